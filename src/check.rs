@@ -1,0 +1,193 @@
+//! `check`: is the store what it promises to be?
+
+use std::collections::{HashMap, HashSet};
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::export::{collect, environments};
+use crate::identity::{ProgramHash, environment_id, graph_id, source_id};
+use crate::schema;
+use crate::sketch;
+use crate::store::Store;
+
+/// Columns that refer to a row of another table: table, columns, table, columns.
+const REFERENCES: [(&str, &str, &str, &str); 6] = [
+    ("records", "graph_id", "graphs", "graph_id"),
+    ("records", "graph_id, config_id", "configurations", "graph_id, config_id"),
+    ("records", "environment_id", "environments", "environment_id"),
+    ("records", "source_id", "sources", "source_id"),
+    ("configurations", "graph_id", "graphs", "graph_id"),
+    ("lines", "source_id", "sources", "source_id"),
+];
+
+/// What `check` looked at and found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Checked {
+    /// References between tables that were followed.
+    pub references: u64,
+    /// Hashes that were computed again.
+    pub hashes: u64,
+    /// Sources that were rebuilt.
+    pub sources: u64,
+    /// Bytes of these.
+    pub source_bytes: u64,
+    /// Damage: table and description. Empty for a sound store.
+    pub damage: Vec<(String, String)>,
+}
+
+impl Store {
+    /// Checks that keys are unique, every reference resolves, every hash computes again, and every
+    /// source can be given back byte for byte.
+    ///
+    /// # Errors
+    /// Failures to read at all; damage is no error but reported in [`Checked::damage`].
+    pub async fn check(&self) -> Result<Checked> {
+        let context = self.session().await?;
+        let mut checked = Checked::default();
+        keys(&context, &mut checked).await?;
+        references(&context, &mut checked).await?;
+        identities(&context, &mut checked).await?;
+        programs(&context, &mut checked).await?;
+        counts(&context, &mut checked).await?;
+        if checked.damage.is_empty() {
+            let rebuilt = self.rebuild_all().await?;
+            checked.sources = rebuilt.files;
+            checked.source_bytes = rebuilt.bytes;
+            let damage = rebuilt.damaged.into_iter();
+            checked.damage.extend(damage.map(|(name, reason)| ("sources".to_owned(), format!("{name}: {reason}"))));
+        }
+        Ok(checked)
+    }
+}
+
+async fn count(context: &SessionContext, sql: &str) -> Result<u64> {
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let batches = frame.collect().await.map_err(Error::Query)?;
+    let first = batches.first().and_then(|batch| batch.columns().first());
+    Ok(first.map_or(0, |column| column.as_primitive::<Int64Type>().values().first().copied().unwrap_or(0)).unsigned_abs())
+}
+
+async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    for table in schema::tables()? {
+        let key = table.key.join(", ");
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT {key} FROM stored.{} GROUP BY {key} HAVING count(*) > 1)",
+            table.name
+        );
+        let doubled = count(context, &sql).await?;
+        if doubled > 0 {
+            checked.damage.push((table.name.clone(), format!("{doubled} keys ({key}) stand more than once")));
+        }
+    }
+    Ok(())
+}
+
+async fn references(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    for (table, columns, target, target_columns) in REFERENCES {
+        let on = columns.split(", ").zip(target_columns.split(", "));
+        let on: Vec<String> = on.map(|(from, to)| format!("a.{from} = b.{to}")).collect();
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT DISTINCT {columns} FROM stored.{table}) AS a \
+             LEFT ANTI JOIN stored.{target} AS b ON {}",
+            on.join(" AND ")
+        );
+        checked.references += count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
+        let dangling = count(context, &sql).await?;
+        if dangling > 0 {
+            let reason = format!("{dangling} values of ({columns}) are not in {target}");
+            checked.damage.push((table.to_owned(), reason));
+        }
+    }
+    Ok(())
+}
+
+async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    let mut wrong = |table: &str, id: i64| {
+        checked.damage.push((table.to_owned(), format!("{id} is not the hash of its row")));
+    };
+    let mut hashes = 0;
+    for (table, sql) in [
+        ("graphs", "SELECT graph_id AS id, dataset, workload_key AS a, '' AS b FROM stored.graphs"),
+        ("sources", "SELECT source_id AS id, dataset, platform AS a, name AS b FROM stored.sources"),
+    ] {
+        for batch in collect(context, sql).await? {
+            let ids = column::numbers::<Int64Type>(&batch, "id")?;
+            let views = |name: &str| {
+                let found = batch.column_by_name(name);
+                let cast = found.and_then(|column| arrow::compute::cast(column, &arrow::datatypes::DataType::Utf8View).ok());
+                cast.ok_or_else(|| Error::damaged(table, format!("no column {name}")))
+            };
+            let (datasets, a, b) = (views("dataset")?, views("a")?, views("b")?);
+            let (datasets, a, b) = (datasets.as_string_view(), a.as_string_view(), b.as_string_view());
+            for row in 0..batch.num_rows() {
+                let expected = match table {
+                    "graphs" => graph_id(datasets.value(row), a.value(row)),
+                    _ => source_id(datasets.value(row), a.value(row), b.value(row)),
+                };
+                hashes += 1;
+                if expected != ids.value(row) {
+                    wrong(table, ids.value(row));
+                }
+            }
+        }
+    }
+    for (id, environment) in environments(context).await? {
+        hashes += 1;
+        if environment_id(crate::reader::tenset::NAME, &environment.canonical()) != id {
+            wrong("environments", id);
+        }
+    }
+    checked.hashes += hashes;
+    Ok(())
+}
+
+/// No graph has the same program under two numbers.
+async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    let sql = "SELECT graph_id, config_id, sketch, params FROM stored.configurations ORDER BY graph_id";
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
+    let (mut graph, mut seen) = (None, HashMap::new());
+    let mut broken = HashSet::new();
+    while let Some(batch) = rows.next().await {
+        let batch = batch.map_err(Error::Query)?;
+        let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
+        let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
+        let (sketches, params) = (column::text(&batch, "sketch")?, column::bytes(&batch, "params")?);
+        for row in 0..batch.num_rows() {
+            if graph != Some(graphs.value(row)) {
+                graph = Some(graphs.value(row));
+                seen.clear();
+            }
+            let mut steps = Vec::new();
+            let number = numbers.value(row);
+            if !sketch::fill(sketches.value(row).as_bytes(), column::bytes_at(params, row), &mut steps) {
+                broken.insert(format!("{number}: its parameters do not fit its sketch"));
+            } else if let Some(other) = seen.insert(ProgramHash::of(&steps), number) {
+                broken.insert(format!("{number} and {other} are the same program"));
+            }
+            checked.hashes += 1;
+        }
+    }
+    checked.damage.extend(broken.into_iter().map(|reason| ("configurations".to_owned(), reason)));
+    Ok(())
+}
+
+/// The ledger's counts are the tables' counts.
+async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    for (table, column) in [("records", "record_count"), ("lines", "other_count")] {
+        let rows = count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
+        let sql = format!("SELECT CAST(coalesce(sum({column}), 0) AS BIGINT) FROM stored.sources");
+        let ledger = count(context, &sql).await?;
+        if rows != ledger {
+            let reason = format!("{rows} rows, but the ledger says {ledger}: a run was interrupted\nhint: ingest the same files again");
+            checked.damage.push((table.to_owned(), reason));
+        }
+    }
+    Ok(())
+}

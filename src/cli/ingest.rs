@@ -1,0 +1,166 @@
+//! `tsql ingest`: files into the store.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+
+use super::place::Place;
+use super::{DONE, Failure, PARTLY, counted, talk};
+use crate::ingest::{Event, IngestOptions, Report};
+
+/// Refused lines of each kind that are shown.
+const SHOWN: usize = 20;
+
+/// Read tuning logs into the store
+///
+/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd.
+/// A file that the store has is skipped; of one that has grown only the new lines are read.
+/// Lines that are no records are refused one by one, with their reason, and kept in `rejects`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql ingest logs/a100 --platform a100\n  \
+    tsql ingest 'measure_records/*/*.json'      # the directories name the platforms\n  \
+    zcat log.json.gz | tsql ingest - --platform k80")]
+pub(super) struct Ingest {
+    /// Files, directories, patterns in quotes, or `-` for standard input
+    #[arg(required = true, value_name = "PATH")]
+    inputs: Vec<String>,
+    /// Platform of all records [default: the name of each file's directory]
+    #[arg(long, value_name = "NAME")]
+    platform: Option<String>,
+    /// Stop at the first refused line
+    #[arg(long)]
+    strict: bool,
+    /// Threads that parse [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// No progress bar, no report
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
+    let store = place.open_or_create().await?;
+    let bar = (!command.quiet && std::io::stderr().is_terminal()).then(progress_bar);
+    let heard = bar.clone();
+    let options = IngestOptions {
+        platform: command.platform,
+        strict: command.strict,
+        threads: command.threads,
+        progress: Arc::new(move |event| show(heard.as_ref(), event)),
+        stop: stop_on_ctrl_c(),
+    };
+    let ingested = store.ingest(&command.inputs, &options).await;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let report = ingested?;
+    if !command.quiet {
+        tell(&report);
+    }
+    Ok(if report.is_clean() { DONE } else { PARTLY })
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
+    let Some(bar) = bar else { return };
+    match event {
+        Event::Planned { bytes, .. } => bar.set_length(bytes),
+        Event::File(path) => bar.set_message(path.to_owned()),
+        Event::Bytes(bytes) => bar.inc(bytes),
+    }
+}
+
+/// The first Ctrl-C ends the run cleanly, the second at once.
+fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stop);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            if set.swap(true, Ordering::Relaxed) {
+                std::process::exit(i32::from(super::INTERRUPTED));
+            }
+        }
+    });
+    stop
+}
+
+fn tell(report: &Report) {
+    for (path, reason) in &report.failed_files {
+        talk(&format!("{path}: {reason}"));
+    }
+    for (path, line, reason) in report.first_rejects.iter().take(SHOWN) {
+        talk(&format!("{path}:{line}: {reason}"));
+    }
+    let unlisted = report.rejects - report.first_rejects.len() as u64;
+    if unlisted > 0 {
+        talk(&format!("... and {unlisted} more: tsql \"SELECT name, line, reason FROM rejects\""));
+    }
+    for line in summary(report) {
+        talk(&line);
+    }
+}
+
+fn summary(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut also = Vec::new();
+    for (count, what) in [
+        (report.grown_files, "grown"),
+        (report.unchanged_files, "already there"),
+        (report.same_files, "with the bytes of another"),
+        (report.skipped_files.len() as u64, "of no known format"),
+        (report.failed_files.len() as u64, "not read to the end"),
+    ] {
+        if count > 0 {
+            also.push(format!("{count} {what}"));
+        }
+    }
+    let also = if also.is_empty() { String::new() } else { format!(" ({})", also.join(", ")) };
+    lines.push(format!("files            {}{also}", report.files));
+    lines.push(format!("lines            {}", report.lines));
+    let mut kinds = Vec::new();
+    for (count, what) in [
+        (report.failed_records, "failed when measured"),
+        (report.unmeasured_records, "unmeasured"),
+        (report.verbatim_records, "kept verbatim"),
+    ] {
+        if count > 0 {
+            kinds.push(format!("{count} {what}"));
+        }
+    }
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    lines.push(format!("records          {}{kinds}", report.records));
+    if report.resumed_records > 0 {
+        lines.push(format!("resumed          {} were stored by an interrupted run", report.resumed_records));
+    }
+    lines.push(format!("new graphs       {}", report.new_graphs));
+    let known = (report.records + report.resumed_records).saturating_sub(report.new_configurations);
+    lines.push(format!("new configs      {} ({known} records of known ones)", report.new_configurations));
+    lines.push(format!("rejects          {}", report.rejects));
+    let seconds = report.elapsed.as_secs_f64();
+    lines.push(format!(
+        "bytes            {} in, {} out, {:.1} s",
+        HumanBytes(report.bytes_in),
+        HumanBytes(report.bytes_out),
+        seconds
+    ));
+    let skipped = report.skipped_files.len() as u64;
+    if skipped > 0 {
+        let first = report.skipped_files.first().map(String::as_str).unwrap_or_default();
+        lines.push(format!("skipped          {}, the first is {first}", counted(skipped, "file")));
+    }
+    lines
+}

@@ -1,0 +1,150 @@
+//! The command line: what was typed, and which of the library's calls it means.
+//!
+//! stdout is data, stderr is talk. Exit codes: 0 done, 1 done but something was refused or found
+//! damaged, 2 not done, 130 interrupted.
+
+mod check;
+mod describe;
+mod export;
+mod history;
+mod ingest;
+mod init;
+mod optimize;
+mod place;
+mod printer;
+mod queries;
+mod sql;
+mod tables;
+mod vacuum;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::error::Error;
+use printer::{Format, PrintError};
+
+/// Everything was done.
+const DONE: u8 = 0;
+/// Done, but some input was refused or damage was found.
+const PARTLY: u8 = 1;
+/// Not done.
+const FAILED: u8 = 2;
+/// Stopped by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// A columnar store and SQL engine for tensor-program performance data.
+///
+/// `tsql "SQL"` answers a query over the store of the working directory; without a store, over a
+/// small built-in one.
+#[derive(Parser, Debug)]
+#[command(
+    name = "tsql",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  \
+        tsql ingest logs/a100 --platform a100\n  \
+        tsql \"SELECT platform, count(*), min(runtime_ns) FROM records WHERE error_no = 0 GROUP BY platform\"\n  \
+        tsql -f question.sql --format parquet -o answer.parquet\n  \
+        tsql tables\n  \
+        tsql export --to back/"
+)]
+struct Cli {
+    #[command(flatten)]
+    place: place::Place,
+    #[command(flatten)]
+    query: sql::Query,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Init(init::Init),
+    Ingest(ingest::Ingest),
+    Export(export::Export),
+    Tables(tables::Tables),
+    Describe(describe::Describe),
+    Queries(queries::Queries),
+    History(history::History),
+    Optimize(optimize::Optimize),
+    Vacuum(vacuum::Vacuum),
+    Check(check::Check),
+}
+
+/// How and where a result is printed.
+#[derive(Args, Debug, Clone)]
+struct Output {
+    /// Format of the result [default: table on a terminal, csv elsewhere]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the result to this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<std::path::PathBuf>,
+}
+
+/// Why a command ended without doing its work.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Library(#[from] Error),
+    #[error("{0}")]
+    Print(#[from] PrintError),
+}
+
+/// Runs the command line `args`; returns the exit code.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { FAILED } else { DONE };
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(dispatch(cli)),
+        Err(source) => Err(Error::Io { path: "threads".into(), source }.into()),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(Failure::Print(PrintError::Io(error)))
+            if error.kind() == std::io::ErrorKind::BrokenPipe =>
+        {
+            DONE
+        }
+        Err(failure) => {
+            talk(&format!("error: {failure}"));
+            if matches!(failure, Failure::Library(Error::Interrupted)) { INTERRUPTED } else { FAILED }
+        }
+    }
+}
+
+async fn dispatch(cli: Cli) -> Result<u8, Failure> {
+    let place = &cli.place;
+    match cli.command {
+        None => sql::run(place, cli.query).await,
+        Some(Command::Init(command)) => init::run(place, command).await,
+        Some(Command::Ingest(command)) => ingest::run(place, command).await,
+        Some(Command::Export(command)) => export::run(place, command).await,
+        Some(Command::Tables(command)) => tables::run(place, command).await,
+        Some(Command::Describe(command)) => describe::run(place, command).await,
+        Some(Command::Queries(command)) => queries::run(place, command).await,
+        Some(Command::History(command)) => history::run(place, command).await,
+        Some(Command::Optimize(command)) => optimize::run(place, command).await,
+        Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
+        Some(Command::Check(command)) => check::run(place, command).await,
+    }
+}
+
+/// A line for the person at the terminal. Nobody listening is no reason to fail.
+fn talk(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// A count and its noun: `1 file`, `2 files`.
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,151 @@
+//! Arrow IPC streams and Parquet: results with their types, for another program.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::writer::StreamWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use super::sink::Sink;
+
+/// A row group waits in memory until it is whole. Rows alone do not bound it: a graph is one value.
+const ROW_GROUP_BYTES: usize = 128 * 1024 * 1024;
+
+/// The Arrow IPC stream format, uncompressed: every reader of Arrow knows it.
+pub(super) struct Arrow<O: Write> {
+    writer: StreamWriter<O>,
+    schema: SchemaRef,
+}
+
+impl<O: Write> Arrow<O> {
+    /// Writes the schema.
+    pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
+        Ok(Self { writer: StreamWriter::try_new(out, schema)?, schema: Arc::clone(schema) })
+    }
+}
+
+impl<O: Write> Sink for Arrow<O> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        self.writer.write(&declared(batch, &self.schema)?)?;
+        self.writer.flush()
+    }
+
+    fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
+        self.writer.finish()?;
+        self.writer.flush()
+    }
+}
+
+/// A Parquet file, compressed with zstd. It appears row group by row group.
+pub(super) struct Parquet<O: Write + Send> {
+    writer: ArrowWriter<O>,
+    schema: SchemaRef,
+}
+
+impl<O: Write + Send> Parquet<O> {
+    pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
+        if let Some(field) = schema.fields().iter().find(|field| holds_union(field.data_type())) {
+            return Err(ArrowError::SchemaError(format!(
+                "column `{}` holds a union",
+                field.name()
+            )));
+        }
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
+            .build();
+        let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties))?;
+        Ok(Self { writer, schema: Arc::clone(schema) })
+    }
+}
+
+impl<O: Write + Send> Sink for Parquet<O> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        Ok(self.writer.write(&declared(batch, &self.schema)?)?)
+    }
+
+    fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
+        self.writer.finish()?;
+        Ok(self.writer.inner_mut().flush()?)
+    }
+}
+
+/// Parquet has no unions, and its writer panics at one.
+fn holds_union(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(_, _) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| holds_union(field.data_type())),
+        DataType::Dictionary(_, values) => holds_union(values),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _)
+        | DataType::RunEndEncoded(_, field) => holds_union(field.data_type()),
+        _ => false,
+    }
+}
+
+/// `batch` under the schema that was written first: operators differ in metadata and nullability.
+fn declared(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    if batch.schema_ref() == schema || batch.num_columns() == 0 {
+        return Ok(batch.clone());
+    }
+    RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::RecordBatch;
+    use arrow::ipc::reader::StreamReader;
+    use bytes::Bytes;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::basic::Compression;
+
+    use super::super::Format;
+    use super::super::fixture::{batch, bytes, schema};
+
+    fn read_arrow(bytes: &[u8]) -> Vec<RecordBatch> {
+        let reader = StreamReader::try_new(bytes, None).unwrap();
+        assert_eq!(reader.schema(), schema());
+        reader.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn arrow_comes_back_as_it_was() {
+        let written = bytes(Format::Arrow, schema(), &[batch(), batch()]).unwrap();
+        assert_eq!(format!("{:?}", read_arrow(&written)), format!("{:?}", [batch(), batch()]));
+        let end_of_stream = [255, 255, 255, 255, 0, 0, 0, 0];
+        assert!(written.ends_with(&end_of_stream));
+    }
+
+    #[test]
+    fn arrow_without_rows_holds_the_schema() {
+        assert!(read_arrow(&bytes(Format::Arrow, schema(), &[]).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn parquet_comes_back_as_it_was() {
+        let written = Bytes::from(bytes(Format::Parquet, schema(), &[batch()]).unwrap());
+        let builder = ParquetRecordBatchReaderBuilder::try_new(written).unwrap();
+        let column = builder.metadata().row_group(0).column(0).compression();
+        assert!(matches!(column, Compression::ZSTD(_)), "{column}");
+        let read: Vec<RecordBatch> = builder.build().unwrap().map(Result::unwrap).collect();
+        assert_eq!(format!("{:?}", read[0].columns()), format!("{:?}", batch().columns()));
+        assert_eq!(read.len(), 1);
+    }
+
+    #[test]
+    fn parquet_without_rows_holds_the_schema() {
+        let written = Bytes::from(bytes(Format::Parquet, schema(), &[]).unwrap());
+        let builder = ParquetRecordBatchReaderBuilder::try_new(written).unwrap();
+        assert_eq!(builder.schema().fields(), schema().fields());
+        assert_eq!(builder.metadata().file_metadata().num_rows(), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Where printed results go: the contract of a format, and the output that all formats share.
+
+use std::io::{self, BufWriter, Write};
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+
+/// Bytes gathered before they are handed to the operating system: one pipe buffer of Linux.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A format while it is being written.
+///
+/// An [`ArrowError`] means that the format cannot hold the result. What the output itself had to say
+/// is kept by [`Outlet`], so implementations need not tell the two apart.
+pub(super) trait Sink {
+    /// Writes one batch, and lets the reader see it where the format can.
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError>;
+
+    /// Writes what stands after the last batch; `rows` is the number of rows of all batches.
+    fn finish(&mut self, rows: u64) -> Result<(), ArrowError>;
+}
+
+/// Writes nothing.
+pub(super) struct Nothing;
+
+impl Sink for Nothing {
+    fn write(&mut self, _batch: &RecordBatch) -> Result<(), ArrowError> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
+        Ok(())
+    }
+}
+
+/// A buffered writer that remembers why it failed.
+///
+/// Arrow's writers turn the error of an output into text (the CSV writer always does). The caller
+/// needs the error itself, to end silently when the reader of a pipe has gone.
+///
+/// - After a failure nothing more is written, whatever a writer does when it is dropped.
+pub(super) struct Outlet<W: Write> {
+    out: BufWriter<W>,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> Outlet<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), failure: None }
+    }
+
+    /// Why writing failed, if it did.
+    pub(super) fn into_failure(self) -> Option<io::Error> {
+        let Self { out, failure } = self;
+        if failure.is_some() {
+            // Without this the buffer would try the output again when it is dropped.
+            drop(out.into_parts());
+        }
+        failure
+    }
+
+    fn attempt<T>(
+        &mut self,
+        action: impl FnOnce(&mut BufWriter<W>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.kind().into());
+        }
+        action(&mut self.out).map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.failure = Some(error);
+            }
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Outlet<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(|out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(BufWriter::flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails always, and counts how often it was asked.
+    struct Closed<'a>(&'a mut u32);
+
+    impl Write for Closed<'_> {
+        fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+            *self.0 += 1;
+            Err(io::Error::new(io::ErrorKind::BrokenPipe, "the reader has gone"))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failed_output_is_left_alone() {
+        let mut asked = 0;
+        let mut outlet = Outlet::new(Closed(&mut asked));
+        outlet.write_all(b"row\n").unwrap();
+        assert_eq!(outlet.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(outlet.write_all(b"row\n").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(outlet.into_failure().unwrap().to_string(), "the reader has gone");
+        assert_eq!(asked, 1);
+    }
+}

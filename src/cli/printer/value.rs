@@ -1,0 +1,237 @@
+//! How one value is spelled: as text, and as JSON.
+//!
+//! Arrow's formatter and JSON encoders do the work. What they leave open is decided here, once for
+//! all formats:
+//!
+//! - A nested value (list, struct, map) is JSON, in a text format too.
+//! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
+//!   no word for NaN and the infinities, so they are null there.
+//! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
+//! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::cast::AsArray;
+use arrow::array::{Array, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch};
+use arrow::datatypes::{DataType, FieldRef};
+use arrow::error::ArrowError;
+use arrow::json::writer::{NullableEncoder, make_encoder};
+use arrow::json::{Encoder, EncoderFactory, EncoderOptions};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+/// What stands for NULL where people read.
+pub(super) const NULL: &str = "NULL";
+
+/// A column of a batch, ready to be spelled as text.
+pub(super) enum Column<'a> {
+    Plain(ArrayFormatter<'a>),
+    Json { encoder: NullableEncoder<'a>, null: &'a str, scratch: Vec<u8> },
+}
+
+impl<'a> Column<'a> {
+    /// The columns of `batch`, where `null` stands for NULL. `options` are [`json_options`].
+    pub(super) fn of(
+        batch: &'a RecordBatch,
+        options: &'a EncoderOptions,
+        null: &'a str,
+    ) -> Result<Vec<Self>, ArrowError> {
+        let fields = batch.schema_ref().fields().iter();
+        fields
+            .zip(batch.columns())
+            .map(|(field, array)| Self::new(field, array, options, null))
+            .collect()
+    }
+
+    fn new(
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+        null: &'a str,
+    ) -> Result<Self, ArrowError> {
+        if is_json(array.data_type()) {
+            let encoder = make_encoder(field, array, options)?;
+            return Ok(Self::Json { encoder, null, scratch: Vec::new() });
+        }
+        Ok(Self::Plain(ArrayFormatter::try_new(array, &FormatOptions::new().with_null(null))?))
+    }
+
+    /// Appends the value in `row` to `out`.
+    pub(super) fn write(&mut self, row: usize, out: &mut String) -> Result<(), ArrowError> {
+        match self {
+            Self::Plain(formatter) => formatter.value(row).write(out)?,
+            Self::Json { encoder, null, .. } if encoder.is_null(row) => out.push_str(null),
+            Self::Json { encoder, scratch, .. } => {
+                scratch.clear();
+                encoder.encode(row, scratch);
+                out.push_str(&String::from_utf8_lossy(scratch));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether text formats show a value of this type as JSON.
+pub(super) fn is_json(data_type: &DataType) -> bool {
+    data_type.is_nested() && !matches!(data_type, DataType::Union(_, _))
+}
+
+/// Numbers are right-aligned.
+pub(super) fn is_number(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_number(values),
+        DataType::RunEndEncoded(_, values) => is_number(values.data_type()),
+        other => other.is_numeric(),
+    }
+}
+
+/// The values of `array` as text; NULL stays NULL.
+pub(super) fn texts(
+    field: &FieldRef,
+    array: &dyn Array,
+    options: &EncoderOptions,
+) -> Result<LargeStringArray, ArrowError> {
+    let nulls = array.logical_nulls();
+    let mut column = Column::new(field, array, options, "")?;
+    let mut texts = LargeStringBuilder::new();
+    let mut text = String::new();
+    for row in 0..array.len() {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            texts.append_null();
+            continue;
+        }
+        text.clear();
+        column.write(row, &mut text)?;
+        texts.append_value(&text);
+    }
+    Ok(texts.finish())
+}
+
+/// Options of Arrow's JSON writer and encoders that follow the rules of this module.
+pub(super) fn json_options() -> EncoderOptions {
+    EncoderOptions::default().with_explicit_nulls(true).with_encoder_factory(Arc::new(Encoders))
+}
+
+/// The encoders in which this module differs from Arrow's own.
+#[derive(Debug)]
+pub(super) struct Encoders;
+
+impl EncoderFactory for Encoders {
+    fn make_default_encoder<'a>(
+        &self,
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+                Box::new(Float(ArrayFormatter::try_new(array, &FormatOptions::new())?))
+            }
+            DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
+            DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
+            data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {
+                Box::new(Quoted(texts(field, array, options)?))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(NullableEncoder::new(encoder, array.logical_nulls())))
+    }
+}
+
+/// Floats spelled as in the text formats; what is not a number is null.
+struct Float<'a>(ArrayFormatter<'a>);
+
+impl Encoder for Float<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        // Writing to memory does not fail, and a float always has a text.
+        let _ = write!(out, "{}", self.0.value(index));
+        if !out.last().is_some_and(u8::is_ascii_digit) {
+            out.truncate(start);
+            out.extend_from_slice(b"null");
+        }
+    }
+}
+
+/// Text as JSON strings.
+struct Quoted(LargeStringArray);
+
+impl Encoder for Quoted {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        // Writing to memory does not fail, and any text is a JSON string.
+        let _ = serde_json::to_writer(out, self.0.value(index));
+    }
+}
+
+/// Maps as JSON objects; Arrow's encoder refuses keys that are not text.
+struct Object<'a> {
+    map: &'a MapArray,
+    keys: Quoted,
+    values: NullableEncoder<'a>,
+}
+
+impl<'a> Object<'a> {
+    fn new(
+        field: &'a FieldRef,
+        map: &'a MapArray,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        let keys = Quoted(texts(field, map.keys(), options)?);
+        Ok(Self { map, keys, values: make_encoder(field, map.values(), options)? })
+    }
+}
+
+impl Encoder for Object<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        let ends = self.map.value_offsets().get(index..).unwrap_or_default();
+        let [start, end, ..] = *ends else { return };
+        let entries = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
+        let first = entries.start;
+        out.push(b'{');
+        for entry in entries {
+            if entry != first {
+                out.push(b',');
+            }
+            self.keys.encode(entry, out);
+            out.push(b':');
+            encode_or_null(&mut self.values, entry, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// Dictionary-encoded values; Arrow's encoder overlooks a NULL that stands among the values.
+struct Lookup<'a> {
+    keys: Vec<usize>,
+    values: NullableEncoder<'a>,
+}
+
+impl<'a> Lookup<'a> {
+    fn new(
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        let dictionary = array.as_any_dictionary();
+        // Without values every row is NULL, and `normalized_keys` has nothing to point at.
+        let keys =
+            if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+        Ok(Self { keys, values: make_encoder(field, dictionary.values(), options)? })
+    }
+}
+
+impl Encoder for Lookup<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        if let Some(&key) = self.keys.get(index) {
+            encode_or_null(&mut self.values, key, out);
+        }
+    }
+}
+
+fn encode_or_null(encoder: &mut NullableEncoder<'_>, index: usize, out: &mut Vec<u8>) {
+    if encoder.is_null(index) {
+        out.extend_from_slice(b"null");
+    } else {
+        encoder.encode(index, out);
+    }
+}

@@ -1,0 +1,74 @@
+//! `tsql queries`: the ready-made questions.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringArray};
+use clap::Args;
+
+use super::place::Place;
+use super::sql::print;
+use super::tables::show;
+use super::{DONE, Failure, Output};
+use crate::error::Error;
+use crate::query::{Parameter, question, questions};
+
+/// List the ready-made questions, or answer one
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100")]
+pub(super) struct Queries {
+    /// The question to answer
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Value of a parameter
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name")]
+    set: Vec<(String, String)>,
+    /// Print the SQL instead of answering
+    #[arg(long, requires = "name")]
+    sql: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> {
+    let Some(name) = &command.name else {
+        return list(&command.output).await;
+    };
+    let question = question(name)?;
+    if command.sql {
+        use std::io::Write as _;
+        let printed = std::io::stdout().lock().write_all(question.sql.as_bytes());
+        printed.map_err(Error::io("standard output"))?;
+        return Ok(DONE);
+    }
+    let values = question.values(&command.set)?;
+    let context = place.open_or_demo().await?.session().await?;
+    let frame = context.sql(question.sql).await.map_err(Error::Query)?;
+    let frame = frame.with_param_values(values).map_err(Error::Query)?;
+    print(frame.execute_stream().await.map_err(Error::Query)?, &command.output).await?;
+    Ok(DONE)
+}
+
+async fn list(output: &Output) -> Result<u8, Failure> {
+    let questions = questions();
+    let parameters = |parameters: &[Parameter]| {
+        let each = parameters.iter().map(|set| format!("{}={}", set.name, set.default));
+        each.collect::<Vec<_>>().join(" ")
+    };
+    let parameters = questions.iter().map(|question| parameters(&question.parameters));
+    let names = questions.iter().map(|question| question.name);
+    let titles = questions.iter().map(|question| question.title.as_str());
+    show(
+        [
+            ("name", Arc::new(StringArray::from_iter_values(names)) as ArrayRef),
+            ("question", Arc::new(StringArray::from_iter_values(titles))),
+            ("parameters", Arc::new(StringArray::from_iter_values(parameters))),
+        ],
+        output,
+    )
+    .await
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,112 @@
+//! `tsql "SQL"`: a query.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::sql::parser::DFParser;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+
+use super::place::Place;
+use super::printer::{self, Format, PrintError};
+use super::{DONE, Failure, Output};
+use crate::error::Error;
+
+/// Standard input, as it is named on the command line.
+const STDIN: &str = "-";
+
+#[derive(Args, Debug)]
+pub(super) struct Query {
+    /// The query; `-` reads it from standard input
+    #[arg(value_name = "SQL")]
+    sql: Option<String>,
+    /// The query, where it must not be taken for a command
+    #[arg(short = 'c', long, value_name = "SQL", conflicts_with = "sql")]
+    command: Option<String>,
+    /// A file with the query, or several that end in `;`
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["sql", "command"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
+    let text = text(&query)?;
+    let store = place.open_or_demo().await?;
+    let context = store.session().await?;
+    let statements = DFParser::parse_sql_with_dialect(&text, &PostgreSqlDialect {});
+    let mut statements = statements.map_err(Error::Query)?;
+    if statements.is_empty() {
+        return Err(Error::Usage("the query is empty".to_owned()).into());
+    }
+    if statements.len() > 1 && query.output.output.is_some() {
+        let reason = "--output takes the result of one query, several were given";
+        return Err(Error::Usage(reason.to_owned()).into());
+    }
+    while let Some(statement) = statements.pop_front() {
+        let plan = context.state().statement_to_plan(statement).await.map_err(Error::Query)?;
+        let frame = context.execute_logical_plan(plan).await.map_err(Error::Query)?;
+        let stream = frame.execute_stream().await.map_err(Error::Query)?;
+        print(stream, &query.output).await?;
+    }
+    Ok(DONE)
+}
+
+/// Prints a result where and how it is wanted; returns its rows.
+pub(super) async fn print(
+    stream: SendableRecordBatchStream,
+    output: &Output,
+) -> Result<u64, Failure> {
+    let Some(path) = &output.output else {
+        let stdout = std::io::stdout();
+        let default = if stdout.is_terminal() { Format::Table } else { Format::Csv };
+        return Ok(printer::print(stream, output.format.unwrap_or(default), stdout).await?);
+    };
+    let file = File::create(path).map_err(Error::io(path))?;
+    let named = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("parquet") => Format::Parquet,
+        Some("arrow" | "arrows") => Format::Arrow,
+        Some("json") => Format::Json,
+        Some("jsonl") => Format::Jsonl,
+        Some("tsv") => Format::Tsv,
+        Some("md") => Format::Markdown,
+        _ => Format::Csv,
+    };
+    match printer::print(stream, output.format.unwrap_or(named), file).await {
+        Err(PrintError::Io(error)) => Err(Error::io(path)(error).into()),
+        other => Ok(other?),
+    }
+}
+
+fn text(query: &Query) -> Result<String, Error> {
+    if let Some(path) = &query.file {
+        return std::fs::read_to_string(path).map_err(Error::io(path));
+    }
+    if let Some(sql) = &query.command {
+        return Ok(sql.clone());
+    }
+    match query.sql.as_deref() {
+        Some(STDIN) => read_stdin(),
+        Some(word) if is_word(word) => Err(Error::Usage(format!(
+            "no command `{word}`\nhint: `tsql --help` lists the commands; a query goes in quotes"
+        ))),
+        Some(sql) => Ok(sql.to_owned()),
+        None if std::io::stdin().is_terminal() => Err(Error::Usage(
+            "no query\nhint: tsql \"SELECT * FROM records LIMIT 5\", or `tsql --help`".to_owned(),
+        )),
+        None => read_stdin(),
+    }
+}
+
+/// A single word is a mistyped command, not SQL.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+}
+
+fn read_stdin() -> Result<String, Error> {
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text).map_err(Error::io("standard input"))?;
+    Ok(text)
+}

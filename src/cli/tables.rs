@@ -1,0 +1,56 @@
+//! `tsql tables`: what the store holds.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use clap::Args;
+
+use super::place::Place;
+use super::sql::print;
+use super::{DONE, Failure, Output};
+use crate::error::Error;
+use crate::schema;
+
+/// List the tables with their rows, files and bytes
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tsql tables --format markdown")]
+pub(super) struct Tables {
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
+    let store = place.open_or_demo().await?;
+    let (mut names, mut docs) = (Vec::new(), Vec::new());
+    let (mut rows, mut files, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    for table in schema::tables()? {
+        let snapshot = store.snapshot(&table.name).await?;
+        let list = snapshot.as_ref().map(|snapshot| snapshot.files().as_slice());
+        let list = list.unwrap_or_default();
+        names.push(table.name.as_str());
+        docs.push(table.doc.as_str());
+        rows.push(list.iter().map(|file| file.stats.num_records.cast_signed()).sum::<i64>());
+        files.push(i64::try_from(list.len()).unwrap_or(i64::MAX));
+        bytes.push(list.iter().map(|file| file.size_bytes.cast_signed()).sum::<i64>());
+    }
+    let columns: [(&str, ArrayRef); 5] = [
+        ("table", Arc::new(StringArray::from(names))),
+        ("rows", Arc::new(Int64Array::from(rows))),
+        ("files", Arc::new(Int64Array::from(files))),
+        ("bytes", Arc::new(Int64Array::from(bytes))),
+        ("doc", Arc::new(StringArray::from(docs))),
+    ];
+    show(columns, &command.output).await
+}
+
+/// Prints columns that were made here like the result of a query.
+pub(super) async fn show<const N: usize>(
+    columns: [(&str, ArrayRef); N],
+    output: &Output,
+) -> Result<u8, Failure> {
+    let batch = RecordBatch::try_from_iter(columns)
+        .map_err(|error| Error::damaged("result", error.to_string()))?;
+    let frame = datafusion::prelude::SessionContext::new().read_batch(batch).map_err(Error::Query)?;
+    print(frame.execute_stream().await.map_err(Error::Query)?, output).await?;
+    Ok(DONE)
+}

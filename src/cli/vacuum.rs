@@ -1,0 +1,38 @@
+//! `tsql vacuum`: files that no version needs.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::place::Place;
+use super::{DONE, Failure, counted, talk};
+use crate::error::Error;
+
+/// Delete files that no recent version needs
+///
+/// Queries that have run for longer than --retain may lose their files. Left-overs of broken runs
+/// go too.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tsql vacuum --dry-run\n  tsql vacuum --retain 1h")]
+pub(super) struct Vacuum {
+    /// Keep what versions of this last while need: `30min`, `12h`, `7d`
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = humantime::parse_duration)]
+    retain: Duration,
+    /// Only list the files
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
+    let files = place.open().await?.vacuum(command.retain, command.dry_run).await?;
+    if command.dry_run {
+        let mut out = std::io::stdout().lock();
+        for file in &files {
+            writeln!(out, "{file}").map_err(Error::io("standard output"))?;
+        }
+    }
+    let done = if command.dry_run { "would go" } else { "deleted" };
+    talk(&format!("{} {done}", counted(files.len() as u64, "file")));
+    Ok(DONE)
+}

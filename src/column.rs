@@ -1,0 +1,54 @@
+//! Columns of a batch by name and Rust type: a wrong one is damage, not a panic.
+
+use arrow::array::{
+    Array, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,
+};
+use arrow::datatypes::ArrowPrimitiveType;
+
+use crate::error::{Error, Result};
+
+fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T> {
+    let column = batch.column_by_name(name).and_then(|column| column.as_any().downcast_ref());
+    column.ok_or_else(|| Error::damaged(name, "the column is missing or of another type"))
+}
+
+/// A column of numbers or times.
+pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>> {
+    column(batch, name)
+}
+
+/// A column of text.
+pub(crate) fn text<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringViewArray> {
+    column(batch, name)
+}
+
+/// A column of bytes.
+pub(crate) fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BinaryViewArray> {
+    column(batch, name)
+}
+
+/// A column of lists.
+pub(crate) fn lists<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ListArray> {
+    column(batch, name)
+}
+
+/// The value in a row, `None` for NULL.
+pub(crate) fn value<T: ArrowPrimitiveType>(
+    column: &PrimitiveArray<T>,
+    row: usize,
+) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+/// The text in a row, `None` for NULL.
+pub(crate) fn text_at(column: &StringViewArray, row: usize) -> Option<&str> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+/// The bytes in a row, `None` for NULL.
+pub(crate) fn bytes_at(column: &BinaryViewArray, row: usize) -> Option<&[u8]> {
+    column.is_valid(row).then(|| column.value(row))
+}

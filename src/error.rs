@@ -1,0 +1,144 @@
+//! The errors of the crate, told by what the reader of one can do about it.
+
+use std::path::PathBuf;
+
+use datafusion::error::DataFusionError;
+
+/// `Result` with the crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. Every failure leaves the store as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The place that was named holds no store.
+    #[error("`{location}` is not a tsql store\nhint: `tsql init --store {location}` makes one")]
+    NotAStore {
+        /// Directory or URL as it was given.
+        location: String,
+    },
+
+    /// A store cannot be made here, because one or something else is here already.
+    #[error("`{location}` {reason}")]
+    CannotCreate {
+        /// Directory or URL as it was given.
+        location: String,
+        /// What is in the way.
+        reason: String,
+    },
+
+    /// The store, or one of its tables, was written by a newer tsql.
+    #[error(
+        "{what} has version {found}, this tsql reads up to {supported}\nhint: install a newer tsql"
+    )]
+    TooNew {
+        /// `store` or the table's name.
+        what: String,
+        /// The version that was found.
+        found: i64,
+        /// The newest version that this build reads.
+        supported: i64,
+    },
+
+    /// A name that must be one of a known few is not.
+    #[error("no {kind} named `{name}`\nhint: there are {known}")]
+    Unknown {
+        /// What was looked for: a table, a query, a format.
+        kind: &'static str,
+        /// The name as given.
+        name: String,
+        /// The known ones, comma separated.
+        known: String,
+    },
+
+    /// An argument that cannot be used, and why.
+    #[error("{0}")]
+    Usage(String),
+
+    /// A file or directory could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// An input line was refused and the caller asked to stop at the first (`--strict`).
+    #[error("{path}:{line}: {reason}")]
+    Rejected {
+        /// The input file.
+        path: String,
+        /// Line number, from 1.
+        line: u64,
+        /// Why it was refused.
+        reason: String,
+    },
+
+    /// The store holds something that it should not: damage, or a writer that broke the rules.
+    #[error("{table}: {reason}\nhint: `tsql check` lists all damage")]
+    Damaged {
+        /// The table.
+        table: String,
+        /// What is wrong.
+        reason: String,
+    },
+
+    /// Other writers kept winning until the deadline.
+    #[error("{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was doubled")]
+    Contended {
+        /// The table.
+        table: String,
+        /// Seconds spent trying.
+        seconds: u64,
+    },
+
+    /// The storage below the store failed.
+    #[error("storage: {0}")]
+    Storage(#[source] object_store::Error),
+
+    /// The table log refused an action.
+    #[error("table {table}: {message}")]
+    Log {
+        /// The table.
+        table: String,
+        /// The log's own message.
+        message: String,
+    },
+
+    /// The SQL was wrong, or running it failed.
+    #[error("{}", first_line(.0))]
+    Query(#[source] DataFusionError),
+
+    /// The run was interrupted (Ctrl-C).
+    #[error("interrupted; what was committed stays, the same command goes on from there")]
+    Interrupted,
+
+    /// A source was given that could not be opened or found.
+    #[error("{location}: {reason}")]
+    Source {
+        /// The path or pattern as given.
+        location: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Builds the error of an I/O call on `path`.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+
+    /// Builds a [`Error::Damaged`] for `table`.
+    pub(crate) fn damaged(table: &str, reason: impl Into<String>) -> Self {
+        Self::Damaged { table: table.to_owned(), reason: reason.into() }
+    }
+}
+
+/// The message of an engine error without back traces and wrapping prose.
+fn first_line(error: &DataFusionError) -> String {
+    let text = error.strip_backtrace();
+    text.trim_end().to_owned()
+}

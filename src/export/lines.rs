@@ -1,0 +1,195 @@
+//! Records back to log lines.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{
+    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+
+use super::collect;
+use crate::column;
+use crate::error::{Error, Result};
+use crate::reader::tenset::{Environment, Frame, Measurement, Writer};
+use crate::sketch;
+
+const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
+    r.repeat_count, r.repeats, r.error_no, r.all_cost_s, r.measured_at, r.verbatim, c.sketch, c.params";
+
+const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
+    ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
+
+/// The records of a source in the order of their lines.
+pub(super) async fn of_source(
+    context: &SessionContext,
+    source_id: i64,
+) -> Result<SendableRecordBatchStream> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {JOINED} WHERE r.source_id = {source_id} ORDER BY r.line"
+    );
+    stream(context, &sql).await
+}
+
+/// The records that a predicate over `records` selects.
+pub(super) async fn selected(
+    context: &SessionContext,
+    predicate: &str,
+) -> Result<SendableRecordBatchStream> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {JOINED} \
+         JOIN (SELECT source_id AS s, line AS l FROM records WHERE ({predicate})) AS k \
+         ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
+    );
+    stream(context, &sql).await
+}
+
+async fn stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBatchStream> {
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    frame.execute_stream().await.map_err(Error::Query)
+}
+
+/// A record with all that its line is made of.
+pub(super) struct Row<'a> {
+    pub(super) source_id: i64,
+    pub(super) line: u64,
+    graph_id: i64,
+    environment_id: i64,
+    result: Measurement<'a>,
+    verbatim: Option<&'a [u8]>,
+    sketch: Option<&'a str>,
+    params: Option<&'a [u8]>,
+}
+
+/// The rows of a batch of [`of_source`] or [`selected`].
+pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
+    let integers = |name| column::numbers::<Int64Type>(batch, name);
+    let bytes = |name| column::bytes(batch, name);
+    let (sources, lines) = (integers("source_id")?, integers("line")?);
+    let (graphs, environments) = (integers("graph_id")?, integers("environment_id")?);
+    let runtimes = column::numbers::<Float64Type>(batch, "runtime_ns")?;
+    let counts = column::numbers::<Int32Type>(batch, "repeat_count")?;
+    let errors = column::numbers::<Int16Type>(batch, "error_no")?;
+    let costs = column::numbers::<Float32Type>(batch, "all_cost_s")?;
+    let times = column::numbers::<TimestampMicrosecondType>(batch, "measured_at")?;
+    let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
+    let sketches = column::text(batch, "sketch")?;
+    let row = |row| Row {
+        source_id: sources.value(row),
+        line: lines.value(row).unsigned_abs(),
+        graph_id: graphs.value(row),
+        environment_id: environments.value(row),
+        result: Measurement {
+            runtime_ns: column::value(runtimes, row),
+            repeat_count: counts.value(row),
+            repeats: column::bytes_at(repeats, row),
+            error_no: errors.value(row),
+            all_cost_s: column::value(costs, row),
+            measured_at: column::value(times, row),
+        },
+        verbatim: column::bytes_at(verbatim, row),
+        sketch: column::text_at(sketches, row),
+        params: column::bytes_at(params, row),
+    };
+    Ok((0..batch.num_rows()).map(row).collect())
+}
+
+/// Writes lines; holds the graphs and environments that they name.
+pub(super) struct Lines {
+    graphs: HashMap<i64, String>,
+    environments: HashMap<i64, Environment>,
+    frames: HashMap<(i64, i64), Rc<Frame>>,
+    steps: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) async fn load(context: &SessionContext) -> Result<Self> {
+        let mut graphs = HashMap::new();
+        let sql = "SELECT graph_id, workload_key FROM stored.graphs";
+        for batch in collect(context, sql).await? {
+            let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
+            let keys = column::text(&batch, "workload_key")?;
+            graphs.extend((0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())));
+        }
+        let environments = environments(context).await?;
+        Ok(Self { graphs, environments, frames: HashMap::new(), steps: Vec::new() })
+    }
+
+    /// Appends the line of a record, without its line ending but with the `\r` of a `crlf` file.
+    pub(super) fn write(&mut self, row: &Row<'_>, crlf: bool, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(text) = row.verbatim {
+            out.extend_from_slice(text);
+            return Ok(());
+        }
+        let broken = |what: &str| {
+            let reason = format!("line {} of source {}: {what}", row.line, row.source_id);
+            Error::damaged("records", reason)
+        };
+        let frame = self.frame(row).ok_or_else(|| broken("its graph or environment is missing"))?;
+        let sketch = row.sketch.ok_or_else(|| broken("its configuration is missing"))?;
+        self.steps.clear();
+        if !sketch::fill(sketch.as_bytes(), row.params, &mut self.steps) {
+            return Err(broken("its parameters do not fit their sketch"));
+        }
+        if !frame.write(&self.steps, row.result, out) {
+            return Err(broken("its columns cannot be spelled"));
+        }
+        if crlf {
+            out.push(b'\r');
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, row: &Row<'_>) -> Option<Rc<Frame>> {
+        let ids = (row.graph_id, row.environment_id);
+        if let Some(frame) = self.frames.get(&ids) {
+            return Some(Rc::clone(frame));
+        }
+        let frame = Frame::new(self.graphs.get(&ids.0)?, self.environments.get(&ids.1)?);
+        let frame = Rc::new(frame);
+        self.frames.insert(ids, Rc::clone(&frame));
+        Some(frame)
+    }
+}
+
+/// All environments by their identifiers.
+pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64, Environment>> {
+    let mut environments = HashMap::new();
+    for batch in collect(context, "SELECT * FROM stored.environments").await? {
+        let ids = column::numbers::<Int64Type>(&batch, "environment_id")?;
+        let text = |name| column::text(&batch, name);
+        let (targets, hosts) = (text("target")?, text("target_host")?);
+        let (versions, writers) = (text("log_version")?, text("writer")?);
+        let options = column::numbers::<Int32Type>(&batch, "layout_rewrite_option")?;
+        let hardware = column::lists(&batch, "hardware_params")?;
+        let inputs = column::lists(&batch, "task_input_names")?;
+        for row in 0..batch.num_rows() {
+            let integers = hardware.is_valid(row).then(|| hardware.value(row));
+            let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
+            let names = inputs.is_valid(row).then(|| texts(&inputs.value(row)));
+            let writer = Writer::named(writers.value(row)).ok_or_else(|| {
+                Error::damaged("environments", format!("no writer `{}`", writers.value(row)))
+            })?;
+            let environment = Environment {
+                target: targets.value(row).to_owned(),
+                hardware_params: integers,
+                target_host: column::text_at(hosts, row).map(str::to_owned),
+                layout_rewrite_option: column::value(options, row),
+                task_input_names: names.transpose()?,
+                log_version: versions.value(row).to_owned(),
+                writer,
+            };
+            environments.insert(ids.value(row), environment);
+        }
+    }
+    Ok(environments)
+}
+
+fn texts(list: &Arc<dyn Array>) -> Result<Vec<String>> {
+    let views = arrow::compute::cast(list, &arrow::datatypes::DataType::Utf8View);
+    let views = views.map_err(|error| Error::damaged("environments", error.to_string()))?;
+    Ok(views.as_string_view().iter().flatten().map(str::to_owned).collect())
+}

@@ -1,0 +1,213 @@
+//! The store's content given back: source files byte for byte, selections as log lines.
+
+mod lines;
+pub(crate) use lines::environments;
+mod source;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use crate::error::{Error, Result};
+use crate::identity::ContentHasher;
+use crate::store::Store;
+
+use lines::Lines;
+use source::{Segment, SourceFile};
+
+/// Sources whose rows are asked for together.
+const SOURCES_AT_ONCE: usize = 64;
+
+/// What an export wrote.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Exported {
+    /// Files.
+    pub files: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Files that are not what was ingested: name and reason. Never empty without damage.
+    pub damaged: Vec<(String, String)>,
+}
+
+impl Store {
+    /// Writes every source, or those whose name matches `pattern` (`*` and `?`), below `folder`,
+    /// each under its name, and proves each against the hash that was taken at ingest. Compressed
+    /// sources come back uncompressed, under their name without `.gz` or `.zst`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be written.
+    pub async fn export(&self, folder: &Path, pattern: Option<&str>) -> Result<Exported> {
+        let pattern = pattern.map(glob::Pattern::new).transpose();
+        let pattern = pattern.map_err(|error| Error::Usage(format!("--source: {error}")))?;
+        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        self.give_back(
+            |source| pattern.as_ref().is_none_or(|pattern| pattern.matches(&source.name)),
+            |source| {
+                let path = folder.join(safe(source.export_name()));
+                let parent = path.parent().unwrap_or(folder);
+                fs::create_dir_all(parent).map_err(Error::io(parent))?;
+                let temporary = tempfile::NamedTempFile::new_in(parent).map_err(Error::io(parent))?;
+                Ok(Target { file: Some(BufWriter::new(temporary)), path })
+            },
+        )
+        .await
+    }
+
+    /// Rebuilds every source without writing it: does each have the bytes that were ingested?
+    pub(crate) async fn rebuild_all(&self) -> Result<Exported> {
+        let nowhere = |_: &SourceFile| Ok(Target { file: None, path: PathBuf::new() });
+        self.give_back(|_| true, nowhere).await
+    }
+
+    async fn give_back(
+        &self,
+        wanted: impl Fn(&SourceFile) -> bool,
+        open: impl Fn(&SourceFile) -> Result<Target>,
+    ) -> Result<Exported> {
+        let context = self.session().await?;
+        let sources = source::all(&context).await?;
+        let wanted: Vec<&SourceFile> = sources.iter().filter(|source| wanted(source)).collect();
+        let mut lines = Lines::load(&context).await?;
+        let mut exported = Exported::default();
+        for group in wanted.chunks(SOURCES_AT_ONCE) {
+            let ids = group.iter().map(|source| source.rows_of.to_string()).collect::<Vec<_>>();
+            let others = source::others(&context, &ids).await?;
+            for source in group {
+                let mut target = open(source)?;
+                let none = Vec::new();
+                let others = others.get(&source.rows_of).unwrap_or(&none);
+                let rows = lines::of_source(&context, source.rows_of).await?;
+                let mut out = Counted { target: &mut target, hasher: ContentHasher::new(), bytes: 0 };
+                source::write(source, rows, others, &mut lines, &mut out).await?;
+                exported.files += 1;
+                exported.bytes += out.bytes;
+                let hash = out.hasher.hex();
+                if hash != source.content_hash {
+                    let reason = format!(
+                        "rebuilt {} bytes with hash {hash}, ingested were {} with {}",
+                        out.bytes, source.end_byte(), source.content_hash
+                    );
+                    exported.damaged.push((source.name.clone(), reason));
+                }
+                target.keep()?;
+            }
+        }
+        Ok(exported)
+    }
+
+    /// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
+    /// that TVM loads, in the order of their sources and lines; returns their number.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a predicate that is no SQL.
+    pub async fn export_lines(&self, predicate: &str, out: &mut (dyn Write + Send)) -> Result<u64> {
+        let context = self.session().await?;
+        let mut lines = Lines::load(&context).await?;
+        let mut rows = lines::selected(&context, predicate).await?;
+        let mut count = 0;
+        let mut line = Vec::new();
+        let failed = |error: io::Error| Error::Io { path: PathBuf::from("standard output"), source: error };
+        while let Some(batch) = rows.next().await {
+            let batch: RecordBatch = batch.map_err(Error::Query)?;
+            for row in lines::rows(&batch)? {
+                line.clear();
+                lines.write(&row, false, &mut line)?;
+                while line.last() == Some(&b'\r') {
+                    line.pop();
+                }
+                line.push(b'\n');
+                out.write_all(&line).map_err(failed)?;
+                count += 1;
+            }
+        }
+        out.flush().map_err(failed)?;
+        Ok(count)
+    }
+}
+
+/// A path that stays below the folder that it is joined to, whatever the name says.
+fn safe(name: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::Normal(part) => path.push(part),
+            Component::ParentDir => path.push("_"),
+            _ => {}
+        }
+    }
+    if path.as_os_str().is_empty() { PathBuf::from("_") } else { path }
+}
+
+/// Where a source's bytes go.
+struct Target {
+    file: Option<BufWriter<tempfile::NamedTempFile>>,
+    path: PathBuf,
+}
+
+impl Target {
+    /// Gives the finished file its name.
+    fn keep(self) -> Result<()> {
+        let Some(file) = self.file else { return Ok(()) };
+        let path = self.path;
+        let file = file.into_inner().map_err(|error| error.into_error()).map_err(Error::io(&path))?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let open = fs::Permissions::from_mode(0o644);
+            fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
+        }
+        file.persist(&path).map_err(|error| error.error).map_err(Error::io(&path))?;
+        Ok(())
+    }
+}
+
+/// Counts and hashes what is written.
+struct Counted<'a> {
+    target: &'a mut Target,
+    hasher: ContentHasher,
+    bytes: u64,
+}
+
+impl Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        if let Some(file) = &mut self.target.file {
+            file.write_all(bytes).map_err(Error::io(&self.target.path))?;
+        }
+        Ok(())
+    }
+}
+
+/// All rows of a query.
+pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+    context.sql(sql).await.map_err(Error::Query)?.collect().await.map_err(Error::Query)
+}
+
+/// Segments of each source.
+type Segments = HashMap<i64, Vec<Segment>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leaves_the_folder() {
+        for (name, path) in [
+            ("a/b.json", "a/b.json"),
+            ("../../etc/passwd", "_/_/etc/passwd"),
+            ("/etc/passwd", "etc/passwd"),
+            ("..", "_"),
+            ("/", "_"),
+            ("a/./b/../c", "a/b/_/c"),
+        ] {
+            assert_eq!(safe(name), Path::new(path));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! One source: its segments, its records and its other lines put together again.
+
+use std::collections::HashMap;
+
+use arrow::array::Array;
+use arrow::datatypes::{Int32Type, Int64Type};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use super::lines::{self, Lines};
+use super::{Counted, Segments, collect};
+use crate::column;
+use crate::error::{Error, Result};
+
+/// A file as the ledger has it.
+#[derive(Clone, Debug)]
+pub(super) struct SourceFile {
+    pub(super) name: String,
+    compressed: bool,
+    /// The source whose rows are this one's too: itself, or the one with the same bytes.
+    pub(super) rows_of: i64,
+    pub(super) segments: Vec<Segment>,
+    crlf: bool,
+    pub(super) content_hash: String,
+}
+
+/// What one ingest read of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    number: i32,
+    first_line: u64,
+    last_line: u64,
+    end_byte: u64,
+    open_line: Option<String>,
+    crlf: bool,
+    content_hash: String,
+    name: String,
+    compressed: bool,
+    same_as: Option<i64>,
+}
+
+/// A line that is no record, or a part of one.
+#[derive(Clone, Debug)]
+pub(super) struct Other {
+    segment: i32,
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl SourceFile {
+    pub(super) fn end_byte(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.end_byte)
+    }
+
+    /// The name that it is exported under: what was compressed comes back uncompressed.
+    pub(super) fn export_name(&self) -> &str {
+        let plain = [".gz", ".zst"].iter().find_map(|suffix| self.name.strip_suffix(suffix));
+        plain.filter(|_| self.compressed).unwrap_or(&self.name)
+    }
+
+    /// Does a later segment say something else about this line?
+    fn replaced(&self, segment: i32, line: u64) -> bool {
+        self.segments.iter().any(|later| later.number > segment && later.first_line <= line)
+    }
+
+    /// Has this line no line ending?
+    fn is_open(&self, line: u64, kind: &str, segment: Option<i32>) -> bool {
+        self.segments.iter().any(|found| {
+            found.open_line.as_deref() == Some(kind)
+                && found.last_line == line
+                && segment.is_none_or(|segment| segment == found.number)
+        })
+    }
+}
+
+/// All sources of the ledger, by name.
+pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
+    let mut segments = Segments::new();
+    let sql = "SELECT * FROM stored.sources ORDER BY source_id, segment";
+    for batch in collect(context, sql).await? {
+        let integers = |name| column::numbers::<Int64Type>(&batch, name);
+        let text = |name| column::text(&batch, name);
+        let (ids, ends) = (integers("source_id")?, integers("end_byte")?);
+        let (first, counts) = (integers("first_line")?, integers("line_count")?);
+        let (same_as, numbers) = (integers("same_as")?, column::numbers::<Int32Type>(&batch, "segment")?);
+        let (names, open, hashes) = (text("name")?, text("open_line")?, text("content_hash")?);
+        let (endings, compression) = (text("line_ending")?, text("compression")?);
+        for row in 0..batch.num_rows() {
+            segments.entry(ids.value(row)).or_default().push(Segment {
+                number: numbers.value(row),
+                first_line: first.value(row).unsigned_abs(),
+                last_line: (first.value(row) + counts.value(row) - 1).unsigned_abs(),
+                end_byte: ends.value(row).unsigned_abs(),
+                open_line: column::text_at(open, row).map(str::to_owned),
+                crlf: endings.value(row) == "crlf",
+                content_hash: hashes.value(row).to_owned(),
+                name: names.value(row).to_owned(),
+                compressed: compression.is_valid(row),
+                same_as: column::value(same_as, row),
+            });
+        }
+    }
+    let mut sources = Vec::with_capacity(segments.len());
+    for (&id, own) in &segments {
+        sources.push(source(id, own, &segments)?);
+    }
+    sources.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(sources)
+}
+
+fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
+    let missing = || Error::damaged("sources", format!("source {id} refers to one that is not there"));
+    let last = own.last().ok_or_else(missing)?;
+    let rows_of = last.same_as.unwrap_or(id);
+    let segments = all.get(&rows_of).ok_or_else(missing)?.iter();
+    let segments: Vec<Segment> =
+        segments.filter(|segment| segment.end_byte <= last.end_byte).cloned().collect();
+    Ok(SourceFile {
+        name: last.name.clone(),
+        compressed: last.compressed,
+        rows_of,
+        crlf: segments.first().is_some_and(|segment| segment.crlf),
+        segments,
+        content_hash: last.content_hash.clone(),
+    })
+}
+
+/// The other lines of some sources, in order.
+pub(super) async fn others(
+    context: &SessionContext,
+    sources: &[String],
+) -> Result<HashMap<i64, Vec<Other>>> {
+    let sql = format!(
+        "SELECT source_id, segment, line, text FROM stored.lines WHERE source_id IN ({}) \
+         ORDER BY source_id, line, segment, part",
+        sources.join(", ")
+    );
+    let mut others: HashMap<i64, Vec<Other>> = HashMap::new();
+    for batch in collect(context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let lines = column::numbers::<Int64Type>(&batch, "line")?;
+        let segments = column::numbers::<Int32Type>(&batch, "segment")?;
+        let texts = column::bytes(&batch, "text")?;
+        for row in 0..batch.num_rows() {
+            others.entry(ids.value(row)).or_default().push(Other {
+                segment: segments.value(row),
+                line: lines.value(row).unsigned_abs(),
+                text: texts.value(row).to_vec(),
+            });
+        }
+    }
+    Ok(others)
+}
+
+/// Writes the bytes of a source.
+pub(super) async fn write(
+    source: &SourceFile,
+    mut records: SendableRecordBatchStream,
+    others: &[Other],
+    lines: &mut Lines,
+    out: &mut Counted<'_>,
+) -> Result<()> {
+    let end = source.segments.iter().map(|segment| segment.last_line).max().unwrap_or(0);
+    let last = source.segments.last().map_or(0, |segment| segment.number);
+    let kept = |other: &&Other| {
+        other.segment <= last && other.line <= end && !source.replaced(other.segment, other.line)
+    };
+    let mut others = others.iter().filter(kept).peekable();
+    let mut line = Vec::new();
+    while let Some(batch) = records.next().await {
+        let batch = batch.map_err(Error::Query)?;
+        for row in lines::rows(&batch)? {
+            if row.line > end {
+                continue;
+            }
+            while let Some(other) = others.next_if(|other| other.line < row.line) {
+                let more = others.peek().is_some_and(|next| next.line == other.line);
+                write_other(source, other, more, out)?;
+            }
+            line.clear();
+            lines.write(&row, source.crlf, &mut line)?;
+            if !source.is_open(row.line, "record", None) {
+                line.push(b'\n');
+            }
+            out.write(&line)?;
+        }
+    }
+    while let Some(other) = others.next() {
+        let more = others.peek().is_some_and(|next| next.line == other.line);
+        write_other(source, other, more, out)?;
+    }
+    Ok(())
+}
+
+fn write_other(source: &SourceFile, other: &Other, more: bool, out: &mut Counted<'_>) -> Result<()> {
+    out.write(&other.text)?;
+    if more || source.is_open(other.line, "other", Some(other.segment)) {
+        return Ok(());
+    }
+    out.write(b"\n")
+}

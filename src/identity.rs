@@ -1,0 +1,109 @@
+//! Content hashes: what makes two graphs, environments, programs or files the same.
+//!
+//! Identifiers are XXH3-64 of a canonical byte form, stored as `Int64`. Two machines that read the
+//! same data give it the same identifiers. The canonical form is a list of parts, each preceded by
+//! its length as eight little-endian bytes, so that no two different lists share their bytes; the
+//! first part names the kind of thing and the version of the form. The test vectors below may
+//! never change: a new form gets a new first part.
+
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+/// Identifier of a thing of `kind` with these parts.
+fn content_id(kind: &str, parts: &[&[u8]]) -> i64 {
+    let mut bytes = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 8).sum::<usize>());
+    for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    }
+    XxHash3_64::oneshot(&bytes).cast_signed()
+}
+
+/// A TenSet graph: its dataset and its workload key, verbatim.
+pub(crate) fn graph_id(dataset: &str, workload_key: &str) -> i64 {
+    content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
+}
+
+/// An environment: its columns as one canonical text.
+pub(crate) fn environment_id(dataset: &str, text: &str) -> i64 {
+    content_id("environment/1", &[dataset.as_bytes(), text.as_bytes()])
+}
+
+/// A source file: unique by platform and export name.
+pub(crate) fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
+    content_id("source/1", &[dataset.as_bytes(), platform.as_bytes(), name.as_bytes()])
+}
+
+/// Number of configurations that share one block of consecutive `config_id`s.
+pub(crate) const CONFIG_BLOCK: i64 = 1 << 12;
+
+/// First `config_id` of the block that begins with this program of this graph. Positive, and a
+/// multiple of [`CONFIG_BLOCK`].
+pub(crate) fn config_block(graph_id: i64, program: ProgramHash) -> i64 {
+    let id = content_id("configurations/1", &[&graph_id.to_le_bytes(), &program.0.to_le_bytes()]);
+    id & i64::MAX & !(CONFIG_BLOCK - 1)
+}
+
+/// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ProgramHash(u128);
+
+impl ProgramHash {
+    /// Hash of `steps` in TVM's own spelling.
+    pub(crate) fn of(steps: &[u8]) -> Self {
+        Self(XxHash3_128::oneshot(steps))
+    }
+}
+
+/// XXH3-128 of a file, fed piece by piece.
+#[derive(Clone)]
+pub(crate) struct ContentHasher(twox_hash::xxhash3_128::Hasher);
+
+impl ContentHasher {
+    pub(crate) fn new() -> Self {
+        Self(twox_hash::xxhash3_128::Hasher::new())
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    pub(crate) fn hex(&self) -> String {
+        format!("{:032x}", self.0.finish_128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The XXH3 values of the empty input are those of the reference implementation; the others
+    /// pin the canonical forms.
+    #[test]
+    fn canonical_forms_never_change() {
+        assert_eq!(ContentHasher::new().hex(), "99aa06d3014798d86001c324468d497f");
+        assert_eq!(XxHash3_64::oneshot(b"").cast_signed(), 0x2d06_8005_38d3_94c2);
+        assert_eq!(graph_id("tenset", "[\"matmul\", 8, 8]"), GRAPH);
+        assert_eq!(environment_id("tenset", "llvm"), ENVIRONMENT);
+        assert_eq!(source_id("tenset", "k80", "k80/a.json"), SOURCE);
+        assert_eq!(config_block(7, ProgramHash::of(b"[[\"CI\", 1]]")), BLOCK);
+    }
+    const GRAPH: i64 = 0;
+    const ENVIRONMENT: i64 = 0;
+    const SOURCE: i64 = 0;
+    const BLOCK: i64 = 0;
+
+    #[test]
+    fn parts_do_not_run_together() {
+        assert_ne!(source_id("a", "bc", "d"), source_id("ab", "c", "d"));
+    }
+
+    #[test]
+    fn hashing_in_pieces_is_hashing_at_once() {
+        let mut pieces = ContentHasher::new();
+        pieces.update(b"ab");
+        pieces.update(b"c");
+        let mut whole = ContentHasher::new();
+        whole.update(b"abc");
+        assert_eq!(pieces.hex(), whole.hex());
+    }
+}

@@ -1,0 +1,303 @@
+//! The ledger: which files the store has, and what a file that is given again means.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::path::Path;
+
+use arrow::array::{Array, RecordBatch};
+use arrow::datatypes::{Int32Type, Int64Type};
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::identity::{ContentHasher, source_id};
+use crate::reader::{self, Input};
+use crate::store::{Snapshot, Store};
+
+/// What the ledger says of one file, over all its segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) source_id: i64,
+    pub(crate) platform: String,
+    pub(crate) name: String,
+    /// The next segment's number.
+    pub(crate) segments: i32,
+    pub(crate) end_byte: u64,
+    /// Number of its last line.
+    pub(crate) last_line: u64,
+    /// `record` or `other` where the last line has no line ending.
+    pub(crate) open_line: Option<String>,
+    pub(crate) content_hash: String,
+    pub(crate) crlf: bool,
+    /// Its records stand under this source.
+    pub(crate) same_as: Option<i64>,
+}
+
+/// In place of a number of segments: the source is read by this run and not committed yet.
+pub(crate) const UNCOMMITTED: i32 = i32::MAX;
+
+/// All files that the store has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    sources: BTreeMap<i64, Source>,
+    by_name: HashMap<String, i64>,
+    /// Platform and size -> sources.
+    by_size: HashMap<(String, u64), Vec<i64>>,
+    /// Records and other lines that all its rows stand for.
+    pub(crate) record_count: u64,
+    pub(crate) other_count: u64,
+}
+
+/// What is to be done with a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    /// The store has all of it.
+    Unchanged,
+    /// The store has the very same bytes under another name: only the name is new.
+    Alias { name: String, segment: i32, same_as: Source },
+    /// Read it, from somewhere on.
+    Read(Reading),
+}
+
+/// A file that is read, from its start or from where the store's knowledge of it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) source_id: i64,
+    pub(crate) platform: String,
+    pub(crate) name: String,
+    pub(crate) segment: i32,
+    pub(crate) first_byte: u64,
+    pub(crate) first_line: u64,
+    /// The line ending of the file, where it is known from an earlier segment.
+    pub(crate) crlf: Option<bool>,
+}
+
+impl Ledger {
+    /// Reads the ledger of a store.
+    pub(crate) async fn load(store: &Store) -> Result<Self> {
+        let mut ledger = Self::default();
+        if let Some(snapshot) = store.snapshot("sources").await? {
+            ledger.read(store, &snapshot).await?;
+        }
+        Ok(ledger)
+    }
+
+    /// The ledger at a version of its table.
+    pub(crate) async fn at(store: &Store, snapshot: &Snapshot) -> Result<Self> {
+        let mut ledger = Self::default();
+        ledger.read(store, snapshot).await?;
+        Ok(ledger)
+    }
+
+    async fn read(&mut self, store: &Store, snapshot: &Snapshot) -> Result<()> {
+        let columns = [
+            "source_id", "segment", "platform", "name", "end_byte", "first_line", "line_count",
+            "open_line", "content_hash", "line_ending", "same_as", "record_count", "other_count",
+        ];
+        for batch in store.read("sources", snapshot, &columns, None).await? {
+            self.learn(&batch)?;
+        }
+        for source in self.sources.values() {
+            let size = (source.platform.clone(), source.end_byte);
+            self.by_size.entry(size).or_default().push(source.source_id);
+            self.by_name.insert(source.name.clone(), source.source_id);
+        }
+        Ok(())
+    }
+
+    /// Adds a source that this run has read and not committed yet.
+    pub(crate) fn add(&mut self, source: Source) {
+        let size = (source.platform.clone(), source.end_byte);
+        self.by_size.entry(size).or_default().push(source.source_id);
+        self.by_name.insert(source.name.clone(), source.source_id);
+        self.sources.insert(source.source_id, source);
+    }
+
+    fn learn(&mut self, batch: &RecordBatch) -> Result<()> {
+        let integers = |name| column::numbers::<Int64Type>(batch, name);
+        let segments = column::numbers::<Int32Type>(batch, "segment")?;
+        let texts = |name| column::text(batch, name);
+        let (ids, ends) = (integers("source_id")?, integers("end_byte")?);
+        let (lines, counts) = (integers("first_line")?, integers("line_count")?);
+        let (records, others) = (integers("record_count")?, integers("other_count")?);
+        let (same_as, platforms, names) = (integers("same_as")?, texts("platform")?, texts("name")?);
+        let (open, hashes, endings) =
+            (texts("open_line")?, texts("content_hash")?, texts("line_ending")?);
+        for row in 0..batch.num_rows() {
+            self.record_count += records.value(row).unsigned_abs();
+            self.other_count += others.value(row).unsigned_abs();
+            let source = Source {
+                source_id: ids.value(row),
+                platform: platforms.value(row).to_owned(),
+                name: names.value(row).to_owned(),
+                segments: segments.value(row) + 1,
+                end_byte: ends.value(row).unsigned_abs(),
+                last_line: (lines.value(row) + counts.value(row) - 1).unsigned_abs(),
+                open_line: column::text_at(open, row).map(str::to_owned),
+                content_hash: hashes.value(row).to_owned(),
+                crlf: endings.value(row) == "crlf",
+                same_as: same_as.is_valid(row).then(|| same_as.value(row)),
+            };
+            let known = self.sources.get(&source.source_id);
+            if known.is_none_or(|known| known.segments < source.segments) {
+                self.sources.insert(source.source_id, source);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the ledger have this segment of this source?
+    pub(crate) fn has(&self, source_id: i64, segment: i32) -> bool {
+        self.sources.get(&source_id).is_some_and(|source| source.segments > segment)
+    }
+
+    /// All sources.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.values()
+    }
+
+    /// What is to be done with `input` on `platform`. Reads the file only where the store has one
+    /// of its name, or one of its size.
+    pub(crate) fn plan(&self, dataset: &str, platform: &str, input: &Input) -> Result<Plan> {
+        let same_name: Vec<&Source> = (1..)
+            .map_while(|copy| self.by_name.get(&numbered(&input.name, copy)))
+            .filter_map(|id| self.sources.get(id))
+            .collect();
+        let size = std::fs::metadata(&input.file).map_err(Error::io(&input.file))?.len();
+        let same_size = self.by_size.get(&(platform.to_owned(), size));
+        if !same_name.is_empty() || (size > 0 && same_size.is_some()) {
+            let offsets = same_name.iter().map(|source| source.end_byte).collect();
+            let prefixes = Prefixes::read(&input.file, offsets)?;
+            let mut begun: Vec<&Source> = same_name
+                .iter()
+                .filter(|source| source.platform == platform)
+                .filter(|source| prefixes.hash_at(source.end_byte) == Some(&source.content_hash))
+                .copied()
+                .collect();
+            begun.sort_by_key(|source| source.end_byte);
+            if let Some(longest) = begun.last() {
+                if longest.end_byte == prefixes.size {
+                    return Ok(Plan::Unchanged);
+                }
+                if longest.segments != UNCOMMITTED && longest.same_as.is_none() {
+                    return Ok(grown(longest, &prefixes));
+                }
+            }
+            let twin = same_size.into_iter().flatten().filter_map(|id| self.sources.get(id));
+            let mut twin = twin.filter(|source| source.same_as.is_none());
+            if let Some(twin) = twin.find(|source| source.content_hash == prefixes.whole) {
+                let begun = begun.last().filter(|begun| begun.same_as == Some(twin.source_id));
+                let name = numbered(&input.name, same_name.len() + 1);
+                return Ok(Plan::Alias {
+                    name: begun.map_or(name, |begun| begun.name.clone()),
+                    segment: begun.map_or(0, |begun| begun.segments),
+                    same_as: twin.clone(),
+                });
+            }
+        }
+        let name = numbered(&input.name, same_name.len() + 1);
+        Ok(Plan::Read(Reading {
+            source_id: source_id(dataset, platform, &name),
+            platform: platform.to_owned(),
+            name,
+            segment: 0,
+            first_byte: 0,
+            first_line: 1,
+            crlf: None,
+        }))
+    }
+}
+
+/// The name of the first, second, ... file that is given under the same name with other content:
+/// `a/b.json`, `a/b~2.json`.
+fn numbered(name: &str, copy: usize) -> String {
+    if copy == 1 {
+        return name.to_owned();
+    }
+    let folder = name.rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, file) = name.split_at(folder);
+    match file.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => format!("{folder}{stem}~{copy}.{extension}"),
+        _ => format!("{folder}{file}~{copy}"),
+    }
+}
+
+/// What to do with a file that begins with all that the store has of it.
+fn grown(source: &Source, prefixes: &Prefixes) -> Plan {
+    let (first_byte, first_line) = match source.open_line.as_deref() {
+        Some("other") => (prefixes.line_start(source.end_byte), source.last_line),
+        Some(_) => (source.end_byte, source.last_line),
+        None => (source.end_byte, source.last_line + 1),
+    };
+    Plan::Read(Reading {
+        source_id: source.source_id,
+        platform: source.platform.clone(),
+        name: source.name.clone(),
+        segment: source.segments,
+        first_byte,
+        first_line,
+        crlf: (source.end_byte > 0).then_some(source.crlf),
+    })
+}
+
+/// Hashes of a file's beginnings.
+#[derive(Debug)]
+struct Prefixes {
+    size: u64,
+    whole: String,
+    /// Offset -> hash up to there, and where the line begins that the byte before it is in.
+    at: BTreeMap<u64, (String, u64)>,
+}
+
+impl Prefixes {
+    fn read(file: &Path, mut offsets: Vec<u64>) -> Result<Self> {
+        let (mut reader, _) = reader::open(file)?;
+        offsets.sort_unstable();
+        offsets.dedup();
+        let mut offsets = offsets.into_iter().peekable();
+        let mut hasher = ContentHasher::new();
+        let (mut size, mut line_start) = (0_u64, 0_u64);
+        let mut at = BTreeMap::new();
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            while offsets.next_if_eq(&size).is_some() {
+                at.insert(size, (hasher.hex(), line_start));
+            }
+            let wanted = offsets.peek().map_or(buffer.len() as u64, |next| next - size);
+            let wanted = usize::try_from(wanted).unwrap_or(buffer.len()).min(buffer.len());
+            let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
+            // A damaged compressed file ends here: what follows is no line that anyone has.
+            let Ok(read) = reader.read(target) else { break };
+            let new = target.get(..read).unwrap_or(&[]);
+            if new.is_empty() {
+                break;
+            }
+            hasher.update(new);
+            if let Some(last) = memchr::memrchr(b'\n', new) {
+                line_start = size + last as u64 + 1;
+            }
+            size += read as u64;
+        }
+        Ok(Self { size, whole: hasher.hex(), at })
+    }
+
+    fn hash_at(&self, offset: u64) -> Option<&String> {
+        self.at.get(&offset).map(|(hash, _)| hash)
+    }
+
+    fn line_start(&self, offset: u64) -> u64 {
+        self.at.get(&offset).map_or(offset, |&(_, start)| start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_numbered_before_the_extension() {
+        assert_eq!(numbered("a/b.c.json", 1), "a/b.c.json");
+        assert_eq!(numbered("a/b.c.json", 2), "a/b.c~2.json");
+        assert_eq!(numbered("a.b/log", 3), "a.b/log~3");
+        assert_eq!(numbered(".hidden", 2), ".hidden~2");
+    }
+}

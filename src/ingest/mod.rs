@@ -1,0 +1,219 @@
+//! Files into the store: read, parse, deduplicate, append, tell what happened.
+//!
+//! A file's records, other lines and ledger entry appear together or, after a crash, are completed
+//! by the next run over it. Nothing is ever stored twice: a file that the store has is skipped, of
+//! one that has grown only the new lines are read.
+
+mod group;
+pub(crate) mod ledger;
+mod orphans;
+mod pipeline;
+mod run;
+pub(crate) mod tables;
+
+use std::collections::HashSet;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::identity::ContentHasher;
+use crate::reader::{self, Input};
+use crate::store::Store;
+
+/// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
+const REJECTS_LISTED: usize = 20;
+
+/// Standard input, as it is named on the command line.
+const STDIN: &str = "-";
+
+/// How to ingest.
+#[derive(Clone)]
+pub struct IngestOptions {
+    /// Platform of the records; without it the name of each file's directory.
+    pub platform: Option<String>,
+    /// Stop at the first line that is refused.
+    pub strict: bool,
+    /// Threads that parse; `None` for one for each core.
+    pub threads: Option<usize>,
+    /// Hears of every file that is begun and of bytes that have been read.
+    pub progress: Progress,
+    /// Set it to stop: what was committed stays.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for IngestOptions {
+    fn default() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        Self { platform: None, strict: false, threads: None, progress: Arc::new(|_| {}), stop }
+    }
+}
+
+/// Hears of an ingest's progress.
+pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
+
+/// A step of an ingest.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// So many files, of so many bytes, are to be looked at.
+    Planned {
+        /// Number of files.
+        files: u64,
+        /// Their size on disk in bytes.
+        bytes: u64,
+    },
+    /// This file is begun.
+    File(&'a str),
+    /// So many more bytes (after decompression) have been read.
+    Bytes(u64),
+}
+
+/// What an ingest did.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// Files whose lines were read.
+    pub files: u64,
+    /// Files that the store had already.
+    pub unchanged_files: u64,
+    /// Files with the bytes of one that the store has under another name: only named.
+    pub same_files: u64,
+    /// Files of which only new lines at the end were read.
+    pub grown_files: u64,
+    /// Files found in directories that no reader takes.
+    pub skipped_files: Vec<String>,
+    /// Files that could not be read, or not to their end: path and reason.
+    pub failed_files: Vec<(String, String)>,
+    /// Lines of all kinds.
+    pub lines: u64,
+    /// Lines that became records.
+    pub records: u64,
+    /// Lines that an interrupted run had stored already.
+    pub resumed_records: u64,
+    /// Records that failed when they were measured.
+    pub failed_records: u64,
+    /// Programs that were only proposed.
+    pub unmeasured_records: u64,
+    /// Records kept with their text because their columns do not rebuild it.
+    pub verbatim_records: u64,
+    /// Graphs that the store did not have.
+    pub new_graphs: u64,
+    /// Configurations that the store did not have.
+    pub new_configurations: u64,
+    /// Refused lines.
+    pub rejects: u64,
+    /// The first of them: path, line, reason.
+    pub first_rejects: Vec<(String, u64, String)>,
+    /// Bytes read, after decompression.
+    pub bytes_in: u64,
+    /// Bytes that the store's data files grew by.
+    pub bytes_out: u64,
+    /// Time taken.
+    pub elapsed: Duration,
+}
+
+impl Report {
+    /// Everything that was given is in the store.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.rejects == 0 && self.failed_files.is_empty()
+    }
+}
+
+impl Store {
+    /// Ingests files, directories, patterns, or `-` for standard input.
+    ///
+    /// # Errors
+    /// [`Error::Source`] for an input that does not exist or whose platform is not known (nothing
+    /// is read then), [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
+    /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
+    pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
+        let started = Instant::now();
+        let mut spooled = None;
+        let mut found = Vec::new();
+        for input in inputs {
+            if input == STDIN {
+                let (file, path) = spool()?;
+                found.push(standard_input(&path)?);
+                spooled = Some(file);
+            } else {
+                found.extend(reader::find(input)?);
+            }
+        }
+        let jobs = jobs(found, options.platform.as_deref())?;
+        let size = |job: &pipeline::Job| std::fs::metadata(&job.input.file).map_or(0, |meta| meta.len());
+        let bytes = jobs.iter().map(size).sum();
+        (options.progress)(Event::Planned { files: jobs.len() as u64, bytes });
+        let before = self.data_bytes().await?;
+        let mut report = run::run(self, jobs, options).await?;
+        drop(spooled);
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        report.bytes_out = self.data_bytes().await?.saturating_sub(before);
+        report.elapsed = started.elapsed();
+        Ok(report)
+    }
+
+    /// Bytes of all data files of all tables.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] or [`Error::Log`] where a log cannot be read.
+    pub async fn data_bytes(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for table in crate::schema::tables()? {
+            if let Some(snapshot) = self.snapshot(&table.name).await? {
+                bytes += snapshot.files().iter().map(|file| file.size_bytes).sum::<u64>();
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The inputs with their platforms, each file once.
+fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>> {
+    let mut seen = HashSet::new();
+    let mut jobs = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let canonical = input.file.canonicalize().unwrap_or_else(|_| input.file.clone());
+        if !seen.insert(canonical) {
+            continue;
+        }
+        let platform = platform.map(str::to_owned).or_else(|| input.directory.clone());
+        let platform = platform.filter(|platform| !platform.is_empty()).ok_or_else(|| Error::Source {
+            location: input.path.clone(),
+            reason: "no directory names its platform\nhint: give one with --platform".to_owned(),
+        })?;
+        jobs.push(pipeline::Job { input, platform });
+    }
+    Ok(jobs)
+}
+
+/// Standard input in a temporary file, because it is looked at more than once.
+fn spool() -> Result<(tempfile::NamedTempFile, PathBuf)> {
+    let failed = Error::io("standard input");
+    let mut file = tempfile::NamedTempFile::new().map_err(Error::io(std::env::temp_dir()))?;
+    let copied = std::io::copy(&mut std::io::stdin().lock(), file.as_file_mut());
+    copied.and_then(|_| file.as_file_mut().flush()).map_err(failed)?;
+    let path = file.path().to_owned();
+    Ok((file, path))
+}
+
+/// Its name is the hash of its content: two streams are two sources, the same one is the same.
+fn standard_input(file: &std::path::Path) -> Result<Input> {
+    let (mut reader, _) = reader::open(file)?;
+    let mut hasher = ContentHasher::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = reader.read(&mut buffer).map_err(Error::io(file))?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(buffer.get(..read).unwrap_or(&[]));
+    }
+    let name = format!("stdin/{}.json", hasher.hex());
+    let file = file.to_owned();
+    Ok(Input { file, path: STDIN.to_owned(), name, directory: None, explicit: true })
+}

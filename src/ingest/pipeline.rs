@@ -1,0 +1,252 @@
+//! Files to parsed chunks: one thread reads, the others parse, the order stays.
+//!
+//! The reader thread plans each file against the ledger, cuts it into chunks and numbers
+//! everything it hands on; parsers work on chunks as they come; [`Ordered`] gives the results in
+//! the order of the numbers. Queues are short: a slow consumer stops the reader.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
+use super::{Event, Progress};
+use crate::error::Result;
+use crate::identity::ContentHasher;
+use crate::reader::lines::{Chunks, Piece};
+use crate::reader::{self, Compression, Input, tenset};
+
+/// Something about the files being read, in their order.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// A file begins; its chunks follow, then its end.
+    Start { reading: Reading, path: String, compression: Option<Compression>, crlf: bool },
+    /// Some of its lines.
+    Rows(Box<tenset::Rows>),
+    /// A part of a line that is too long.
+    Long { part: i32, text: Vec<u8>, last: bool },
+    /// The file ends.
+    End(End),
+    /// The store has it already.
+    Unchanged,
+    /// The store has its bytes under another name.
+    Alias { name: String, segment: i32, path: String, same_as: Source },
+    /// It is no file that a reader takes.
+    Skipped { path: String },
+    /// It could not be read.
+    Failed { path: String, reason: String },
+}
+
+/// What the reader knows of a file at its end.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) end_byte: u64,
+    pub(super) content_hash: String,
+    pub(super) unterminated: bool,
+    /// The file broke off here: damaged compression, a failing disk.
+    pub(super) failure: Option<String>,
+}
+
+/// One file to read and the platform of its records.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) input: Input,
+    pub(super) platform: String,
+}
+
+type Numbered = (u64, Message);
+
+/// A chunk on its way to a parser.
+struct Chunk {
+    number: u64,
+    bytes: Vec<u8>,
+    crlf: bool,
+}
+
+/// The messages of a running pipeline in their order.
+pub(super) struct Ordered {
+    messages: mpsc::Receiver<Numbered>,
+    early: BTreeMap<u64, Message>,
+    next: u64,
+}
+
+impl Ordered {
+    /// The next message, `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Message> {
+        loop {
+            if let Some(message) = self.early.remove(&self.next) {
+                self.next += 1;
+                return Some(message);
+            }
+            let (number, message) = self.messages.recv().await?;
+            self.early.insert(number, message);
+        }
+    }
+}
+
+/// Starts reading `jobs` with `parsers` parsing threads. Dropping the result, or setting `stop`,
+/// ends the threads.
+pub(super) fn start(
+    jobs: Vec<Job>,
+    ledger: Ledger,
+    parsers: usize,
+    progress: Progress,
+    stop: Arc<AtomicBool>,
+) -> Ordered {
+    let (results, messages) = mpsc::channel(parsers * 4);
+    let (chunks, work) = sync_channel::<Chunk>(parsers * 2);
+    let work = Arc::new(Mutex::new(work));
+    for _ in 0..parsers {
+        let (work, results) = (Arc::clone(&work), results.clone());
+        std::thread::spawn(move || parse(&work, &results));
+    }
+    std::thread::spawn(move || {
+        let mut reader = Reader { ledger, chunks, results, number: 0, progress, stop };
+        for job in jobs {
+            if reader.stop.load(Ordering::Relaxed) || reader.file(&job).is_none() {
+                break;
+            }
+        }
+    });
+    Ordered { messages, early: BTreeMap::new(), next: 0 }
+}
+
+fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered>) {
+    loop {
+        let chunk = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(chunk) = chunk else { return };
+        let rows = Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)));
+        if results.blocking_send((chunk.number, rows)).is_err() {
+            return;
+        }
+    }
+}
+
+struct Reader {
+    ledger: Ledger,
+    chunks: SyncSender<Chunk>,
+    results: mpsc::Sender<Numbered>,
+    number: u64,
+    progress: Progress,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Hands on everything of a file; `None` where nobody listens any more.
+    fn file(&mut self, job: &Job) -> Option<()> {
+        let path = &job.input.path;
+        (self.progress)(Event::File(path));
+        match self.prepare(job) {
+            Ok(None) => self.send(Message::Skipped { path: path.clone() }),
+            Ok(Some(Plan::Unchanged)) => self.send(Message::Unchanged),
+            Ok(Some(Plan::Alias { name, segment, same_as })) => {
+                let path = path.clone();
+                self.send(Message::Alias { name, segment, path, same_as })
+            }
+            Ok(Some(Plan::Read(reading))) => match self.open(job, &reading) {
+                Ok((chunks, compression)) => self.read(job, reading, chunks, compression),
+                Err(error) => self.fail(path, error.to_string()),
+            },
+            Err(error) => self.fail(path, error.to_string()),
+        }
+    }
+
+    fn prepare(&self, job: &Job) -> Result<Option<Plan>> {
+        if !job.input.explicit && !reader::recognised(&job.input.file)? {
+            return Ok(None);
+        }
+        self.ledger.plan(tenset::NAME, &job.platform, &job.input).map(Some)
+    }
+
+    fn fail(&mut self, path: &str, reason: String) -> Option<()> {
+        self.send(Message::Failed { path: path.to_owned(), reason })
+    }
+
+    fn send(&mut self, message: Message) -> Option<()> {
+        let number = self.number;
+        self.number += 1;
+        self.results.blocking_send((number, message)).ok()
+    }
+
+    /// Opens a file and hashes its way to where the reading starts.
+    fn open(&self, job: &Job, reading: &Reading) -> Result<Opened> {
+        let (mut input, compression) = reader::open(&job.input.file)?;
+        let mut hasher = ContentHasher::new();
+        let mut left = reading.first_byte;
+        let mut buffer = vec![0; 1 << 20];
+        while left > 0 {
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
+            let read = input.read(target).map_err(crate::Error::io(&job.input.file))?;
+            if read == 0 {
+                break;
+            }
+            hasher.update(target.get(..read).unwrap_or(&[]));
+            left -= read as u64;
+        }
+        Ok((Chunks::new(input, hasher, reading.first_byte), compression))
+    }
+
+    fn read(
+        &mut self,
+        job: &Job,
+        reading: Reading,
+        mut chunks: Pieces,
+        compression: Option<Compression>,
+    ) -> Option<()> {
+        let mut piece = chunks.next_piece();
+        let crlf = reading.crlf.unwrap_or_else(|| match &piece {
+            Some(Piece::Lines(lines)) => memchr::memchr(b'\n', lines)
+                .and_then(|end| end.checked_sub(1))
+                .is_some_and(|before| lines.get(before) == Some(&b'\r')),
+            _ => false,
+        });
+        let (source_id, name) = (reading.source_id, reading.name.clone());
+        let path = job.input.path.clone();
+        self.send(Message::Start { reading, path, compression, crlf })?;
+        let mut seen = chunks.byte_count();
+        while let Some(found) = piece {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            match found {
+                Piece::Lines(bytes) => {
+                    let number = self.number;
+                    self.number += 1;
+                    self.chunks.send(Chunk { number, bytes, crlf }).ok()?;
+                }
+                Piece::Long { part, text, last } => {
+                    self.send(Message::Long { part, text, last })?;
+                }
+            }
+            (self.progress)(Event::Bytes(chunks.byte_count() - seen));
+            seen = chunks.byte_count();
+            piece = chunks.next_piece();
+        }
+        let end = End {
+            end_byte: chunks.byte_count(),
+            content_hash: chunks.content_hash(),
+            unterminated: chunks.unterminated(),
+            failure: chunks.failure().map(str::to_owned),
+        };
+        self.ledger.add(Source {
+            source_id,
+            platform: job.platform.clone(),
+            name,
+            segments: UNCOMMITTED,
+            end_byte: end.end_byte,
+            last_line: 0,
+            open_line: None,
+            content_hash: end.content_hash.clone(),
+            crlf,
+            same_as: None,
+        });
+        self.send(Message::End(end))
+    }
+}
+
+type Pieces = Chunks<Box<dyn Read + Send>>;
+type Opened = (Pieces, Option<Compression>);

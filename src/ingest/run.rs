@@ -1,0 +1,375 @@
+//! One ingest: the messages of the pipeline become rows, commits and a report.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+
+use super::group::{Group, one_file};
+use super::ledger::{Ledger, Reading, Source};
+use super::orphans::Orphans;
+use super::pipeline::{self, End, Job, Message};
+use super::tables::{Other, other_columns, repeated, texts};
+use super::{IngestOptions, REJECTS_LISTED, Report};
+use crate::error::{Error, Result};
+use crate::reader::Compression;
+use crate::reader::tenset::{NAME, Rows};
+use crate::store::file::{self, Effort};
+use crate::store::{Change, Snapshot, Store};
+use crate::schema;
+
+/// A file that is being read.
+struct Open {
+    reading: Reading,
+    platform: Arc<str>,
+    path: String,
+    compression: Option<Compression>,
+    crlf: bool,
+    next_line: u64,
+    records: u64,
+    resumed: u64,
+    rejects: u64,
+    verbatim: u64,
+    others: Vec<Other>,
+    /// The last line is a record.
+    last_is_record: bool,
+}
+
+/// A file's row in the ledger, with its lines that are no records.
+struct Closed {
+    reading: Reading,
+    path: String,
+    compression: Option<&'static str>,
+    crlf: bool,
+    end_byte: u64,
+    content_hash: String,
+    line_count: u64,
+    records: u64,
+    rejects: u64,
+    verbatim: u64,
+    other_count: u64,
+    others: Vec<Other>,
+    open_line: Option<&'static str>,
+    same_as: Option<i64>,
+}
+
+struct Run<'a> {
+    store: &'a Store,
+    options: &'a IngestOptions,
+    orphans: Orphans,
+    group: Group<'a>,
+    open: Option<Open>,
+    closed: Vec<Closed>,
+    report: Report,
+}
+
+/// Ingests `jobs`.
+pub(super) async fn run(store: &Store, jobs: Vec<Job>, options: &IngestOptions) -> Result<Report> {
+    let ledger = Ledger::load(store).await?;
+    let orphans = Orphans::find(store, &ledger).await?;
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let parsers = options.threads.unwrap_or(cores).max(1);
+    let stop = Halt(Arc::new(AtomicBool::new(false)));
+    let progress = Arc::clone(&options.progress);
+    let mut messages = pipeline::start(jobs, ledger, parsers, progress, Arc::clone(&stop.0));
+    let group = Group::new(store);
+    let report = Report::default();
+    let mut run =
+        Run { store, options, orphans, group, open: None, closed: Vec::new(), report };
+    while let Some(message) = messages.next().await {
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        run.take(message).await?;
+    }
+    run.commit().await?;
+    run.report.new_graphs = run.group.new_graphs;
+    run.report.new_configurations = run.group.new_configurations;
+    Ok(run.report)
+}
+
+/// Stops the reader thread when the run ends early.
+struct Halt(Arc<AtomicBool>);
+
+impl Drop for Halt {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Run<'_> {
+    async fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Start { reading, path, compression, crlf } => {
+                self.open = Some(Open::new(reading, path, compression, crlf));
+            }
+            Message::Rows(rows) => self.rows(rows).await?,
+            Message::Long { part, text, last } => self.long(part, text, last)?,
+            Message::End(end) => self.end(end).await?,
+            Message::Unchanged => self.report.unchanged_files += 1,
+            Message::Alias { name, segment, path, same_as } => {
+                self.report.same_files += 1;
+                self.closed.push(Closed::alias(name, segment, path, &same_as));
+            }
+            Message::Skipped { path } => self.report.skipped_files.push(path),
+            Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
+        }
+        Ok(())
+    }
+
+    async fn rows(&mut self, mut rows: Box<Rows>) -> Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let first_line = open.next_line;
+        let through = self.orphans.records_through(open.reading.source_id);
+        for record in &rows.records {
+            self.report.failed_records += u64::from(record.error_no != 0);
+            let unmeasured = record.error_no == 0 && record.runtime_ns.is_none();
+            self.report.unmeasured_records += u64::from(unmeasured);
+            open.resumed += u64::from(first_line + record.line <= through);
+        }
+        open.next_line += rows.line_count;
+        open.records += rows.records.len() as u64;
+        open.verbatim += rows.verbatim.len() as u64;
+        let last = rows.line_count.checked_sub(1);
+        open.last_is_record = rows.records.last().map(|record| record.line) == last;
+        for other in std::mem::take(&mut rows.others) {
+            let line = first_line + other.line;
+            if let Some(reason) = &other.reason {
+                open.rejects += 1;
+                reject(&mut self.report, self.options, &open.path, line, reason)?;
+            }
+            let segment = open.reading.segment;
+            open.others.push(Other { segment, line, part: 0, reason: other.reason, text: other.text });
+        }
+        let source_id = open.reading.source_id;
+        let platform = Arc::clone(&open.platform);
+        self.group.add(rows, &platform, source_id, first_line, &self.orphans).await
+    }
+
+    fn long(&mut self, part: i32, text: Vec<u8>, last: bool) -> Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let line = open.next_line;
+        let reason = format!("longer than {} MiB", crate::reader::lines::MAX_LINE_BYTES >> 20);
+        if part == 0 {
+            open.rejects += 1;
+            reject(&mut self.report, self.options, &open.path, line, &reason)?;
+        }
+        open.next_line += u64::from(last);
+        open.last_is_record = false;
+        let segment = open.reading.segment;
+        open.others.push(Other { segment, line, part, reason: Some(reason), text });
+        Ok(())
+    }
+
+    async fn end(&mut self, end: End) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let report = &mut self.report;
+        report.files += 1;
+        report.grown_files += u64::from(open.reading.segment > 0);
+        report.lines += open.next_line - open.reading.first_line;
+        report.records += open.records - open.resumed;
+        report.resumed_records += open.resumed;
+        report.verbatim_records += open.verbatim;
+        report.bytes_in += end.end_byte - open.reading.first_byte;
+        if let Some(failure) = &end.failure {
+            let line = open.next_line;
+            let reason = format!("{failure} after line {line}; what came before is kept");
+            report.failed_files.push((open.path.clone(), reason));
+        }
+        self.closed.push(open.close(end));
+        if self.group.is_full() {
+            self.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes all files that were read to their end part of the store.
+    async fn commit(&mut self) -> Result<()> {
+        let records = self.group.finish().await?;
+        let closed = std::mem::take(&mut self.closed);
+        if closed.is_empty() {
+            return Ok(());
+        }
+        self.commit_lines(&closed).await?;
+        let transactions: Vec<_> = closed.iter().filter_map(Closed::transaction).collect();
+        if !records.is_empty() {
+            let change = Change { add: records, transactions, ..Change::default() };
+            let detail = format!("ingest of {} files", closed.len());
+            self.store.commit("records", &detail, once(change)).await?;
+        }
+        self.commit_sources(&closed).await
+    }
+
+    async fn commit_lines(&self, closed: &[Closed]) -> Result<()> {
+        let table = schema::table("lines")?;
+        let mut batches = Vec::new();
+        for file in closed {
+            let through = self.orphans.others_through(file.reading.source_id);
+            let new: Vec<&Other> =
+                file.others.iter().filter(|other| other.line > through).collect();
+            if !new.is_empty() {
+                batches.push(file::batch(table, other_columns(file.reading.source_id, &new))?);
+            }
+        }
+        if batches.is_empty() {
+            return Ok(());
+        }
+        let location = self.store.location();
+        let written = file::write(location, table, &[], &batches, Effort::Ingest).await?;
+        let change = Change { add: vec![written], ..Change::default() };
+        self.store.commit("lines", "ingest", once(change)).await
+    }
+
+    async fn commit_sources(&self, closed: &[Closed]) -> Result<()> {
+        let store = self.store;
+        store
+            .commit("sources", "ingest", async |snapshot: &Snapshot| {
+                let ledger = Ledger::at(store, snapshot).await?;
+                let new: Vec<&Closed> = closed
+                    .iter()
+                    .filter(|file| !ledger.has(file.reading.source_id, file.reading.segment))
+                    .collect();
+                if new.is_empty() {
+                    return Ok(None);
+                }
+                one_file(store, "sources", source_columns(&new)).await.map(Some)
+            })
+            .await
+    }
+}
+
+/// A plan that makes the same change whatever others did.
+fn once(change: Change) -> impl AsyncFnMut(&Snapshot) -> Result<Option<Change>> {
+    async move |_: &Snapshot| Ok(Some(change.clone()))
+}
+
+fn reject(
+    report: &mut Report,
+    options: &IngestOptions,
+    path: &str,
+    line: u64,
+    reason: &str,
+) -> Result<()> {
+    report.rejects += 1;
+    if options.strict {
+        let (path, reason) = (path.to_owned(), reason.to_owned());
+        return Err(Error::Rejected { path, line, reason });
+    }
+    if report.first_rejects.len() < REJECTS_LISTED {
+        report.first_rejects.push((path.to_owned(), line, reason.to_owned()));
+    }
+    Ok(())
+}
+
+impl Open {
+    fn new(reading: Reading, path: String, compression: Option<Compression>, crlf: bool) -> Self {
+        Self {
+            platform: Arc::from(reading.platform.as_str()),
+            next_line: reading.first_line,
+            reading,
+            path,
+            compression,
+            crlf,
+            records: 0,
+            resumed: 0,
+            rejects: 0,
+            verbatim: 0,
+            others: Vec::new(),
+            last_is_record: false,
+        }
+    }
+
+    fn close(self, end: End) -> Closed {
+        let open = if self.last_is_record { "record" } else { "other" };
+        Closed {
+            line_count: self.next_line - self.reading.first_line,
+            reading: self.reading,
+            path: self.path,
+            compression: self.compression.map(Compression::name),
+            crlf: self.crlf,
+            end_byte: end.end_byte,
+            content_hash: end.content_hash,
+            records: self.records,
+            rejects: self.rejects,
+            verbatim: self.verbatim,
+            other_count: self.others.len() as u64,
+            others: self.others,
+            open_line: end.unterminated.then_some(open),
+            same_as: None,
+        }
+    }
+}
+
+impl Closed {
+    fn alias(name: String, segment: i32, path: String, same_as: &Source) -> Self {
+        let reading = Reading {
+            source_id: crate::identity::source_id(NAME, &same_as.platform, &name),
+            platform: same_as.platform.clone(),
+            name,
+            segment,
+            first_byte: 0,
+            first_line: 1,
+            crlf: None,
+        };
+        Self {
+            reading,
+            path,
+            compression: None,
+            crlf: same_as.crlf,
+            end_byte: same_as.end_byte,
+            content_hash: same_as.content_hash.clone(),
+            line_count: 0,
+            records: 0,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            others: Vec::new(),
+            open_line: None,
+            same_as: Some(same_as.source_id),
+        }
+    }
+
+    /// Who this is, and how far it got, in the log of the records.
+    fn transaction(&self) -> Option<(String, i64)> {
+        let application = format!("source:{:016x}", self.reading.source_id);
+        self.same_as.is_none().then(|| (application, self.end_byte.cast_signed()))
+    }
+}
+
+fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, ArrayRef> {
+    let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(closed.iter().map(|file| number(file).cast_signed())))
+    };
+    let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)).collect());
+    let maybe = |text: fn(&Closed) -> Option<&'static str>| -> ArrayRef {
+        Arc::new(closed.iter().map(|file| text(file)).collect::<StringArray>())
+    };
+    let ids = closed.iter().map(|file| file.reading.source_id);
+    let segments = closed.iter().map(|file| file.reading.segment);
+    let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
+    let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
+    BTreeMap::from([
+        ("source_id", Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef),
+        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
+        ("dataset", repeated(NAME, closed.len())),
+        ("platform", text(|file| &file.reading.platform)),
+        ("name", text(|file| &file.reading.name)),
+        ("path", text(|file| &file.path)),
+        ("compression", maybe(|file| file.compression)),
+        ("same_as", Arc::new(same_as)),
+        ("first_byte", numbers(|file| file.reading.first_byte)),
+        ("end_byte", numbers(|file| file.end_byte)),
+        ("first_line", numbers(|file| file.reading.first_line)),
+        ("line_count", numbers(|file| file.line_count)),
+        ("record_count", numbers(|file| file.records)),
+        ("other_count", numbers(|file| file.other_count)),
+        ("reject_count", numbers(|file| file.rejects)),
+        ("verbatim_count", numbers(|file| file.verbatim)),
+        ("line_ending", text(|file| if file.crlf { "crlf" } else { "lf" })),
+        ("open_line", maybe(|file| file.open_line)),
+        ("content_hash", text(|file| &file.content_hash)),
+        ("ingested_at", Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC"))),
+        ("tsql_version", repeated(env!("CARGO_PKG_VERSION"), closed.len())),
+    ])
+}

@@ -1,0 +1,286 @@
+//! Rows to Arrow columns, table by table.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Array,
+    Int32Builder, Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
+    TimestampMicrosecondBuilder,
+};
+
+use crate::error::{Error, Result};
+use crate::reader::tenset::{Environment, Row, Rows, Sketch};
+use crate::{sketch, varint};
+
+/// Columns of a batch by name.
+pub(super) type Columns = BTreeMap<&'static str, ArrayRef>;
+
+/// Programs of one sketch from which on their common numbers are written into it. Fewer say little
+/// about what is tuned, and would give many sketches.
+const SPECIALISED_FROM: usize = 4;
+
+/// A column of one text.
+pub(super) fn repeated(text: &str, count: usize) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, count)))
+}
+
+/// A column of texts.
+pub(super) fn texts<T: AsRef<str>>(texts: Vec<T>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(texts))
+}
+
+/// Rows of `environments`.
+#[derive(Default)]
+pub(super) struct EnvironmentRows {
+    ids: Vec<i64>,
+    datasets: StringBuilder,
+    targets: StringBuilder,
+    hardware: ListBuilder<Int64Builder>,
+    hosts: StringBuilder,
+    options: Int32Builder,
+    inputs: ListBuilder<StringBuilder>,
+    versions: StringBuilder,
+    writers: StringBuilder,
+}
+
+impl EnvironmentRows {
+    pub(super) fn push(&mut self, id: i64, dataset: &str, environment: &Environment) {
+        self.ids.push(id);
+        self.datasets.append_value(dataset);
+        self.targets.append_value(&environment.target);
+        let hardware = environment.hardware_params.as_ref();
+        self.hardware.append_option(hardware.map(|list| list.iter().copied().map(Some)));
+        self.hosts.append_option(environment.target_host.as_ref());
+        self.options.append_option(environment.layout_rewrite_option);
+        let inputs = environment.task_input_names.as_ref();
+        self.inputs.append_option(inputs.map(|list| list.iter().map(Some)));
+        self.versions.append_value(&environment.log_version);
+        self.writers.append_value(environment.writer.name());
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub(super) fn finish(mut self) -> Columns {
+        BTreeMap::from([
+            ("environment_id", Arc::new(Int64Array::from(self.ids)) as ArrayRef),
+            ("dataset", Arc::new(self.datasets.finish())),
+            ("target", Arc::new(self.targets.finish())),
+            ("hardware_params", Arc::new(self.hardware.finish())),
+            ("target_host", Arc::new(self.hosts.finish())),
+            ("layout_rewrite_option", Arc::new(self.options.finish())),
+            ("task_input_names", Arc::new(self.inputs.finish())),
+            ("log_version", Arc::new(self.versions.finish())),
+            ("writer", Arc::new(self.writers.finish())),
+        ])
+    }
+}
+
+/// Rows of `configurations`: specialises the sketches when it has them all.
+#[derive(Default)]
+pub(crate) struct ConfigurationRows {
+    graphs: Vec<i64>,
+    numbers: Vec<i64>,
+    /// Sketch and packed numbers of each row; `None` for a literal sketch.
+    sketches: Vec<u32>,
+    params: Vec<Option<Vec<u8>>>,
+    /// Distinct sketches of each graph.
+    places: HashMap<(i64, Sketch), u32>,
+    texts: Vec<Vec<u8>>,
+}
+
+impl ConfigurationRows {
+    pub(super) fn push(&mut self, graph: i64, number: i64, rows: &Rows, record: usize) {
+        let Some(row) = rows.records.get(record) else { return };
+        let Some(sketch) = rows.sketches.get(row.sketch as usize) else { return };
+        self.push_open(graph, number, sketch, rows.params(row));
+    }
+
+    /// Adds a configuration whose sketch has all its holes open.
+    pub(crate) fn push_open(
+        &mut self,
+        graph: i64,
+        number: i64,
+        sketch: &Sketch,
+        params: Option<&[u8]>,
+    ) {
+        let key = (graph, sketch.clone());
+        let place = self.places.get(&key).copied().unwrap_or_else(|| {
+            let place = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+            self.texts.push(sketch.text.clone());
+            self.places.insert(key, place);
+            place
+        });
+        self.graphs.push(graph);
+        self.numbers.push(number);
+        self.sketches.push(place);
+        self.params.push(params.map(<[u8]>::to_vec));
+    }
+
+    pub(crate) fn finish(self) -> Result<Columns> {
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.texts.len()];
+        for (row, &sketch) in self.sketches.iter().enumerate() {
+            if let Some(members) = members.get_mut(sketch as usize) {
+                members.push(row);
+            }
+        }
+        let mut texts: Vec<&str> = vec![""; self.sketches.len()];
+        let mut closed = Vec::with_capacity(self.texts.len());
+        let mut params = self.params;
+        for (text, members) in self.texts.iter().zip(&members) {
+            closed.push(close(text, members, &mut params)?);
+        }
+        for (text, members) in closed.iter().zip(&members) {
+            for &row in members {
+                if let Some(slot) = texts.get_mut(row) {
+                    *slot = text;
+                }
+            }
+        }
+        let mut packed = BinaryBuilder::new();
+        params.iter().for_each(|params| packed.append_option(params.as_ref()));
+        Ok(BTreeMap::from([
+            ("graph_id", Arc::new(Int64Array::from(self.graphs)) as ArrayRef),
+            ("config_id", Arc::new(Int64Array::from(self.numbers))),
+            ("sketch", Arc::new(StringArray::from(texts))),
+            ("params", Arc::new(packed.finish())),
+        ]))
+    }
+}
+
+/// Writes the numbers that all members of a sketch share into it, and takes them out of `params`.
+fn close(text: &[u8], members: &[usize], params: &mut [Option<Vec<u8>>]) -> Result<String> {
+    let broken = || Error::damaged("configurations", "a sketch that is no text");
+    let numbers: Option<Vec<Vec<i64>>> =
+        members.iter().map(|&row| params.get(row)?.as_deref().and_then(unpack)).collect();
+    let numbers = numbers.filter(|numbers| numbers.len() >= SPECIALISED_FROM);
+    let Some(numbers) = numbers else {
+        return String::from_utf8(text.to_vec()).map_err(|_| broken());
+    };
+    let programs: Vec<&[i64]> = numbers.iter().map(Vec::as_slice).collect();
+    let (closed, open) = sketch::specialise(text, &programs);
+    for (&row, numbers) in members.iter().zip(&numbers) {
+        let mut packed = Vec::with_capacity(open.len());
+        for number in open.iter().filter_map(|&place| numbers.get(place)) {
+            varint::write(*number, &mut packed);
+        }
+        if let Some(slot) = params.get_mut(row) {
+            *slot = Some(packed);
+        }
+    }
+    String::from_utf8(closed).map_err(|_| broken())
+}
+
+fn unpack(mut params: &[u8]) -> Option<Vec<i64>> {
+    let mut numbers = Vec::with_capacity(params.len());
+    while !params.is_empty() {
+        numbers.push(varint::read(&mut params)?);
+    }
+    Some(numbers)
+}
+
+/// Rows of `records` from one source.
+pub(super) struct RecordRows {
+    source_id: i64,
+    graphs: Vec<i64>,
+    configs: Vec<i64>,
+    environments: Vec<i64>,
+    lines: Vec<i64>,
+    runtimes: Float64Builder,
+    counts: Vec<i32>,
+    repeats: BinaryBuilder,
+    errors: Int16Builder,
+    all_costs: Float32Builder,
+    times: TimestampMicrosecondBuilder,
+    verbatim: BinaryBuilder,
+}
+
+impl RecordRows {
+    pub(super) fn new(source_id: i64, count: usize) -> Self {
+        Self {
+            source_id,
+            graphs: Vec::with_capacity(count),
+            configs: Vec::with_capacity(count),
+            environments: Vec::with_capacity(count),
+            lines: Vec::with_capacity(count),
+            runtimes: Float64Builder::with_capacity(count),
+            counts: Vec::with_capacity(count),
+            repeats: BinaryBuilder::new(),
+            errors: Int16Builder::with_capacity(count),
+            all_costs: Float32Builder::with_capacity(count),
+            times: TimestampMicrosecondBuilder::with_capacity(count).with_timezone("UTC"),
+            verbatim: BinaryBuilder::new(),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one for each column that is not in the row")]
+    pub(super) fn push(
+        &mut self,
+        graph: i64,
+        config: i64,
+        environment: i64,
+        line: u64,
+        row: &Row,
+        repeats: Option<&[u8]>,
+        verbatim: Option<&[u8]>,
+    ) {
+        self.graphs.push(graph);
+        self.configs.push(config);
+        self.environments.push(environment);
+        self.lines.push(line.cast_signed());
+        self.runtimes.append_option(row.runtime_ns);
+        self.counts.push(row.repeat_count);
+        self.repeats.append_option(repeats);
+        self.errors.append_value(row.error_no);
+        self.all_costs.append_value(row.all_cost_s);
+        self.times.append_value(row.measured_at);
+        self.verbatim.append_option(verbatim);
+    }
+
+    pub(super) fn finish(mut self) -> Columns {
+        let sources = vec![self.source_id; self.lines.len()];
+        BTreeMap::from([
+            ("graph_id", Arc::new(Int64Array::from(self.graphs)) as ArrayRef),
+            ("config_id", Arc::new(Int64Array::from(self.configs))),
+            ("environment_id", Arc::new(Int64Array::from(self.environments))),
+            ("source_id", Arc::new(Int64Array::from(sources))),
+            ("line", Arc::new(Int64Array::from(self.lines))),
+            ("runtime_ns", Arc::new(self.runtimes.finish())),
+            ("repeat_count", Arc::new(Int32Array::from(self.counts))),
+            ("repeats", Arc::new(self.repeats.finish())),
+            ("error_no", Arc::new(self.errors.finish())),
+            ("all_cost_s", Arc::new(self.all_costs.finish())),
+            ("measured_at", Arc::new(self.times.finish())),
+            ("verbatim", Arc::new(self.verbatim.finish())),
+        ])
+    }
+}
+
+/// A line that is no record, or a part of one.
+pub(super) struct Other {
+    pub(super) segment: i32,
+    pub(super) line: u64,
+    pub(super) part: i32,
+    /// Why it was refused; `None` for comments.
+    pub(super) reason: Option<String>,
+    pub(super) text: Vec<u8>,
+}
+
+/// Rows of `lines` from one source.
+pub(super) fn other_columns(source_id: i64, others: &[&Other]) -> Columns {
+    let kind = |other: &&Other| if other.reason.is_some() { "rejected" } else { "comment" };
+    let mut bytes = BinaryBuilder::new();
+    others.iter().for_each(|other| bytes.append_value(&other.text));
+    let lines = others.iter().map(|other| other.line.cast_signed());
+    BTreeMap::from([
+        ("source_id", Arc::new(Int64Array::from(vec![source_id; others.len()])) as ArrayRef),
+        ("segment", Arc::new(Int32Array::from_iter_values(others.iter().map(|other| other.segment)))),
+        ("line", Arc::new(Int64Array::from_iter_values(lines))),
+        ("part", Arc::new(Int32Array::from_iter_values(others.iter().map(|other| other.part)))),
+        ("kind", texts(others.iter().map(kind).collect())),
+        ("reason", Arc::new(StringArray::from_iter(others.iter().map(|other| other.reason.as_deref())))),
+        ("text", Arc::new(bytes.finish())),
+    ])
+}

@@ -1,0 +1,42 @@
+//! `min_repeat_ns`: the fastest of the packed repeats, in nanoseconds.
+
+use std::sync::Arc;
+
+use arrow::array::Float64Array;
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+
+
+/// the fastest of the packed repeats, in nanoseconds.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct MinRepeatNs {
+    signature: Signature,
+}
+
+impl MinRepeatNs {
+    pub(super) fn new() -> Self {
+        Self { signature: super::repeats_signature() }
+    }
+}
+
+impl ScalarUDFImpl for MinRepeatNs {
+    fn name(&self) -> &'static str {
+        "min_repeat_ns"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Float64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let packed = super::PackedRepeats::from_args(&args)?;
+        let least = |repeats: Vec<f64>| repeats.into_iter().min_by(f64::total_cmp);
+        let rows: Result<Float64Array> = packed.rows().map(|row| Ok(row?.and_then(least))).collect();
+        Ok(ColumnarValue::Array(Arc::new(rows?)))
+    }
+}

@@ -1,0 +1,82 @@
+//! SQL functions of tsql, one file each. Registered by name, so that a plan that uses them runs on
+//! any worker that has called [`register`].
+
+mod fill_sketch;
+mod lossy_text;
+mod min_repeat_ns;
+mod repeat_noise;
+mod repeats_ns;
+mod sketch_params;
+mod workload;
+
+use arrow::array::{Array, BinaryViewArray, Float64Array, Int32Array};
+use arrow::datatypes::DataType;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility};
+use datafusion::prelude::SessionContext;
+
+use crate::repeats;
+
+/// All of them.
+pub(crate) fn all() -> Vec<ScalarUDF> {
+    vec![
+        ScalarUDF::from(fill_sketch::FillSketch::new()),
+        ScalarUDF::from(lossy_text::LossyText::new()),
+        ScalarUDF::from(min_repeat_ns::MinRepeatNs::new()),
+        ScalarUDF::from(repeat_noise::RepeatNoise::new()),
+        ScalarUDF::from(repeats_ns::RepeatsNs::new()),
+        ScalarUDF::from(sketch_params::SketchParams::new()),
+        ScalarUDF::from(workload::Workload::name()),
+        ScalarUDF::from(workload::Workload::args()),
+    ]
+}
+
+/// Makes them known to a session.
+pub(crate) fn register(context: &SessionContext) {
+    all().into_iter().for_each(|function| context.register_udf(function));
+}
+
+fn exact(types: Vec<DataType>) -> Signature {
+    Signature::exact(types, Volatility::Immutable)
+}
+
+/// The signature of functions over packed repeats: mean, count, the packed rest.
+fn repeats_signature() -> Signature {
+    exact(vec![DataType::Float64, DataType::Int32, DataType::BinaryView])
+}
+
+/// The columns that packed repeats are made of.
+struct PackedRepeats {
+    runtime_ns: Float64Array,
+    count: Int32Array,
+    bytes: BinaryViewArray,
+}
+
+impl PackedRepeats {
+    fn from_args(args: &ScalarFunctionArgs) -> Result<Self> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let [runtime_ns, count, bytes] = arrays.as_slice() else {
+            return Err(DataFusionError::Internal("three arguments were promised".to_owned()));
+        };
+        Ok(Self {
+            runtime_ns: as_float64_array(runtime_ns)?.clone(),
+            count: as_int32_array(count)?.clone(),
+            bytes: as_binary_view_array(bytes)?.clone(),
+        })
+    }
+
+    /// The repeats of each row in nanoseconds; `None` where there are none.
+    fn rows(&self) -> impl Iterator<Item = Result<Option<Vec<f64>>>> {
+        (0..self.runtime_ns.len()).map(|row| {
+            if self.runtime_ns.is_null(row) || self.count.is_null(row) {
+                return Ok(None);
+            }
+            let bytes = self.bytes.is_valid(row).then(|| self.bytes.value(row));
+            let unpacked =
+                repeats::unpack_ns(self.runtime_ns.value(row), self.count.value(row), bytes);
+            let broken = || DataFusionError::Execution("records: damaged repeats".to_owned());
+            unpacked.map(Some).ok_or_else(broken)
+        })
+    }
+}

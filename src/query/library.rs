@@ -1,0 +1,109 @@
+//! The ready-made questions of `queries/`.
+//!
+//! A file is named by its question. Its first comment line is the title, lines
+//! `-- parameter NAME = DEFAULT : meaning` follow, then one `SELECT` with `$NAME` placeholders.
+
+use datafusion::common::{ParamValues, ScalarValue};
+
+use crate::error::{Error, Result};
+
+macro_rules! questions {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../queries/", $name, ".sql")))),*]
+    };
+}
+
+/// Name and text of each, by name. A test compares it with the folder.
+const FILES: &[(&str, &str)] = &questions![];
+
+/// A question with its SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its name.
+    pub name: &'static str,
+    /// What it asks.
+    pub title: String,
+    /// What can be set.
+    pub parameters: Vec<Parameter>,
+    /// The query with `$NAME` placeholders.
+    pub sql: &'static str,
+}
+
+/// A value that a question asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its value where none is given.
+    pub default: String,
+    /// What it is.
+    pub doc: String,
+}
+
+impl Question {
+    fn parse(name: &'static str, sql: &'static str) -> Self {
+        let mut comments = sql.lines().map_while(|line| line.strip_prefix("-- "));
+        let title = comments.next().unwrap_or(name).to_owned();
+        let parameters = comments.filter_map(|comment| {
+            let (name, rest) = comment.strip_prefix("parameter ")?.split_once(" = ")?;
+            let (default, doc) = rest.split_once(" : ")?;
+            Some(Parameter {
+                name: name.trim().to_owned(),
+                default: default.trim().to_owned(),
+                doc: doc.trim().to_owned(),
+            })
+        });
+        Self { name, title, parameters: parameters.collect(), sql }
+    }
+
+    /// The values of all placeholders: `given` ones (`NAME`, value) and defaults. A value that is
+    /// a number is one in the query too.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for a name that the question does not have.
+    pub fn values(&self, given: &[(String, String)]) -> Result<ParamValues> {
+        for (name, _) in given {
+            if !self.parameters.iter().any(|parameter| &parameter.name == name) {
+                let known: Vec<&str> =
+                    self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+                let (kind, name, known) = ("parameter", name.clone(), known.join(", "));
+                return Err(Error::Unknown { kind, name, known });
+            }
+        }
+        let value = |parameter: &Parameter| {
+            let given = given.iter().rev().find(|(name, _)| name == &parameter.name);
+            let text = given.map_or(&parameter.default, |(_, value)| value);
+            (parameter.name.clone(), scalar(text))
+        };
+        Ok(ParamValues::from(self.parameters.iter().map(value).collect::<Vec<_>>()))
+    }
+}
+
+fn scalar(text: &str) -> ScalarValue {
+    if let Ok(integer) = text.parse::<i64>() {
+        return ScalarValue::Int64(Some(integer));
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => ScalarValue::Float64(Some(number)),
+        _ => ScalarValue::Utf8(Some(text.to_owned())),
+    }
+}
+
+/// All questions, by name.
+#[must_use]
+pub fn questions() -> Vec<Question> {
+    FILES.iter().map(|(name, sql)| Question::parse(name, sql)).collect()
+}
+
+/// The question of this name.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+pub fn question(name: &str) -> Result<Question> {
+    let found = questions().into_iter().find(|question| question.name == name);
+    found.ok_or_else(|| Error::Unknown {
+        kind: "question",
+        name: name.to_owned(),
+        known: questions().iter().map(|question| question.name).collect::<Vec<_>>().join(", "),
+    })
+}

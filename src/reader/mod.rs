@@ -1,0 +1,135 @@
+//! Files to rows: finding them, opening them, telling their format.
+//!
+//! One module per format. Takes paths, patterns and standard input; gives streams of decompressed
+//! bytes ([`open`]) and the rows of a format's own reader. Writes nothing.
+
+pub(crate) mod lines;
+pub(crate) mod tenset;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// A file to be ingested.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    /// Where it is read from.
+    pub(crate) file: PathBuf,
+    /// How it was named: the argument, and below a directory the path in it.
+    pub(crate) path: String,
+    /// The name that it gets in the store: from the last part of the argument on.
+    pub(crate) name: String,
+    /// The directory that it lies in, without its parents.
+    pub(crate) directory: Option<String>,
+    /// It was named itself, not found in a directory.
+    pub(crate) explicit: bool,
+}
+
+/// Compression that a file's first bytes give away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// Its name in the `sources` table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// Opens a file and undoes its compression.
+pub(crate) fn open(file: &Path) -> Result<(Box<dyn Read + Send>, Option<Compression>)> {
+    let opened = File::open(file).map_err(Error::io(file))?;
+    let mut buffered = BufReader::with_capacity(1 << 16, opened);
+    let head = buffered.fill_buf().map_err(Error::io(file))?;
+    if head.starts_with(&[0x1f, 0x8b]) {
+        let reader = flate2::bufread::MultiGzDecoder::new(buffered);
+        return Ok((Box::new(reader), Some(Compression::Gzip)));
+    }
+    if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        let reader = zstd::stream::read::Decoder::with_buffer(buffered).map_err(Error::io(file))?;
+        return Ok((Box::new(reader), Some(Compression::Zstd)));
+    }
+    Ok((Box::new(buffered), None))
+}
+
+/// Does the file look like one that a reader takes? Empty files do: there is nothing to lose.
+pub(crate) fn recognised(file: &Path) -> Result<bool> {
+    let (reader, _) = open(file)?;
+    let mut head = Vec::new();
+    let read = reader.take(1 << 20).read_to_end(&mut head);
+    Ok(read.is_err() || head.is_empty() || tenset::sniff(&head))
+}
+
+/// The files behind an argument: itself, those below a directory in the order of their names, or
+/// those that match a pattern.
+pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
+    let path = Path::new(argument);
+    if path.is_dir() {
+        let mut found = Vec::new();
+        let root = path.canonicalize().map_err(Error::io(path))?;
+        let prefix = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        walk(path, &prefix.unwrap_or_default(), argument.trim_end_matches('/'), &mut found)?;
+        return Ok(found);
+    }
+    if path.exists() {
+        return Ok(vec![explicit(path, argument)?]);
+    }
+    let missing = |reason: String| Error::Source { location: argument.to_owned(), reason };
+    let mut found = Vec::new();
+    for entry in glob::glob(argument).map_err(|error| missing(error.to_string()))? {
+        let entry = entry.map_err(|error| missing(error.to_string()))?;
+        found.extend(find(&entry.to_string_lossy())?);
+    }
+    if found.is_empty() {
+        return Err(missing("no such file, directory or match".to_owned()));
+    }
+    Ok(found)
+}
+
+fn explicit(path: &Path, argument: &str) -> Result<Input> {
+    let file = path.canonicalize().map_err(Error::io(path))?;
+    let part = |path: Option<&Path>| {
+        path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
+    };
+    Ok(Input {
+        path: argument.to_owned(),
+        name: part(Some(&file)).unwrap_or_default(),
+        directory: part(file.parent()),
+        file,
+        explicit: true,
+    })
+}
+
+fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result<()> {
+    let listed = std::fs::read_dir(folder).map_err(Error::io(folder))?;
+    let mut entries = listed.collect::<std::io::Result<Vec<_>>>().map_err(Error::io(folder))?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let part = entry.file_name().to_string_lossy().into_owned();
+        let (below, path) = (format!("{name}/{part}"), format!("{path}/{part}"));
+        let file = entry.path();
+        let meta = std::fs::metadata(&file);
+        if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+            if !is_store(&file) {
+                walk(&file, &below, &path, found)?;
+            }
+        } else if meta.map_or(true, |meta| meta.is_file()) && !part.starts_with('.') {
+            let directory = Some(name.rsplit('/').next().unwrap_or(name).to_owned());
+            found.push(Input { file, path, name: below, directory, explicit: false });
+        }
+    }
+    Ok(())
+}
+
+/// A tsql store among the inputs is no input.
+fn is_store(folder: &Path) -> bool {
+    folder.join("tsql.toml").is_file()
+}

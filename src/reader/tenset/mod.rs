@@ -1,0 +1,398 @@
+//! Logs of TVM's auto_scheduler (Ansor): TenSet's files and everybody else's.
+//!
+//! Takes chunks of whole lines, gives [`Rows`]: columns, with the graphs, environments and sketches
+//! of the chunk listed once each. Every line is rebuilt from what the columns will hold and
+//! compared with what was read; where it differs, the row carries its text. Lines that are no
+//! record (comments, blank or broken ones) are given back beside the rows, none is dropped.
+//! Numbering configurations across chunks and writing are other stages' work.
+//!
+//! Format: `measure_record.cc` of TVM; versions v0.2 to v0.6 by the length of the task tuple.
+
+mod parse;
+mod render;
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+
+use crate::identity::ProgramHash;
+use crate::number::Decimal;
+use crate::repeats;
+use crate::sketch::{self, Scan};
+use crate::varint;
+
+pub(crate) use render::{Environment, Frame, Measurement, Writer};
+
+/// Its name as dataset and as `--format`.
+pub(crate) const NAME: &str = "tenset";
+
+/// Does a file that begins like this look like an auto_scheduler log? Comments may come first.
+pub(crate) fn sniff(head: &[u8]) -> bool {
+    let mut lines = head.split(|&byte| byte == b'\n').filter(|line| !is_comment(line));
+    lines.next().is_some_and(|line| {
+        let line: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        [b"{\"i\":[[".as_slice(), b"{\"r\":[[", b"{\"v\":\"v0."].iter().any(|start| line.starts_with(start))
+    })
+}
+
+/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
+fn is_comment(line: &[u8]) -> bool {
+    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
+}
+
+/// A line that is no record.
+#[derive(Debug)]
+pub(crate) struct OtherLine {
+    /// Line in the chunk, from 0.
+    pub(crate) line: u64,
+    /// Why it was refused; `None` for comments and blank lines.
+    pub(crate) reason: Option<String>,
+    /// The line without its line feed.
+    pub(crate) text: Vec<u8>,
+}
+
+/// A sketch with all its holes open, or the text itself (`literal`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sketch {
+    pub(crate) text: Vec<u8>,
+    pub(crate) literal: bool,
+}
+
+/// The records of a chunk, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Distinct workload keys.
+    pub(crate) graphs: Vec<String>,
+    /// Distinct environments.
+    pub(crate) environments: Vec<Environment>,
+    /// Distinct sketches.
+    pub(crate) sketches: Vec<Sketch>,
+    /// One for each record.
+    pub(crate) records: Vec<Row>,
+    /// What fills the sketches' holes as zigzag LEB128, all records' after each other.
+    pub(crate) params: Vec<u8>,
+    /// Packed repeats, all records' after each other.
+    pub(crate) repeats: Vec<u8>,
+    /// Lines that the columns do not rebuild: index of the record, text.
+    pub(crate) verbatim: Vec<(usize, Vec<u8>)>,
+    /// Lines that are no record, in order.
+    pub(crate) others: Vec<OtherLine>,
+    /// Lines of all kinds.
+    pub(crate) line_count: u64,
+}
+
+/// One record of a chunk. Indexes point into the lists of its [`Rows`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Line in the chunk, from 0.
+    pub(crate) line: u64,
+    pub(crate) graph: u32,
+    pub(crate) environment: u32,
+    pub(crate) sketch: u32,
+    pub(crate) program: ProgramHash,
+    /// Its bytes in `Rows::params`; none for a literal sketch.
+    pub(crate) params: (usize, usize),
+    pub(crate) runtime_ns: Option<f64>,
+    pub(crate) repeat_count: i32,
+    /// Its bytes in `Rows::repeats`, where it has any.
+    pub(crate) repeats: Option<(usize, usize)>,
+    pub(crate) error_no: i16,
+    pub(crate) all_cost_s: f32,
+    /// Microseconds since 1970.
+    pub(crate) measured_at: i64,
+}
+
+/// Parses a chunk; remembers between lines what most of them share.
+struct Parser<'a> {
+    /// Lines end in `\r\n`.
+    crlf: bool,
+    rows: Rows,
+    /// Raw key, task and version, and a way to spell them -> what follows from them.
+    known: HashMap<(&'a [u8], &'a [u8], &'a [u8], Writer), Rc<Known>>,
+    graphs: HashMap<String, u32>,
+    environments: HashMap<Environment, u32>,
+    sketches: HashMap<Sketch, u32>,
+    /// The writer of the line before.
+    writer: Writer,
+    scan: Scan,
+    params: Vec<u8>,
+    steps: Vec<u8>,
+    rebuilt: Vec<u8>,
+}
+
+struct Known {
+    workload_key: String,
+    environment: Environment,
+    frame: Frame,
+}
+
+/// Parses the lines of `chunk`, the last of which may lack its line feed.
+pub(crate) fn parse(chunk: &[u8], crlf: bool) -> Rows {
+    let mut parser = Parser {
+        crlf,
+        rows: Rows::default(),
+        known: HashMap::new(),
+        graphs: HashMap::new(),
+        environments: HashMap::new(),
+        sketches: HashMap::new(),
+        writer: Writer::Tvm,
+        scan: Scan::default(),
+        params: Vec::new(),
+        steps: Vec::new(),
+        rebuilt: Vec::new(),
+    };
+    let mut fields = parse::Fields::default();
+    let mut rest = chunk;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest);
+        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after.get(1..).unwrap_or(&[]);
+        parser.line(line, &mut fields);
+        parser.rows.line_count += 1;
+    }
+    parser.rows
+}
+
+impl Rows {
+    /// The packed numbers of a record, `None` where its sketch is the text itself.
+    pub(crate) fn params(&self, row: &Row) -> Option<&[u8]> {
+        let literal = self.sketches.get(row.sketch as usize).is_none_or(|sketch| sketch.literal);
+        self.params.get(row.params.0..row.params.1).filter(|_| !literal)
+    }
+
+    /// The packed repeats of a record.
+    pub(crate) fn repeats(&self, row: &Row) -> Option<&[u8]> {
+        row.repeats.and_then(|(start, end)| self.repeats.get(start..end))
+    }
+}
+
+impl<'a> Parser<'a> {
+    fn line(&mut self, line: &'a [u8], fields: &mut parse::Fields<'a>) {
+        let reason = if is_comment(line) {
+            None
+        } else {
+            let parsed = parse::parse(line, fields, &mut self.scan);
+            match parsed.and_then(|()| self.record(line, fields)) {
+                Ok(()) => return,
+                Err(reason) => Some(reason),
+            }
+        };
+        let line_number = self.rows.line_count;
+        self.rows.others.push(OtherLine { line: line_number, reason, text: line.to_vec() });
+    }
+
+    fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
+        self.known(fields, Writer::Tvm)?;
+        self.steps.clear();
+        if self.scan.respell {
+            self.steps.extend_from_slice(&sketch::canonical(fields.steps));
+            sketch::scan(&self.steps, &mut self.scan)?;
+        } else {
+            self.steps.extend_from_slice(fields.steps);
+        }
+        let program = ProgramHash::of(&self.steps);
+        let mut row = Row {
+            line: self.rows.line_count,
+            graph: 0,
+            environment: 0,
+            sketch: 0,
+            program,
+            params: (0, 0),
+            runtime_ns: None,
+            repeat_count: 0,
+            error_no: fields.error_no,
+            all_cost_s: to_f32(fields.all_cost),
+            measured_at: fields.timestamp.saturating_mul(1_000_000),
+            repeats: None,
+        };
+        let mut repeats = None;
+        if fields.error_no == 0 && fields.costs.iter().any(|cost| cost.digits != 0) {
+            let packed = repeats::pack(&fields.costs);
+            row.runtime_ns = packed.as_ref().map(|packed| packed.runtime_ns);
+            row.repeat_count = i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
+            repeats = packed.and_then(|packed| packed.bytes);
+        }
+        let sketch = self.sketch();
+        row.params = append(&mut self.rows.params, &self.params);
+        let known = self.prove(line, fields, &sketch, &row, repeats.as_deref())?;
+        row.graph = intern(&mut self.graphs, &mut self.rows.graphs, &known.workload_key);
+        row.environment =
+            intern(&mut self.environments, &mut self.rows.environments, &known.environment);
+        row.sketch = intern(&mut self.sketches, &mut self.rows.sketches, &sketch);
+        row.repeats = repeats.map(|bytes| append(&mut self.rows.repeats, &bytes));
+        self.rows.records.push(row);
+        Ok(())
+    }
+
+    /// The sketch of the scanned program; its numbers go to `params`.
+    fn sketch(&mut self) -> Sketch {
+        self.params.clear();
+        let literal = self.scan.literal;
+        if !literal {
+            self.scan.numbers.iter().for_each(|&number| varint::write(number, &mut self.params));
+        }
+        Sketch { text: if literal { &self.steps } else { &self.scan.sketch }.clone(), literal }
+    }
+
+    /// Rebuilds the line from what its columns will hold, in the spelling of the line before or
+    /// else in any other; keeps the text where none gives the line.
+    fn prove(
+        &mut self,
+        line: &[u8],
+        fields: &parse::Fields<'a>,
+        sketch: &Sketch,
+        row: &Row,
+        repeats: Option<&[u8]>,
+    ) -> Result<Rc<Known>, String> {
+        self.steps.clear();
+        let params = (!sketch.literal).then_some(self.params.as_slice());
+        let filled = sketch::fill(&sketch.text, params, &mut self.steps);
+        let result = Measurement {
+            runtime_ns: row.runtime_ns,
+            repeat_count: row.repeat_count,
+            repeats,
+            error_no: row.error_no,
+            all_cost_s: Some(row.all_cost_s),
+            measured_at: Some(row.measured_at),
+        };
+        for writer in std::iter::once(self.writer).chain(Writer::ALL) {
+            let known = self.known(fields, writer)?;
+            self.rebuilt.clear();
+            let spelled = known.frame.write(&self.steps, result, &mut self.rebuilt);
+            if self.crlf {
+                self.rebuilt.push(b'\r');
+            }
+            if filled && spelled && self.rebuilt == line {
+                self.writer = writer;
+                return Ok(known);
+            }
+        }
+        self.rows.verbatim.push((self.rows.records.len(), line.to_vec()));
+        self.known(fields, Writer::Tvm)
+    }
+
+    fn known(&mut self, fields: &parse::Fields<'a>, writer: Writer) -> Result<Rc<Known>, String> {
+        let raw = (fields.key, fields.task, fields.version, writer);
+        if let Some(known) = self.known.get(&raw) {
+            return Ok(Rc::clone(known));
+        }
+        let workload_key: String =
+            serde_json::from_slice(fields.key).map_err(|error| error.to_string())?;
+        let environment = Environment::parse(fields.task, fields.version, writer)?;
+        let frame = Frame::new(&workload_key, &environment);
+        let known = Rc::new(Known { workload_key, environment, frame });
+        self.known.insert(raw, Rc::clone(&known));
+        Ok(known)
+    }
+}
+
+/// Appends `bytes` to `all`; returns where they lie.
+fn append(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
+    let start = all.len();
+    all.extend_from_slice(bytes);
+    (start, all.len())
+}
+
+/// The place of `item` in `list`, where it is put if it is new.
+fn intern<B, T>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
+where
+    T: Borrow<B> + Eq + Hash + Clone,
+    B: ToOwned<Owned = T> + Eq + Hash + ?Sized,
+{
+    if let Some(&place) = places.get(item) {
+        return place;
+    }
+    let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    list.push(item.to_owned());
+    places.insert(item.to_owned(), place);
+    place
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "proved afterwards, kept verbatim if it loses")]
+fn to_f32(value: Decimal) -> f32 {
+    value.to_f64(0) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"i": [["[\"mm\", 8]", "llvm -keys=cpu ", [8, 64], "", 1, []], [[], [["SP", 2, 0, 8, [4], 1], ["PR", 2, 0, "auto_unroll_max_step$64"]]]], "r": [[0.0136712, 0.0128171], 0, 0.705956, 1697658022], "v": "v0.6"}"#;
+
+    fn writers(text: &str) -> Vec<&'static str> {
+        let rows = parse(text.as_bytes(), false);
+        assert!(rows.others.is_empty(), "{:?}", rows.others);
+        assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
+        rows.environments.iter().map(|environment| environment.writer.name()).collect()
+    }
+
+    #[test]
+    fn every_writer_is_rebuilt_from_columns() {
+        let compact = LINE.replace(", ", ",").replace(": ", ":").replace("keys=cpu \"", "keys=cpu\"");
+        assert_eq!(writers(LINE), ["tvm"]);
+        assert_eq!(writers(&LINE.replace("0.0128171", "0.01281712345678901")), ["python"]);
+        assert_eq!(writers(&compact.replace("[\\\"mm\\\",8]", "[\\\"mm\\\", 8]")), ["tvm-compact"]);
+    }
+
+    #[test]
+    fn versions_differ_in_the_length_of_the_task() {
+        for (task, version) in [
+            (r#""llvm""#, "v0.2"),
+            (r#""llvm", [8, 64, 64, 65536, 0, 0, 0, 0]"#, "v0.3"),
+            (r#""llvm", [8], "llvm""#, "v0.4"),
+            (r#""llvm", [8], "", 2"#, "v0.5"),
+            (r#""llvm", [8], "", 0, ["a", "b"]"#, "v0.6"),
+        ] {
+            let line = LINE
+                .replace(r#""llvm -keys=cpu ", [8, 64], "", 1, []"#, task)
+                .replace("v0.6", version);
+            assert_eq!(writers(&line), ["tvm"], "{line}");
+        }
+    }
+
+    #[test]
+    fn strange_but_valid_lines_are_kept_verbatim() {
+        for line in [
+            LINE.replace("0.705956", "0.70595600"),
+            LINE.replace("\"v\": \"v0.6\"", "\"v\":  \"v0.6\""),
+            LINE.replace("[0.0136712, 0.0128171], 0", "[0.0136712, 0.0128171], 4"),
+            format!("{LINE}\r"),
+        ] {
+            let rows = parse(line.as_bytes(), false);
+            assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
+            assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
+        }
+    }
+
+    #[test]
+    fn unmeasured_and_failed_programs_have_no_runtime() {
+        let text = [
+            LINE.replace("[0.0136712, 0.0128171]", "[0]"),
+            LINE.replace("[0.0136712, 0.0128171], 0", "[1e+10], 6"),
+        ]
+        .join("\r\n");
+        let rows = parse(format!("{text}\r\n").as_bytes(), true);
+        let results: Vec<_> = rows.records.iter().map(|row| (row.runtime_ns, row.error_no)).collect();
+        assert_eq!(results, [(None, 0), (None, 6)]);
+        assert!(rows.verbatim.is_empty());
+    }
+
+    #[test]
+    fn comments_and_broken_lines_stand_beside_the_records() {
+        let text = format!("# a comment\n\n{LINE}\n{{\"i\": 1}}\n{}", LINE.get(..100).unwrap());
+        let rows = parse(text.as_bytes(), false);
+        assert_eq!((rows.line_count, rows.records.len()), (5, 1));
+        let others: Vec<_> = rows.others.iter().map(|other| (other.line, other.reason.is_some())).collect();
+        assert_eq!(others, [(0, false), (1, false), (3, true), (4, true)]);
+        let back: Vec<&[u8]> = rows.others.iter().map(|other| other.text.as_slice()).collect();
+        assert_eq!(back.first().copied(), Some(b"# a comment".as_slice()));
+    }
+
+    #[test]
+    fn logs_are_told_from_other_json() {
+        assert!(sniff(format!("# c\n{LINE}\n").as_bytes()));
+        assert!(!sniff(br#"{"input": ["cuda", "matmul"], "config": {}}"#));
+        assert!(!sniff(b""));
+    }
+}

@@ -1,0 +1,208 @@
+//! The list of repeats of one measurement, in few bytes and without loss.
+//!
+//! `runtime_ns` is the mean of the repeats, correctly rounded. One repeat *is* the mean, so nothing
+//! else is kept. Of several, all but the last are kept as differences from the mean, in units of
+//! the last decimal place that any of them has; the last follows from the sum.
+//!
+//! ```text
+//! varint  exponent * 2 + explicit      value of one unit: 10^exponent s
+//! varint  difference                   explicit = 0: repeats 1 .. n-1, from the rounded mean
+//!   or    digits                       explicit = 1: all n, where the mean does not give the sum
+//! varint  RAW, then n doubles (s)       where they have no common unit within 18 digits
+//! ```
+
+use crate::number::{Decimal, ratio};
+use crate::varint;
+
+/// Decimal places between the seconds of a log and nanoseconds.
+const NANO: i32 = 9;
+
+/// The head that doubles follow; no exponent is as large.
+const RAW: i64 = 1 << 20;
+
+/// The columns of a measurement's repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Packed {
+    /// Mean in nanoseconds.
+    pub(crate) runtime_ns: f64,
+    /// The other repeats; `None` where the mean says it all.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+/// Packs `costs` (seconds); `None` for an empty list.
+pub(crate) fn pack(costs: &[Decimal]) -> Option<Packed> {
+    if costs.is_empty() {
+        return None;
+    }
+    pack_in_units(costs).or_else(|| Some(pack_raw(costs)))
+}
+
+fn pack_raw(costs: &[Decimal]) -> Packed {
+    let mut bytes = Vec::with_capacity(costs.len() * 8 + 3);
+    varint::write(RAW, &mut bytes);
+    let mut total = 0.0;
+    for cost in costs {
+        total += cost.to_f64(NANO);
+        bytes.extend_from_slice(&cost.to_f64(0).to_le_bytes());
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
+    let count = costs.len() as f64;
+    Packed { runtime_ns: total / count, bytes: Some(bytes) }
+}
+
+fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
+    let exponent = costs.iter().filter(|cost| cost.digits != 0).map(|cost| cost.exponent).min();
+    let exponent = exponent.unwrap_or(0);
+    let count = i64::try_from(costs.len()).ok()?;
+    let mut total = 0_i64;
+    for cost in costs {
+        total = total.checked_add(cost.digits_at(exponent)?)?;
+    }
+    let runtime_ns = ratio(total, count, exponent + NANO);
+    if let [cost] = costs
+        && single(runtime_ns) == Some(*cost)
+    {
+        return Some(Packed { runtime_ns, bytes: None });
+    }
+    let mut bytes = Vec::with_capacity(costs.len() * 3);
+    if costs.len() > 1 && sum(runtime_ns, count, exponent) == Some(total) {
+        varint::write(i64::from(exponent) * 2, &mut bytes);
+        let mean = rounded_mean(total, count);
+        for cost in costs.iter().take(costs.len() - 1) {
+            varint::write(cost.digits_at(exponent)? - mean, &mut bytes);
+        }
+    } else {
+        varint::write(i64::from(exponent) * 2 + 1, &mut bytes);
+        for cost in costs {
+            varint::write(cost.digits_at(exponent)?, &mut bytes);
+        }
+    }
+    Some(Packed { runtime_ns, bytes: Some(bytes) })
+}
+
+/// Appends the repeats (seconds) to `costs`; `None` where the columns do not fit together.
+pub(crate) fn unpack(
+    runtime_ns: f64,
+    count: i32,
+    bytes: Option<&[u8]>,
+    costs: &mut Vec<Decimal>,
+) -> Option<()> {
+    let Some(mut bytes) = bytes else {
+        costs.push(single(runtime_ns).filter(|_| count == 1)?);
+        return Some(());
+    };
+    let head = varint::read(&mut bytes)?;
+    if head == RAW {
+        let count = usize::try_from(count).ok()?;
+        let (doubles, rest) = bytes.as_chunks::<8>();
+        costs.extend(doubles.iter().filter_map(|&bits| Decimal::from_f64(f64::from_le_bytes(bits))));
+        return (doubles.len() == count && rest.is_empty()).then_some(());
+    }
+    let exponent = i32::try_from(head >> 1).ok()?;
+    let mut push = |digits: i64| costs.push(Decimal { digits, exponent }.trimmed());
+    if head & 1 == 1 {
+        for _ in 0..count {
+            push(varint::read(&mut bytes)?);
+        }
+    } else {
+        let total = sum(runtime_ns, i64::from(count), exponent)?;
+        let mean = rounded_mean(total, i64::from(count));
+        let mut last = total;
+        for _ in 1..count {
+            let digits = mean.checked_add(varint::read(&mut bytes)?)?;
+            last = last.checked_sub(digits)?;
+            push(digits);
+        }
+        push(last);
+    }
+    bytes.is_empty().then_some(())
+}
+
+/// The repeats in nanoseconds.
+pub(crate) fn unpack_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<Vec<f64>> {
+    if bytes.is_none() && count == 1 {
+        return Some(vec![runtime_ns]);
+    }
+    let mut costs = Vec::new();
+    unpack(runtime_ns, count, bytes, &mut costs)?;
+    Some(costs.into_iter().map(|cost| cost.to_f64(NANO)).collect())
+}
+
+/// The one repeat whose nanoseconds these are.
+fn single(runtime_ns: f64) -> Option<Decimal> {
+    let nanoseconds = Decimal::from_f64(runtime_ns)?;
+    Some(Decimal { exponent: nanoseconds.exponent - NANO, ..nanoseconds }.trimmed())
+}
+
+/// The sum of `count` repeats in units of `10^exponent` s, from their mean.
+fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
+    #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
+    let total = runtime_ns * count as f64;
+    let units = if exponent + NANO < 0 {
+        total * 10_f64.powi(-(exponent + NANO))
+    } else {
+        total / 10_f64.powi(exponent + NANO)
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be within 2^53")]
+    let rounded = units.round() as i64;
+    (units.abs() < 9e15).then_some(rounded)
+}
+
+fn rounded_mean(total: i64, count: i64) -> i64 {
+    total.checked_div(count).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimals(texts: &[&str]) -> Vec<Decimal> {
+        texts.iter().map(|text| Decimal::parse(text.as_bytes()).unwrap()).collect()
+    }
+
+    fn round_trip(costs: &[Decimal]) -> Packed {
+        let packed = pack(costs).unwrap();
+        let mut back = Vec::new();
+        let count = i32::try_from(costs.len()).unwrap();
+        unpack(packed.runtime_ns, count, packed.bytes.as_deref(), &mut back).unwrap();
+        assert_eq!(back, costs);
+        packed
+    }
+
+    #[test]
+    fn one_repeat_is_its_runtime() {
+        let packed = round_trip(&decimals(&["2.34567e-05"]));
+        assert_eq!(packed, Packed { runtime_ns: 23456.7, bytes: None });
+    }
+
+    #[test]
+    fn three_repeats_take_two_differences() {
+        let packed = round_trip(&decimals(&["0.0136712", "0.0128171", "0.0131435"]));
+        assert_eq!(packed.runtime_ns.to_bits(), (39_631_800.0_f64 / 3.0).to_bits());
+        assert_eq!(packed.bytes.unwrap().len(), 1 + 2 + 2);
+    }
+
+    #[test]
+    fn seventeen_digits_are_kept_explicitly() {
+        round_trip(&decimals(&["0.00012345678901234567", "0.00012345678901234511"]));
+        round_trip(&decimals(&["0.12345678901234567"]));
+        round_trip(&decimals(&["0.00012345678901234567", "0.9876543210987654", "12"]));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn repeats_come_back_exactly(
+            digits in proptest::collection::vec(1_i64..1_000_000, 1..40),
+            exponents in proptest::collection::vec(-9_i32..-3, 40),
+        ) {
+            let costs: Vec<Decimal> = digits.iter().zip(exponents)
+                .map(|(&digits, exponent)| Decimal { digits, exponent }.trimmed()).collect();
+            round_trip(&costs);
+        }
+
+        #[test]
+        fn no_bytes_make_unpack_panic(runtime in 0.0_f64..1e12, count in 0_i32..50, bytes: Vec<u8>) {
+            let _ = unpack(runtime, count, Some(&bytes), &mut Vec::new());
+        }
+    }
+}

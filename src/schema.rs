@@ -1,0 +1,258 @@
+//! What the tables hold: `schemas/*.toml` read into Arrow schemas.
+//!
+//! The TOML files are the only place where a column is defined. A column is either *stored* in the
+//! Parquet files, or *computed* from stored ones by a SQL expression when a query asks for it.
+//! Nothing here knows where a table lies or how it is written.
+
+use std::collections::HashMap;
+use std::str::FromStr as _;
+use std::sync::{Arc, OnceLock};
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// The tables in the order in which they are committed: what is referred to comes first, the
+/// ledger (`sources`) last.
+const TABLES: [&str; 6] = [
+    include_str!("../schemas/graphs.toml"),
+    include_str!("../schemas/environments.toml"),
+    include_str!("../schemas/configurations.toml"),
+    include_str!("../schemas/lines.toml"),
+    include_str!("../schemas/records.toml"),
+    include_str!("../schemas/sources.toml"),
+];
+
+const VIEWS: [&str; 1] = [include_str!("../schemas/rejects.toml")];
+
+/// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Each distinct value once.
+    Dictionary,
+    /// Differences, bit-packed: rising integers.
+    Delta,
+    /// All lengths, then all bytes: short byte strings.
+    Lengths,
+    /// The first bytes of all values, then the second bytes: floats.
+    Split,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its SQL name; ends in its unit where it has one.
+    pub name: String,
+    /// Arrow's own name of the type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Unit of the values.
+    pub unit: Option<String>,
+    /// May it be NULL?
+    #[serde(default)]
+    pub null: bool,
+    /// Left out of the SQL view (reachable as `stored.<table>.<column>`).
+    #[serde(default)]
+    pub hidden: bool,
+    /// Encoding in the Parquet file.
+    #[serde(default)]
+    pub encoding: Encoding,
+    /// For a computed column: the expression over stored columns.
+    pub sql: Option<String>,
+    /// What it means.
+    pub doc: String,
+}
+
+impl Column {
+    /// The Arrow type.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where the schema file names a type that Arrow does not know.
+    pub fn data_type(&self) -> Result<DataType> {
+        DataType::from_str(&self.type_name)
+            .map_err(|error| Error::damaged(&self.name, error.to_string()))
+    }
+}
+
+/// One table: its columns and how they are laid out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Its SQL name, and its folder in the store.
+    #[serde(rename = "table")]
+    pub name: String,
+    /// Version of these columns; a store whose table has a higher one is not touched.
+    pub version: i64,
+    /// What one row is.
+    pub doc: String,
+    /// The columns that tell rows apart.
+    pub key: Vec<String>,
+    /// Sort order inside a file.
+    pub sort: Vec<String>,
+    /// Columns whose value is a folder name.
+    pub partition: Vec<String>,
+    /// All columns, in the order of `SELECT *`.
+    #[serde(rename = "column")]
+    pub columns: Vec<Column>,
+    #[serde(skip)]
+    stored: Option<SchemaRef>,
+}
+
+/// A named query that reads like a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// Its SQL name.
+    #[serde(rename = "view")]
+    pub name: String,
+    /// What one row is.
+    pub doc: String,
+    /// The query.
+    pub sql: String,
+}
+
+impl Table {
+    fn parse(text: &str) -> Result<Self> {
+        let mut table: Self =
+            toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
+        for column in &table.columns {
+            let named = column.unit.as_ref().is_none_or(|unit| column.name.ends_with(&format!("_{unit}")));
+            if !named {
+                let reason = format!("column `{}` does not end in its unit", column.name);
+                return Err(Error::damaged(&table.name, reason));
+            }
+            column.data_type()?;
+        }
+        for name in table.key.iter().chain(&table.sort).chain(&table.partition) {
+            if !table.stored_columns().any(|column| &column.name == name) {
+                return Err(Error::damaged(&table.name, format!("no stored column `{name}`")));
+            }
+        }
+        let fields: Result<Vec<Field>> = table.stored_columns().map(field).collect();
+        table.stored = Some(Arc::new(Schema::new(fields?)));
+        Ok(table)
+    }
+
+    /// The columns that are written to files (partition columns among them).
+    pub fn stored_columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.sql.is_none())
+    }
+
+    /// Arrow schema of a stored row, partition columns included, in the order of the TOML file.
+    #[must_use]
+    pub fn stored_schema(&self) -> SchemaRef {
+        self.stored.clone().unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+
+    /// Arrow schema of the data files: the stored columns without the partition columns.
+    #[must_use]
+    pub fn file_schema(&self) -> SchemaRef {
+        let stored = self.stored_schema();
+        let fields = stored.fields().iter().filter(|field| !self.partition.contains(field.name()));
+        Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
+    }
+
+    /// The stored column of this name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The query behind the table's SQL name: visible stored columns and the computed ones.
+    #[must_use]
+    pub fn view_sql(&self) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .filter(|column| !column.hidden)
+            .map(|column| match &column.sql {
+                Some(sql) => format!("{sql} AS {}", column.name),
+                None => column.name.clone(),
+            })
+            .collect();
+        format!("SELECT {} FROM stored.{}", columns.join(", "), self.name)
+    }
+}
+
+fn field(column: &Column) -> Result<Field> {
+    let mut metadata = HashMap::from([("comment".to_owned(), column.doc.clone())]);
+    if let Some(unit) = &column.unit {
+        metadata.insert("unit".to_owned(), unit.clone());
+    }
+    Ok(Field::new(&column.name, column.data_type()?, column.null).with_metadata(metadata))
+}
+
+/// All tables, in the order in which they are committed.
+///
+/// # Errors
+/// [`Error::Damaged`] where a schema file breaks its own rules; a test keeps that from happening.
+pub fn tables() -> Result<&'static [Table]> {
+    static PARSED: OnceLock<Result<Vec<Table>, String>> = OnceLock::new();
+    let parsed = PARSED.get_or_init(|| {
+        let tables: Result<Vec<Table>> = TABLES.iter().map(|text| Table::parse(text)).collect();
+        tables.map_err(|error| error.to_string())
+    });
+    match parsed {
+        Ok(tables) => Ok(tables),
+        Err(reason) => Err(Error::damaged("schemas", reason.clone())),
+    }
+}
+
+/// The table of this name.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+pub fn table(name: &str) -> Result<&'static Table> {
+    let tables = tables()?;
+    tables.iter().find(|table| table.name == name).ok_or_else(|| Error::Unknown {
+        kind: "table",
+        name: name.to_owned(),
+        known: tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The views that are not simply one table.
+///
+/// # Errors
+/// [`Error::Damaged`] where a schema file cannot be parsed.
+pub fn views() -> Result<Vec<View>> {
+    let parse = |text: &&str| {
+        toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))
+    };
+    VIEWS.iter().map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_file_is_listed_and_valid() {
+        let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).unwrap();
+        let files = folder.filter(|entry| entry.is_ok()).count();
+        assert_eq!(files, tables().unwrap().len() + views().unwrap().len());
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\ncolour = 'red'\ncolumn = []";
+        assert!(Table::parse(text).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn a_unit_must_end_the_name() {
+        let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\n[[column]]\nname = 'runtime'\ntype = 'Float64'\nunit = 'ns'\ndoc = ''";
+        assert!(Table::parse(text).unwrap_err().to_string().contains("does not end in its unit"));
+    }
+
+    #[test]
+    fn filter_columns_of_records_are_within_the_first_32_leaves() {
+        assert!(table("records").unwrap().stored_columns().count() <= 32);
+    }
+}

@@ -1,0 +1,488 @@
+//! A program as a *sketch* (what many programs share) and its *parameters* (what is its own).
+//!
+//! The transform steps of a program are JSON text in TVM's spelling. The sketch is that text with
+//! every integer outside of strings replaced by a hole, and the number behind `$` at the end of a
+//! pragma's name too:
+//!
+//! ```text
+//! [["SP", 2, 0, 1000, [8, 1, 1], 1], ["FU", 3, [0, 1, 2]], ["PR", 2, 0, "auto_unroll_max_step$64"]]
+//! [["SP", ?, ?, ?, [?, ?, ?], ?], ["FU", ?, [?..?]], ["PR", ?, ?, "auto_unroll_max_step$?"]]
+//!         2  0  1000 8  1  1  1         3   0  3            2  0                        64
+//! ```
+//!
+//! `[?..?]` is a run of consecutive numbers by its first and its count: how many loops a `FU` step
+//! fuses is tuned, and would else make a sketch of its own for each count. [`specialise`] then
+//! writes the numbers that all programs of a sketch have in common back into it, so that what
+//! remains is what was really tuned. Text that holds `?` or `..` itself is its own sketch, without
+//! parameters.
+
+use crate::number::write_integer;
+use crate::varint;
+
+/// Deepest nesting of lists that a program may have (real ones have three).
+const MAX_DEPTH: usize = 16;
+
+/// A scanned program. Reused from line to line.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// The sketch with all holes open.
+    pub(crate) sketch: Vec<u8>,
+    /// What fills the holes, in order.
+    pub(crate) numbers: Vec<i64>,
+    /// The text is not in TVM's spelling: [`canonical`] first.
+    pub(crate) respell: bool,
+    /// The text holds a hole's sign itself: it must be kept literally.
+    pub(crate) literal: bool,
+}
+
+/// Scans the JSON list at the start of `text` into `scan`; returns its length in bytes.
+///
+/// # Errors
+/// What is wrong with the text, for people.
+pub(crate) fn scan(text: &[u8], scan: &mut Scan) -> Result<usize, String> {
+    scan.sketch.clear();
+    scan.numbers.clear();
+    scan.respell = false;
+    scan.literal = false;
+    let mut scanner = Scanner { text, at: 0, scan, fuse: false };
+    scanner.list(0)?;
+    Ok(scanner.at)
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+    scan: &'a mut Scan,
+    /// Inside of a `FU` step, where runs are folded.
+    fuse: bool,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> u8 {
+        self.text.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn fail<T>(&self, wanted: &str) -> Result<T, String> {
+        match self.text.get(self.at) {
+            None => Err(format!("the line ends inside of the transform steps, {wanted} expected")),
+            Some(byte) => Err(format!(
+                "`{}` in the transform steps, {wanted} expected",
+                char::from(*byte).escape_default()
+            )),
+        }
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\r') {
+            self.scan.respell = true;
+            self.at += 1;
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("lists nested deeper than {MAX_DEPTH} in the transform steps"));
+        }
+        if self.peek() != b'[' {
+            return self.fail("`[`");
+        }
+        if self.fuse && self.run() {
+            return Ok(());
+        }
+        self.copy(1);
+        self.space();
+        if self.peek() == b']' {
+            self.copy(1);
+            return Ok(());
+        }
+        let mut first = true;
+        loop {
+            self.value(depth, first)?;
+            first = false;
+            self.space();
+            match self.peek() {
+                b',' => self.comma(),
+                b']' => {
+                    self.copy(1);
+                    break;
+                }
+                _ => return self.fail("`,` or `]`"),
+            }
+        }
+        self.fuse = self.fuse && depth != 1;
+        Ok(())
+    }
+
+    fn comma(&mut self) {
+        self.scan.sketch.extend_from_slice(b", ");
+        self.at += 1;
+        if self.peek() == b' ' {
+            self.at += 1;
+        } else {
+            self.scan.respell = true;
+        }
+        self.space();
+    }
+
+    fn copy(&mut self, count: usize) {
+        let end = self.at + count;
+        self.scan.sketch.extend_from_slice(self.text.get(self.at..end).unwrap_or(&[]));
+        self.at = end;
+    }
+
+    fn value(&mut self, depth: usize, first: bool) -> Result<(), String> {
+        match self.peek() {
+            b'[' => self.list(depth + 1),
+            b'"' => {
+                let start = self.at;
+                self.string()?;
+                if first && depth == 1 {
+                    self.fuse = self.text.get(start..self.at) == Some(b"\"FU\"");
+                }
+                Ok(())
+            }
+            b'-' | b'0'..=b'9' => self.number(),
+            b't' => self.word(b"true"),
+            b'f' => self.word(b"false"),
+            b'n' => self.word(b"null"),
+            _ => self.fail("a value"),
+        }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), String> {
+        if !self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
+            return self.fail("a value");
+        }
+        self.copy(word.len());
+        Ok(())
+    }
+
+    /// A JSON string; `$` and digits at its end become a hole.
+    fn string(&mut self) -> Result<(), String> {
+        let start = self.at;
+        let length = string_length(self.text.get(start..).unwrap_or(&[]))
+            .ok_or_else(|| "a string in the transform steps does not end".to_owned())?;
+        let body = self.text.get(start..start + length - 1).unwrap_or(&[]);
+        self.scan.literal |= body.contains(&b'?') || body.windows(2).any(|pair| pair == b"..");
+        let digits = body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let split = body.len() - digits;
+        let number = body.get(split..).and_then(integer);
+        match number {
+            Some(number) if split > 0 && body.get(split - 1) == Some(&b'$') => {
+                self.copy(split);
+                self.scan.sketch.extend_from_slice(b"?\"");
+                self.scan.numbers.push(number);
+                self.at = start + length;
+            }
+            _ => self.copy(length),
+        }
+        Ok(())
+    }
+
+    /// A JSON number: an integer of 64 bits becomes a hole, any other is copied.
+    fn number(&mut self) -> Result<(), String> {
+        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let length = number_length(rest).ok_or_else(|| "a broken number in the transform steps".to_owned())?;
+        if let Some(value) = rest.get(..length).and_then(integer) {
+            self.scan.sketch.push(b'?');
+            self.scan.numbers.push(value);
+            self.at += length;
+        } else {
+            self.copy(length);
+        }
+        Ok(())
+    }
+
+    /// A list of consecutive numbers, `[3, 4, 5]`, as its first and its count.
+    fn run(&mut self) -> bool {
+        let mut at = self.at + 1;
+        let (mut first, mut count) = (0, 0_i64);
+        loop {
+            let rest = self.text.get(at..).unwrap_or(&[]);
+            let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let Some(value) = rest.get(..length).and_then(integer) else { return false };
+            if count == 0 {
+                first = value;
+            } else if Some(value) != count.checked_add(first) {
+                return false;
+            }
+            count += 1;
+            at += length;
+            match (rest.get(length), rest.get(length + 1)) {
+                (Some(b','), Some(b' ')) => at += 2,
+                (Some(b']'), _) => break,
+                _ => return false,
+            }
+        }
+        self.scan.sketch.extend_from_slice(b"[?..?]");
+        self.scan.numbers.extend([first, count]);
+        self.at = at + 1;
+        true
+    }
+}
+
+/// Length of the JSON string at the start of `text`, quotes included.
+pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => {
+                at += match text.get(at + 1)? {
+                    b'u' if text.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+                    _ => return None,
+                }
+            }
+            0..=0x1f => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Length of the JSON number at the start of `text`.
+pub(crate) fn number_length(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        text.get(from..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let mut at = usize::from(text.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && text.get(at) == Some(&b'0')) {
+        return None;
+    }
+    at += whole;
+    if text.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        at += (fraction > 0).then_some(fraction + 1)?;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at + 1 + sign);
+        at += (exponent > 0).then_some(exponent + sign + 1)?;
+    }
+    Some(at)
+}
+
+/// The integer that `text` spells in the only way that this module writes it.
+fn integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first()? {
+        (b'-', rest) => (true, rest),
+        _ => (false, text),
+    };
+    let plain = match digits {
+        [] | [b'0', _, ..] => false,
+        [b'0'] => !negative,
+        _ => digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit),
+    };
+    let value = digits.iter().fold(0_i64, |value, byte| value.wrapping_mul(10).wrapping_add(i64::from(byte.wrapping_sub(b'0'))));
+    plain.then_some(if negative { -value } else { value })
+}
+
+/// `text` (valid JSON) in TVM's spelling: `, ` and `: ` between, no other space.
+pub(crate) fn canonical(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 4);
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                let rest = text.get(at..).unwrap_or(&[]);
+                let length = string_length(rest).unwrap_or(rest.len());
+                out.extend_from_slice(rest.get(..length).unwrap_or(rest));
+                at += length;
+                continue;
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b',' | b':' => out.extend_from_slice(&[byte, b' ']),
+            _ => out.push(byte),
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Writes the numbers that all `programs` share into `sketch`; returns the closed sketch and the
+/// places of the numbers that stay open.
+pub(crate) fn specialise(sketch: &[u8], programs: &[&[i64]]) -> (Vec<u8>, Vec<usize>) {
+    let Some((first, others)) = programs.split_first() else { return (sketch.to_vec(), Vec::new()) };
+    let shared = |place: usize| others.iter().all(|other| other.get(place) == first.get(place));
+    let mut open = Vec::new();
+    let mut out = Vec::with_capacity(sketch.len());
+    let mut place = 0;
+    for &byte in sketch {
+        if byte != b'?' {
+            out.push(byte);
+            continue;
+        }
+        match first.get(place) {
+            Some(&value) if shared(place) => write_integer(value, &mut out),
+            _ => {
+                out.push(b'?');
+                open.push(place);
+            }
+        }
+        place += 1;
+    }
+    (out, open)
+}
+
+/// Appends the program's text to `out`: `sketch` with its holes filled. `params` is `None` for a
+/// sketch that is the text itself. False where they do not fit together.
+pub(crate) fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
+    let Some(mut params) = params else {
+        out.extend_from_slice(sketch);
+        return true;
+    };
+    let mut rest = sketch;
+    while let Some(next) = memchr::memchr2(b'?', b'.', rest) {
+        let (before, from) = rest.split_at(next);
+        out.extend_from_slice(before);
+        rest = match from.split_first() {
+            Some((b'?', after)) => {
+                let Some(value) = varint::read(&mut params) else { return false };
+                write_integer(value, out);
+                after
+            }
+            Some((b'.', after)) if after.first() == Some(&b'.') && !in_number(after) => {
+                let Some(after) = fill_run(after.get(1..).unwrap_or(&[]), &mut params, out) else {
+                    return false;
+                };
+                after
+            }
+            Some((&byte, after)) => {
+                out.push(byte);
+                after
+            }
+            None => break,
+        };
+    }
+    out.extend_from_slice(rest);
+    params.is_empty()
+}
+
+/// Is what follows the first of two points no count?
+fn in_number(after: &[u8]) -> bool {
+    !matches!(after.get(1), Some(b'?' | b'0'..=b'9'))
+}
+
+/// Replaces the first number of a run, which stands at the end of `out`, by the whole run.
+fn fill_run<'a>(rest: &'a [u8], params: &mut &[u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let (count, rest) = if let Some(after) = rest.strip_prefix(b"?") {
+        (varint::read(params)?, after)
+    } else {
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, after) = rest.split_at(length);
+        (integer(digits)?, after)
+    };
+    let digits = out.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let first = integer(out.get(out.len() - digits..)?)?;
+    if !(1..=i64::from(u16::MAX)).contains(&count) {
+        return None;
+    }
+    for step in 1..count {
+        out.extend_from_slice(b", ");
+        write_integer(first.checked_add(step)?, out);
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: &str = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 1, 1], 1], ["RE", 2, [0, 4, 1]], ["FU", 3, [0, 1, 2]], ["FU", 3, []], ["FU", 3, [0, 2]], ["AN", 3, 0, 3], ["PR", 2, 0, "auto_unroll_max_step$64"], ["PR", 2, 0, "debug_skip_region"]]"#;
+
+    fn scanned(text: &str) -> Scan {
+        let mut result = Scan::default();
+        assert_eq!(scan(text.as_bytes(), &mut result), Ok(text.len()));
+        result
+    }
+
+    fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
+        let mut out = Vec::new();
+        numbers.into_iter().for_each(|number| varint::write(number, &mut out));
+        out
+    }
+
+    #[test]
+    fn the_sketch_has_a_hole_for_every_number() {
+        let scan = scanned(STEPS);
+        let wanted = r#"[["CHW", ?, "local"], ["SP", ?, ?, ?, [?, ?, ?], ?], ["RE", ?, [?, ?, ?]], ["FU", ?, [?..?]], ["FU", ?, []], ["FU", ?, [?, ?]], ["AN", ?, ?, ?], ["PR", ?, ?, "auto_unroll_max_step$?"], ["PR", ?, ?, "debug_skip_region"]]"#;
+        assert_eq!(String::from_utf8(scan.sketch).unwrap(), wanted);
+        assert!(!scan.respell && !scan.literal);
+    }
+
+    #[test]
+    fn a_filled_sketch_is_the_text() {
+        let scan = scanned(STEPS);
+        let mut out = Vec::new();
+        assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
+        assert_eq!(String::from_utf8(out).unwrap(), STEPS);
+    }
+
+    #[test]
+    fn shared_numbers_go_into_the_sketch() {
+        let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
+        let programs: Vec<&[i64]> = programs.iter().map(<[i64; 4]>::as_slice).collect();
+        let (sketch, open) = specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#, &programs);
+        assert_eq!(String::from_utf8(sketch.clone()).unwrap(), r#"[["AN", 2, ?], ["FU", 1, [0..?]]]"#);
+        assert_eq!(open, [1, 3]);
+        let mut out = Vec::new();
+        assert!(fill(&sketch, Some(&params([9, 3])), &mut out));
+        assert_eq!(out, br#"[["AN", 2, 9], ["FU", 1, [0, 1, 2]]]"#);
+    }
+
+    #[test]
+    fn other_spellings_are_noticed_and_respelled() {
+        let compact = STEPS.replace(", ", ",");
+        assert!(scanned(&compact).respell);
+        assert_eq!(canonical(compact.as_bytes()), STEPS.as_bytes());
+    }
+
+    #[test]
+    fn text_with_signs_of_its_own_is_literal() {
+        assert!(scanned(r#"[["PR", 0, "what?"]]"#).literal);
+        assert!(scanned(r#"[["PR", 0, "a..b"]]"#).literal);
+    }
+
+    #[test]
+    fn numbers_that_are_no_plain_integers_are_copied() {
+        let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7]]"#;
+        let scan = scanned(text);
+        assert_eq!(scan.numbers, [-7]);
+        let mut out = Vec::new();
+        assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
+        assert_eq!(out, text.as_bytes());
+    }
+
+    #[test]
+    fn broken_text_is_refused() {
+        for text in ["[", "[[\"SP\", 1", "[[\"SP\" 1]]", "[[01]]", "[1,]", "[tru]", "[\"a", "[{}]"] {
+            assert!(scan(text.as_bytes(), &mut Scan::default()).is_err(), "{text}");
+        }
+        let deep = "[".repeat(1_000_000);
+        assert!(scan(deep.as_bytes(), &mut Scan::default()).unwrap_err().contains("nested"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_program_comes_back(
+            steps in proptest::collection::vec(("(SP|FU|CI|XYZ)", proptest::collection::vec(-5_i64..2000, 0..6), 0_i64..9, 1_i64..6), 0..12)
+        ) {
+            let steps: Vec<String> = steps.iter().map(|(kind, list, first, count)| {
+                let run: Vec<i64> = (*first..first + count).collect();
+                format!("[\"{kind}\", {first}, {list:?}, {run:?}]")
+            }).collect();
+            let text = format!("[{}]", steps.join(", "));
+            let scan = scanned(&text);
+            let mut out = Vec::new();
+            proptest::prop_assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
+            proptest::prop_assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+
+        #[test]
+        fn no_bytes_make_scan_or_fill_panic(text: Vec<u8>, params: Vec<u8>) {
+            let _ = scan(&text, &mut Scan::default());
+            let _ = fill(&text, Some(&params), &mut Vec::new());
+        }
+    }
+}

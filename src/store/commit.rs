@@ -1,0 +1,64 @@
+//! Commits that neither lose nor double anything, however many writers there are.
+//!
+//! Every attempt is one exclusive step in the log. After a conflict the new version is read, the
+//! caller looks at it again (what was new may be known by now), and after a random pause the next
+//! attempt follows. An attempt whose outcome is unclear is settled by reading the log.
+
+use std::time::{Duration, Instant};
+
+use super::Store;
+use super::log::{Attempt, Change, Log, Snapshot};
+use crate::error::{Error, Result};
+use crate::schema;
+
+/// How long a writer keeps trying against others.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// Longest pause between two attempts.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+impl Store {
+    /// The newest version of a table, `None` where it was never written.
+    pub(crate) async fn snapshot(&self, table: &str) -> Result<Option<Snapshot>> {
+        Log::new(self.location(), schema::table(table)?)?.snapshot().await
+    }
+
+    /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
+    /// again after every conflict, and `None` ends it: nothing is left to do.
+    pub(crate) async fn commit<F>(&self, table: &str, detail: &str, mut plan: F) -> Result<()>
+    where
+        F: AsyncFnMut(&Snapshot) -> Result<Option<Change>>,
+    {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        let mut snapshot = log.snapshot_or_create().await?;
+        loop {
+            let Some(change) = plan(&snapshot).await? else { return Ok(()) };
+            let failure = match snapshot.commit(&change, detail).await {
+                Attempt::Committed => return Ok(()),
+                Attempt::Conflict => None,
+                Attempt::Unclear(error) => Some(error),
+            };
+            snapshot = log.snapshot_or_create().await?;
+            if snapshot.contains(&change).await? {
+                return Ok(());
+            }
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if started.elapsed() > DEADLINE {
+                let seconds = DEADLINE.as_secs();
+                return Err(Error::Contended { table: table.to_owned(), seconds });
+            }
+            tokio::time::sleep(jittered(pause)).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+}
+
+/// Between half of the pause and all of it, at random: writers that collided part ways.
+fn jittered(pause: Duration) -> Duration {
+    let random = u32::from(uuid::Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
+    pause / 2 + pause * random / 512
+}

@@ -1,0 +1,252 @@
+//! Data files: Arrow batches to sorted Parquet with complete statistics.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take_record_batch};
+use arrow::datatypes::{
+    DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, SchemaRef, TimeUnit,
+    TimestampMicrosecondType,
+};
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::location::Location;
+use crate::error::{Error, Result};
+use crate::schema::{Encoding, Table};
+
+/// Longest text whose minimum and maximum are kept; a longer one is no use for pruning.
+const STATISTICS_TEXT_BYTES: usize = 64;
+
+/// Begin of the names of files that `optimize` has written.
+const OPTIMIZED: &str = "optimized-";
+
+/// How hard to compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// While data comes in: zstd 3.
+    Ingest,
+    /// When files are rewritten to stay: zstd 19. Costs 20 times the time and gains a tenth.
+    Optimize,
+}
+
+/// A data file as the log names it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DataFile {
+    /// Path in the table's folder.
+    pub(crate) path: String,
+    /// Values of the partition columns, in the table's order.
+    pub(crate) partition: Vec<(String, Option<String>)>,
+    pub(crate) size_bytes: u64,
+    pub(crate) stats: Stats,
+    /// Milliseconds since 1970.
+    pub(crate) written_at_ms: i64,
+}
+
+impl DataFile {
+    /// Was it written by `optimize`?
+    pub(crate) fn is_optimized(&self) -> bool {
+        self.path.rsplit('/').next().is_some_and(|name| name.starts_with(OPTIMIZED))
+    }
+}
+
+/// Statistics of a file in Delta's JSON form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Stats {
+    pub(crate) num_records: u64,
+    #[serde(default)]
+    pub(crate) min_values: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(crate) max_values: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(crate) null_count: BTreeMap<String, Value>,
+}
+
+/// Writes `batches` (stored columns without the partition columns) as one sorted file.
+///
+/// # Errors
+/// [`Error::Storage`] where the file cannot be written; nothing refers to it then.
+pub(crate) async fn write(
+    location: &Location,
+    table: &Table,
+    partition: &[(String, Option<String>)],
+    batches: &[RecordBatch],
+    effort: Effort,
+) -> Result<DataFile> {
+    let schema = table.file_schema();
+    let rows = sorted(table, &schema, batches)?;
+    let stats = statistics(&rows);
+    let bytes = encode(table, &rows, effort)?;
+    let size_bytes = bytes.len() as u64;
+    let path = file_path(partition, effort);
+    let object = Path::from(format!("{}/{path}", table.name));
+    location.objects().put(&object, PutPayload::from(bytes)).await.map_err(Error::Storage)?;
+    Ok(DataFile {
+        path,
+        partition: partition.to_vec(),
+        size_bytes,
+        stats,
+        written_at_ms: chrono::Utc::now().timestamp_millis(),
+    })
+}
+
+/// `dataset=tenset/platform=k80/part-....parquet`. The folders are for people: the values that
+/// count are in the log, so characters that any path might mind are simply replaced.
+fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
+    let plain = |text: &str| -> String {
+        let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        text.chars().map(keep).collect()
+    };
+    let mut path = String::new();
+    for (name, value) in partition {
+        path.push_str(&format!("{name}={}/", plain(value.as_deref().unwrap_or("null"))));
+    }
+    let kind = match effort {
+        Effort::Ingest => "part-",
+        Effort::Optimize => OPTIMIZED,
+    };
+    path.push_str(&format!("{kind}{}.parquet", Uuid::new_v4().simple()));
+    path
+}
+
+fn sorted(table: &Table, schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
+    let rows = concat_batches(schema, batches).map_err(wrong)?;
+    let columns = table.sort.iter().filter_map(|name| rows.column_by_name(name).cloned());
+    let columns: Vec<SortColumn> =
+        columns.map(|values| SortColumn { values, options: None }).collect();
+    if columns.is_empty() {
+        return Ok(rows);
+    }
+    let order = lexsort_to_indices(&columns, None).map_err(wrong)?;
+    take_record_batch(&rows, &order).map_err(wrong)
+}
+
+fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Vec<u8>> {
+    let wrong = |error: parquet::errors::ParquetError| Error::damaged(&table.name, error.to_string());
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(table, effort)?)
+        .with_skip_arrow_metadata(true);
+    let mut writer =
+        ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options).map_err(wrong)?;
+    writer.write(rows).map_err(wrong)?;
+    writer.into_inner().map_err(wrong)
+}
+
+fn properties(table: &Table, effort: Effort) -> Result<WriterProperties> {
+    let level = match effort {
+        Effort::Ingest => 3,
+        Effort::Optimize => 19,
+    };
+    let level = ZstdLevel::try_new(level).map_err(|error| Error::Usage(error.to_string()))?;
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("tsql ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_dictionary_enabled(false)
+        .set_dictionary_page_size_limit(16 << 20)
+        .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES));
+    for column in table.stored_columns() {
+        let path = ColumnPath::from(column.name.as_str());
+        if table.sort.contains(&column.name) {
+            properties =
+                properties.set_column_statistics_enabled(path.clone(), EnabledStatistics::Page);
+        }
+        properties = match column.encoding {
+            Encoding::Plain => properties,
+            Encoding::Dictionary => properties.set_column_dictionary_enabled(path, true),
+            Encoding::Delta => {
+                properties.set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED)
+            }
+            Encoding::Lengths => {
+                properties.set_column_encoding(path, ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
+            }
+            Encoding::Split => {
+                properties.set_column_encoding(path, ParquetEncoding::BYTE_STREAM_SPLIT)
+            }
+        };
+    }
+    Ok(properties.build())
+}
+
+fn statistics(rows: &RecordBatch) -> Stats {
+    let mut stats = Stats { num_records: rows.num_rows() as u64, ..Stats::default() };
+    for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
+        if field.data_type().is_nested() {
+            continue;
+        }
+        stats.null_count.insert(field.name().clone(), Value::from(column.null_count()));
+        if let Some((min, max)) = range(column) {
+            stats.min_values.insert(field.name().clone(), min);
+            stats.max_values.insert(field.name().clone(), max);
+        }
+    }
+    stats
+}
+
+/// Least and greatest value of a column as JSON, where the type has an order that all readers
+/// agree on.
+fn range(column: &ArrayRef) -> Option<(Value, Value)> {
+    use arrow::compute::{max, max_string, min, min_string};
+    macro_rules! numbers {
+        ($kind:ty) => {{
+            let values = column.as_primitive::<$kind>();
+            Some((Value::from(min(values)?), Value::from(max(values)?)))
+        }};
+    }
+    match column.data_type() {
+        DataType::Int16 => numbers!(Int16Type),
+        DataType::Int32 => numbers!(Int32Type),
+        DataType::Int64 => numbers!(Int64Type),
+        DataType::Float32 => numbers!(Float32Type).filter(finite),
+        DataType::Float64 => numbers!(Float64Type).filter(finite),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let values = column.as_primitive::<TimestampMicrosecondType>();
+            Some((timestamp(min(values)?)?, timestamp(max(values)?)?))
+        }
+        DataType::Utf8 => {
+            let values = column.as_string::<i32>();
+            let (min, max) = (min_string(values)?, max_string(values)?);
+            let short = min.len().max(max.len()) <= STATISTICS_TEXT_BYTES;
+            short.then(|| (Value::from(min), Value::from(max)))
+        }
+        _ => None,
+    }
+}
+
+/// JSON has no NaN and no infinity.
+fn finite(range: &(Value, Value)) -> bool {
+    !range.0.is_null() && !range.1.is_null()
+}
+
+fn timestamp(microseconds: i64) -> Option<Value> {
+    let time = chrono::DateTime::from_timestamp_micros(microseconds)?;
+    Some(Value::from(time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)))
+}
+
+/// A batch of `table`'s file schema from columns by name.
+///
+/// # Errors
+/// [`Error::Damaged`] where a column is missing or of another type: a fault of this crate.
+pub(crate) fn batch(table: &Table, mut columns: BTreeMap<&str, ArrayRef>) -> Result<RecordBatch> {
+    let schema = table.file_schema();
+    let rows = columns.values().next().map_or(0, |column| column.len());
+    let arrays = schema.fields().iter().map(|field| {
+        columns
+            .remove(field.name().as_str())
+            .unwrap_or_else(|| arrow::array::new_null_array(field.data_type(), rows))
+    });
+    let arrays = arrays.collect();
+    RecordBatch::try_new(Arc::clone(&schema), arrays)
+        .map_err(|error| Error::damaged(&table.name, error.to_string()))
+}

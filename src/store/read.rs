@@ -1,0 +1,48 @@
+//! Rows of a table read back by other stages: what is known already, what a file consisted of.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::Expr;
+use datafusion::prelude::{SessionConfig, SessionContext, col};
+
+use super::{Snapshot, Store, StoredTable};
+use crate::error::{Error, Result};
+use crate::schema;
+
+impl Store {
+    /// URL under which engines find the objects of this store.
+    pub(crate) fn object_store_url(&self) -> Result<ObjectStoreUrl> {
+        let hash = twox_hash::XxHash3_64::oneshot(self.location().as_str().as_bytes());
+        ObjectStoreUrl::parse(format!("tsql://store-{hash:016x}")).map_err(Error::Query)
+    }
+
+    /// A data frame over the stored columns of a table at `snapshot`.
+    pub(crate) fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
+        let url = self.object_store_url()?;
+        let config = SessionConfig::new().set_bool("datafusion.execution.parquet.pushdown_filters", true);
+        let context = SessionContext::new_with_config(config);
+        context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
+        let table = StoredTable::new(schema::table(table)?, url, snapshot.files());
+        context.read_table(Arc::new(table.map_err(Error::Query)?)).map_err(Error::Query)
+    }
+
+    /// The `columns` of the rows of a table that `filter` keeps.
+    pub(crate) async fn read(
+        &self,
+        table: &str,
+        snapshot: &Snapshot,
+        columns: &[&str],
+        filter: Option<Expr>,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut frame = self.frame(table, snapshot)?;
+        if let Some(filter) = filter {
+            frame = frame.filter(filter).map_err(Error::Query)?;
+        }
+        let columns: Vec<Expr> = columns.iter().map(|name| col(*name)).collect();
+        let frame = frame.select(columns).map_err(Error::Query)?;
+        frame.collect().await.map_err(Error::Query)
+    }
+}

@@ -1,0 +1,250 @@
+//! A table at one version as DataFusion sees it.
+//!
+//! The scan is DataFusion's own `DataSourceExec` over the files of the log, so that it can be
+//! sent to any worker that knows DataFusion. It brings what the log knows: partition values, exact
+//! statistics of every file (so that COUNT, MIN and MAX need no file at all, and files that cannot
+//! match are not opened), and the order of the rows inside a file.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::pruning::PrunableStatistics;
+use datafusion::common::stats::Precision;
+use datafusion::common::{
+    ColumnStatistics, DFSchema, DataFusionError, Result, ScalarValue, Statistics, project_schema,
+};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::pruning::PruningPredicate;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use object_store::ObjectMeta;
+use object_store::path::Path;
+use serde_json::Value;
+
+use super::file::{DataFile, Stats};
+use crate::schema::Table;
+
+/// A table's stored columns at one version; no rows where the table was never written.
+#[derive(Debug)]
+pub(crate) struct StoredTable {
+    table: &'static Table,
+    /// File columns, then partition columns.
+    schema: TableSchema,
+    store: ObjectStoreUrl,
+    files: Vec<PartitionedFile>,
+}
+
+impl StoredTable {
+    /// The table made of `files`, which lie in the object store registered as `store`.
+    pub(crate) fn new(
+        table: &'static Table,
+        store: ObjectStoreUrl,
+        files: &[DataFile],
+    ) -> Result<Self> {
+        let stored = table.stored_schema();
+        let (partition, inside): (Vec<FieldRef>, Vec<FieldRef>) = stored
+            .fields()
+            .iter()
+            .map(|field| Arc::new(viewed(field)))
+            .partition(|field| table.partition.contains(field.name()));
+        let schema = TableSchema::builder(Arc::new(Schema::new(inside)))
+            .with_table_partition_cols(partition)
+            .build();
+        let files = files.iter().map(|file| partitioned_file(table, &schema, file));
+        let files = files.collect::<Result<Vec<_>>>()?;
+        Ok(Self { table, schema, store, files })
+    }
+
+    /// The files that `filters` do not rule out.
+    fn matching(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
+        let Some(filter) = conjunction(filters.iter().cloned()) else {
+            return Ok(self.files.clone());
+        };
+        let schema = self.schema.table_schema();
+        let named = DFSchema::try_from(Arc::clone(schema))?;
+        let predicate = state.create_physical_expr(filter, &named)?;
+        let predicate = PruningPredicate::try_new(predicate, Arc::clone(schema))?;
+        let statistics = self.files.iter().filter_map(|file| file.statistics.clone()).collect();
+        let kept = predicate.prune(&PrunableStatistics::new(statistics, Arc::clone(schema)))?;
+        let files = self.files.iter().zip(kept);
+        Ok(files.filter(|(_, kept)| *kept).map(|(file, _)| file.clone()).collect())
+    }
+
+    /// The order that the rows of every file are in.
+    fn ordering(&self) -> Result<Vec<LexOrdering>> {
+        let schema = self.schema.table_schema();
+        let columns = self.table.sort.iter().map(|name| {
+            let index = schema.index_of(name)?;
+            Ok(PhysicalSortExpr::new_default(Arc::new(Column::new(name, index))).asc().nulls_first())
+        });
+        Ok(LexOrdering::new(columns.collect::<Result<Vec<_>>>()?).into_iter().collect())
+    }
+}
+
+#[async_trait::async_trait]
+impl TableProvider for StoredTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.schema.table_schema())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    /// A filter over partition columns alone is settled by the choice of files.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let settled = |filter: &&Expr| {
+            let columns = filter.column_refs();
+            let simple = is_comparison(filter);
+            let inside = columns.iter().all(|column| self.table.partition.contains(&column.name));
+            if simple && inside && !columns.is_empty() {
+                TableProviderFilterPushDown::Exact
+            } else {
+                TableProviderFilterPushDown::Inexact
+            }
+        };
+        Ok(filters.iter().map(settled).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let files = self.matching(state, filters)?;
+        let schema = self.schema.table_schema();
+        if files.is_empty() {
+            return Ok(Arc::new(EmptyExec::new(project_schema(schema, projection)?)));
+        }
+        let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
+        let statistics = Statistics::try_merge_iter(statistics, schema)?;
+        let groups = FileGroup::new(files).split_files(state.config().target_partitions());
+        let source = ParquetSource::new(self.schema.clone())
+            .with_table_parquet_options(state.table_options().parquet.clone())
+            .with_pushdown_filters(true)
+            .with_metadata_size_hint(64 << 10);
+        let config = FileScanConfigBuilder::new(self.store.clone(), Arc::new(source))
+            .with_file_groups(groups)
+            .with_statistics(statistics)
+            .with_output_ordering(self.ordering()?)
+            .with_projection_indices(projection.cloned())?
+            .with_limit(limit.filter(|_| filters.is_empty()))
+            .build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        let schema = self.schema.table_schema();
+        let all = self.files.iter().filter_map(|file| file.statistics.as_deref());
+        if self.files.is_empty() { Some(empty(schema)) } else { Statistics::try_merge_iter(all, schema).ok() }
+    }
+}
+
+/// `column = literal`, `column IN (literals)` and their like, which pruning decides exactly where
+/// a file has one value of the column.
+fn is_comparison(filter: &Expr) -> bool {
+    let literal = |expr: &Expr| matches!(expr, Expr::Literal(..));
+    match filter {
+        Expr::BinaryExpr(binary) => {
+            let (left, right) = (binary.left.as_ref(), binary.right.as_ref());
+            binary.op == datafusion::logical_expr::Operator::Eq
+                && ((matches!(left, Expr::Column(_)) && literal(right))
+                    || (literal(left) && matches!(right, Expr::Column(_))))
+        }
+        Expr::InList(list) => {
+            !list.negated
+                && matches!(list.expr.as_ref(), Expr::Column(_))
+                && list.list.len() <= 16
+                && list.list.iter().all(literal)
+        }
+        _ => false,
+    }
+}
+
+/// The engine's preferred form of a column: strings and bytes as views.
+fn viewed(field: &Field) -> Field {
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        other => other.clone(),
+    };
+    Field::new(field.name(), data_type, field.is_nullable())
+}
+
+fn empty(schema: &SchemaRef) -> Statistics {
+    let mut statistics = Statistics::new_unknown(schema);
+    statistics.num_rows = Precision::Exact(0);
+    statistics
+}
+
+fn partitioned_file(table: &Table, schema: &TableSchema, file: &DataFile) -> Result<PartitionedFile> {
+    let partition = file.partition.iter().map(|(_, value)| ScalarValue::Utf8View(value.clone()));
+    let written = chrono::DateTime::from_timestamp_millis(file.written_at_ms).unwrap_or_default();
+    let meta = ObjectMeta {
+        location: Path::from(format!("{}/{}", table.name, file.path)),
+        last_modified: written,
+        size: file.size_bytes,
+        e_tag: None,
+        version: None,
+    };
+    let statistics = statistics(schema.file_schema(), &file.stats)?;
+    Ok(PartitionedFile::new_from_meta(meta)
+        .with_partition_values(partition.collect())
+        .with_statistics(Arc::new(statistics)))
+}
+
+fn statistics(schema: &SchemaRef, stats: &Stats) -> Result<Statistics> {
+    let wrong = |_| DataFusionError::Internal("a file has more rows than memory has bytes".into());
+    let rows = usize::try_from(stats.num_records).map_err(wrong)?;
+    let column = |field: &FieldRef| {
+        let exact = |value: Option<&Value>| {
+            let value = value.and_then(|value| scalar(value, field.data_type()));
+            value.map_or(Precision::Absent, Precision::Exact)
+        };
+        let nulls = stats.null_count.get(field.name()).and_then(Value::as_u64);
+        let nulls = nulls.and_then(|nulls| usize::try_from(nulls).ok());
+        ColumnStatistics {
+            null_count: nulls.map_or(Precision::Absent, Precision::Exact),
+            min_value: exact(stats.min_values.get(field.name())),
+            max_value: exact(stats.max_values.get(field.name())),
+            ..ColumnStatistics::new_unknown()
+        }
+    };
+    Ok(Statistics {
+        num_rows: Precision::Exact(rows),
+        total_byte_size: Precision::Absent,
+        column_statistics: schema.fields().iter().map(column).collect(),
+    })
+}
+
+/// A JSON statistic as a value of the column's type.
+fn scalar(value: &Value, data_type: &DataType) -> Option<ScalarValue> {
+    let integer = || value.as_i64();
+    Some(match data_type {
+        DataType::Int16 => ScalarValue::Int16(Some(i16::try_from(integer()?).ok()?)),
+        DataType::Int32 => ScalarValue::Int32(Some(i32::try_from(integer()?).ok()?)),
+        DataType::Int64 => ScalarValue::Int64(Some(integer()?)),
+        DataType::Float64 => ScalarValue::Float64(Some(value.as_f64()?)),
+        DataType::Float32 => ScalarValue::Float32(Some(value.to_string().parse().ok()?)),
+        DataType::Utf8View => ScalarValue::Utf8View(Some(value.as_str()?.to_owned())),
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let time = chrono::DateTime::parse_from_rfc3339(value.as_str()?).ok()?;
+            ScalarValue::TimestampMicrosecond(Some(time.timestamp_micros()), zone.clone())
+        }
+        _ => return None,
+    })
+}

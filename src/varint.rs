@@ -1,0 +1,60 @@
+//! Whole numbers in as few bytes as they need: zigzag LEB128.
+
+/// Appends `value`: small magnitudes of either sign take one byte.
+pub(crate) fn write(value: i64, out: &mut Vec<u8>) {
+    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+    loop {
+        let byte = u8::try_from(rest & 0x7f).unwrap_or(0);
+        rest >>= 7;
+        if rest == 0 {
+            out.push(byte);
+            return;
+        }
+        out.push(byte | 0x80);
+    }
+}
+
+/// Takes one value off the front of `bytes`; `None` where they end too early or run past 64 bits.
+pub(crate) fn read(bytes: &mut &[u8]) -> Option<i64> {
+    let mut value = 0_u64;
+    let mut shift = 0;
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if shift == 63 && byte > 1 {
+            return None;
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()));
+        }
+        shift += 7;
+        if shift > 63 {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn every_number_comes_back(values: Vec<i64>) {
+            let mut bytes = Vec::new();
+            values.iter().for_each(|&value| write(value, &mut bytes));
+            let mut rest = bytes.as_slice();
+            for value in values {
+                proptest::prop_assert_eq!(read(&mut rest), Some(value));
+            }
+            proptest::prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let mut rest = bytes.as_slice();
+            while read(&mut rest).is_some() {}
+        }
+    }
+}
