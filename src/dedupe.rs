@@ -1,34 +1,31 @@
 //! What a store knows already: the numbers of the configurations of the graphs at hand.
 //!
 //! Two programs are one configuration where their canonical steps have the same XXH3-128. Numbers
-//! are given out in blocks: a block starts at a hash, and its members follow each other, so that a
-//! column of them costs a bit or two in a file and not eight bytes (with hashes alone, a record and
-//! its configuration would spend 16 bytes on naming each other, more than all else of them).
+//! are given out one after the other, so that a column of them costs a bit or two in a file and
+//! not eight bytes: with hashes for numbers, a record and its configuration would spend 16 bytes on
+//! naming each other, more than on all else of them. Two writers cannot give out the same number:
+//! a commit of configurations is an exclusive step (see `store::commit`), after losing it a writer
+//! looks up and numbers anew.
 
 use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
+use serde_json::Value;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::identity::{CONFIG_BLOCK, ProgramHash, config_block};
+use crate::identity::ProgramHash;
 use crate::sketch;
+use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
 
 /// The configurations of some graphs at one version of their table.
 #[derive(Debug, Default)]
 pub(crate) struct Configurations {
     version: Option<u64>,
-    graphs: HashMap<i64, Graph>,
-}
-
-#[derive(Debug, Default)]
-struct Graph {
-    numbers: HashMap<ProgramHash, i64>,
-    /// First number of each block -> the last that is taken.
-    blocks: HashMap<i64, i64>,
+    graphs: HashMap<i64, HashMap<ProgramHash, i64>>,
 }
 
 impl Configurations {
@@ -45,7 +42,7 @@ impl Configurations {
         }
         let unknown: Vec<i64> =
             graphs.iter().copied().filter(|graph| !self.graphs.contains_key(graph)).collect();
-        self.graphs.extend(unknown.iter().map(|&graph| (graph, Graph::default())));
+        self.graphs.extend(unknown.iter().map(|&graph| (graph, HashMap::new())));
         if unknown.is_empty() || snapshot.files().is_empty() {
             return Ok(());
         }
@@ -76,38 +73,12 @@ impl Configurations {
 
     /// The number of a program, where it has one.
     pub(crate) fn number(&self, graph: i64, program: ProgramHash) -> Option<i64> {
-        self.graphs.get(&graph)?.numbers.get(&program).copied()
-    }
-
-    /// Numbers for programs of `graph` that have none yet, in their order.
-    pub(crate) fn numbers_for(&self, graph: i64, programs: &[ProgramHash]) -> Vec<i64> {
-        let empty = Graph::default();
-        let known = self.graphs.get(&graph).unwrap_or(&empty);
-        let unfilled = |&(&block, &last): &(&i64, &i64)| last < block + CONFIG_BLOCK - 1;
-        let mut next = known.blocks.iter().filter(unfilled).map(|(_, &last)| last + 1).max();
-        let mut begun = Vec::new();
-        let mut numbers = Vec::with_capacity(programs.len());
-        for &program in programs {
-            let number = next.unwrap_or_else(|| {
-                let mut block = config_block(graph, program);
-                while known.blocks.contains_key(&block) || begun.contains(&block) {
-                    block = (block + CONFIG_BLOCK) & i64::MAX;
-                }
-                begun.push(block);
-                block
-            });
-            numbers.push(number);
-            next = Some(number + 1).filter(|next| next % CONFIG_BLOCK != 0);
-        }
-        numbers
+        self.graphs.get(&graph)?.get(&program).copied()
     }
 
     /// Remembers a number that is in the store.
     pub(crate) fn insert(&mut self, graph: i64, program: ProgramHash, number: i64) {
-        let graph = self.graphs.entry(graph).or_default();
-        graph.numbers.insert(program, number);
-        let last = graph.blocks.entry(number & !(CONFIG_BLOCK - 1)).or_insert(number);
-        *last = number.max(*last);
+        self.graphs.entry(graph).or_default().insert(program, number);
     }
 
     /// What is known is what `version` of the table holds.
@@ -117,42 +88,14 @@ impl Configurations {
 
     /// Forgets everything where it has grown past `limit` programs.
     pub(crate) fn trim(&mut self, limit: usize) {
-        if self.graphs.values().map(|graph| graph.numbers.len()).sum::<usize>() > limit {
+        if self.graphs.values().map(HashMap::len).sum::<usize>() > limit {
             self.graphs.clear();
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn programs(count: usize) -> Vec<ProgramHash> {
-        (0..count).map(|index| ProgramHash::of(&index.to_le_bytes())).collect()
-    }
-
-    #[test]
-    fn numbers_follow_each_other_and_are_never_given_twice() {
-        let mut known = Configurations::default();
-        let block = usize::try_from(CONFIG_BLOCK).unwrap();
-        let programs = programs(block * 2 + 5);
-        let (first, rest) = programs.split_at(10);
-        let mut given = known.numbers_for(7, first);
-        assert!(given.windows(2).all(|pair| pair[1] == pair[0] + 1));
-        first.iter().zip(&given).for_each(|(&program, &number)| known.insert(7, program, number));
-        let more = known.numbers_for(7, rest);
-        assert_eq!(more[0], given[9] + 1, "the begun block goes on");
-        given.extend(more);
-        let distinct: std::collections::HashSet<_> = given.iter().collect();
-        assert_eq!(distinct.len(), programs.len());
-        assert!(given.iter().all(|&number| number >= 0));
-    }
-
-    #[test]
-    fn the_same_programs_get_the_same_numbers_anywhere() {
-        let programs = programs(20);
-        let here = Configurations::default().numbers_for(3, &programs);
-        assert_eq!(here, Configurations::default().numbers_for(3, &programs));
-        assert_ne!(here, Configurations::default().numbers_for(4, &programs));
-    }
+/// The number after the greatest that is taken at `snapshot`.
+pub(crate) fn next_number(snapshot: &Snapshot) -> i64 {
+    let greatest = |file: &DataFile| file.stats.max_values.get("config_id").and_then(Value::as_i64);
+    snapshot.files().iter().filter_map(greatest).max().map_or(0, |greatest| greatest + 1)
 }

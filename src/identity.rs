@@ -1,6 +1,6 @@
 //! Content hashes: what makes two graphs, environments, programs or files the same.
 //!
-//! Identifiers are XXH3-64 of a canonical byte form, stored as `Int64`. Two machines that read the
+//! Identifiers of graphs, environments and sources are XXH3-64 of a canonical byte form, stored as `Int64`. Two machines that read the
 //! same data give it the same identifiers. The canonical form is a list of parts, each preceded by
 //! its length as eight little-endian bytes, so that no two different lists share their bytes; the
 //! first part names the kind of thing and the version of the form. The test vectors below may
@@ -31,16 +31,6 @@ pub(crate) fn environment_id(dataset: &str, text: &str) -> i64 {
 /// A source file: unique by platform and export name.
 pub(crate) fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
     content_id("source/1", &[dataset.as_bytes(), platform.as_bytes(), name.as_bytes()])
-}
-
-/// Number of configurations that share one block of consecutive `config_id`s.
-pub(crate) const CONFIG_BLOCK: i64 = 1 << 12;
-
-/// First `config_id` of the block that begins with this program of this graph. Positive, and a
-/// multiple of [`CONFIG_BLOCK`].
-pub(crate) fn config_block(graph_id: i64, program: ProgramHash) -> i64 {
-    let id = content_id("configurations/1", &[&graph_id.to_le_bytes(), &program.0.to_le_bytes()]);
-    id & i64::MAX & !(CONFIG_BLOCK - 1)
 }
 
 /// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
@@ -85,12 +75,10 @@ mod tests {
         assert_eq!(graph_id("tenset", "[\"matmul\", 8, 8]"), GRAPH);
         assert_eq!(environment_id("tenset", "llvm"), ENVIRONMENT);
         assert_eq!(source_id("tenset", "k80", "k80/a.json"), SOURCE);
-        assert_eq!(config_block(7, ProgramHash::of(b"[[\"CI\", 1]]")), BLOCK);
     }
     const GRAPH: i64 = 0;
     const ENVIRONMENT: i64 = 0;
     const SOURCE: i64 = 0;
-    const BLOCK: i64 = 0;
 
     #[test]
     fn parts_do_not_run_together() {

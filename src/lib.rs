@@ -1,27 +1,113 @@
-//! tsql
-pub mod error;
+//! An embedded columnar store and SQL engine for tensor-program performance data: computation
+//! graphs, the configurations that a compiler tried on them, and the measured timings.
+//!
+//! ```text
+//!  files ─▶ reader ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
+//!                               ▲
+//!                               └ dedupe: what the store knows already
+//!  schema ── read by every stage ──
+//! ```
+//!
+//! # A tour
+//!
+//! ```
+//! use tsql::{IngestOptions, Store};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! // A store is a directory; `memory:` is one that ends with the process.
+//! let store = Store::create("memory:").await?;
+//!
+//! // Tuning logs go in: files, directories or patterns. The platform is the directory's name.
+//! let report = store.ingest(&["data".to_owned()], &IngestOptions::default()).await?;
+//! assert!(report.is_clean() && report.records > 0);
+//!
+//! // SQL comes out, through a DataFusion session: rows, or a stream of Arrow batches.
+//! let context = store.session().await?;
+//! let fastest = "SELECT platform, min(runtime_ns) FROM records GROUP BY platform";
+//! let batches = context.sql(fastest).await.unwrap().collect().await.unwrap();
+//! assert!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>() >= 2);
+//!
+//! // And every file comes back, byte for byte.
+//! let folder = tempfile::tempdir().unwrap();
+//! let exported = store.export(folder.path(), None).await?;
+//! assert!(exported.damaged.is_empty());
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
+//!
+//! # Glossary
+//!
+//! One word for each thing, in the code, in SQL and on the command line:
+//!
+//! - **graph** (core graph): what is computed, stored once. TenSet's *workload*.
+//! - **configuration**: one way to compile a graph. TenSet's *program* or schedule.
+//! - **sketch**: what many configurations share; **parameters**: the numbers of one of them.
+//! - **record**: one measurement of a configuration on a platform. It is `ok`, `failed` (with TVM's
+//!   error number) or `unmeasured`.
+//! - **repeat**: one timing of a record. **runtime**: the mean of its repeats.
+//! - **platform**: a kind of hardware by its short name. **environment**: target string, hardware
+//!   parameters and settings as a source states them.
+//! - **task**: a graph on a platform.
+//! - **source**: an ingested file; **segment**: what one ingest read of it. **ledger**: the table
+//!   `sources`.
+//! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
+//!   rebuild.
+//! - **dataset**: `tenset` (all auto_scheduler logs), later `tpugraphs` and `graphnet`.
+//!
+//! # Limits
+//!
+//! A line has at most 16 MiB, a number at most 18 digits (more are rounded in SQL and kept in the
+//! text), lists in a program nest 16 deep. A record costs 9 to 20 bytes on disk. Memory: 2 MiB of
+//! text for each parsing thread and 2^18 parsed records.
+//!
+//! # Where to add what
+//!
+//! A column: `schemas/<table>.toml`. A question: `queries/<name>.sql`. A SQL function: a file in
+//! `query/functions`. A format: a module in `reader`. Each is listed once, beside its siblings.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "a test fails by panicking"
+    )
+)]
+
+mod error;
 pub mod schema;
-mod number;
-mod varint;
+
+mod bits;
+mod column;
 mod identity;
+mod number;
+mod stats;
+mod varint;
+
 mod repeats;
 mod sketch;
+
 mod reader;
 mod store;
-mod column;
+
 mod dedupe;
+
 mod ingest;
-pub use error::{Error, Result};
-pub use ingest::{Event, IngestOptions, Report};
-pub use store::{Location, Store, Version};
-mod stats;
 mod query;
+
+mod check;
+mod demo;
 mod export;
 mod upkeep;
-pub use upkeep::Optimized;
-pub use export::Exported;
-mod check;
-pub use check::Checked;
-mod demo;
+
 #[doc(hidden)]
 pub mod cli;
+
+pub use check::Checked;
+pub use error::{Error, Result};
+pub use export::Exported;
+pub use ingest::{Event, IngestOptions, Progress, Report};
+pub use query::{Parameter, Question, question, questions};
+pub use store::{Location, Store, Version};
+pub use upkeep::Optimized;

@@ -77,6 +77,16 @@ impl Decimal {
         self
     }
 
+    /// The same number with at least six digits, so that numbers of six digits and less that lie
+    /// near each other have the same exponent. Zero stays zero.
+    pub(crate) fn padded(mut self) -> Self {
+        while self.digits != 0 && self.digits.abs() < 100_000 {
+            self.digits *= 10;
+            self.exponent -= 1;
+        }
+        self
+    }
+
     /// The digits when written with `exponent`; `None` where that is no integer of 18 digits.
     pub(crate) fn digits_at(self, exponent: i32) -> Option<i64> {
         if self.digits == 0 {

@@ -1,7 +1,7 @@
 //! A program as a *sketch* (what many programs share) and its *parameters* (what is its own).
 //!
 //! The transform steps of a program are JSON text in TVM's spelling. The sketch is that text with
-//! every integer outside of strings replaced by a hole, and the number behind `$` at the end of a
+//! every integer from 0 on outside of strings replaced by a hole, and the number behind `$` at the end of a
 //! pragma's name too:
 //!
 //! ```text
@@ -263,19 +263,15 @@ pub(crate) fn number_length(text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// The integer that `text` spells in the only way that this module writes it.
+/// The integer from 0 on that `text` spells in the only way that this module writes it.
 fn integer(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text.split_first()? {
-        (b'-', rest) => (true, rest),
-        _ => (false, text),
-    };
-    let plain = match digits {
+    let plain = match text {
         [] | [b'0', _, ..] => false,
-        [b'0'] => !negative,
-        _ => digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit),
+        _ => text.len() <= 18 && text.iter().all(u8::is_ascii_digit),
     };
-    let value = digits.iter().fold(0_i64, |value, byte| value.wrapping_mul(10).wrapping_add(i64::from(byte.wrapping_sub(b'0'))));
-    plain.then_some(if negative { -value } else { value })
+    let digit = |byte: &u8| i64::from(byte.wrapping_sub(b'0'));
+    let value = |text: &[u8]| text.iter().fold(0, |value, byte| value * 10 + digit(byte));
+    plain.then(|| value(text))
 }
 
 /// `text` (valid JSON) in TVM's spelling: `, ` and `: ` between, no other space.
@@ -338,7 +334,7 @@ pub(crate) fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> b
         out.extend_from_slice(before);
         rest = match from.split_first() {
             Some((b'?', after)) => {
-                let Some(value) = varint::read(&mut params) else { return false };
+                let Some(value) = varint::read_unsigned(&mut params) else { return false };
                 write_integer(value, out);
                 after
             }
@@ -367,7 +363,7 @@ fn in_number(after: &[u8]) -> bool {
 /// Replaces the first number of a run, which stands at the end of `out`, by the whole run.
 fn fill_run<'a>(rest: &'a [u8], params: &mut &[u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (count, rest) = if let Some(after) = rest.strip_prefix(b"?") {
-        (varint::read(params)?, after)
+        (varint::read_unsigned(params)?, after)
     } else {
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, after) = rest.split_at(length);
@@ -399,7 +395,7 @@ mod tests {
 
     fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
         let mut out = Vec::new();
-        numbers.into_iter().for_each(|number| varint::write(number, &mut out));
+        numbers.into_iter().for_each(|number| varint::write_unsigned(number, &mut out));
         out
     }
 
@@ -446,9 +442,9 @@ mod tests {
 
     #[test]
     fn numbers_that_are_no_plain_integers_are_copied() {
-        let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7]]"#;
+        let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7, 7]]"#;
         let scan = scanned(text);
-        assert_eq!(scan.numbers, [-7]);
+        assert_eq!(scan.numbers, [7]);
         let mut out = Vec::new();
         assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
         assert_eq!(out, text.as_bytes());

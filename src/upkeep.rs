@@ -178,6 +178,6 @@ fn reopened(
         return Err(Error::damaged("configurations", "parameters that do not fit their sketch"));
     }
     let mut packed = Vec::with_capacity(scan.numbers.len());
-    scan.numbers.iter().for_each(|&number| varint::write(number, &mut packed));
+    scan.numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut packed));
     Ok((Sketch { text: scan.sketch.clone(), literal: false }, Some(packed)))
 }

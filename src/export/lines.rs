@@ -5,20 +5,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{
-    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-};
+use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 
 use super::collect;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::number::Decimal;
 use crate::reader::tenset::{Environment, Frame, Measurement, Writer};
 use crate::sketch;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
-    r.repeat_count, r.repeats, r.error_no, r.all_cost_s, r.measured_at, r.verbatim, c.sketch, c.params";
+    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, c.sketch, c.params";
 
 const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
@@ -73,8 +72,13 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let runtimes = column::numbers::<Float64Type>(batch, "runtime_ns")?;
     let counts = column::numbers::<Int32Type>(batch, "repeat_count")?;
     let errors = column::numbers::<Int16Type>(batch, "error_no")?;
-    let costs = column::numbers::<Float32Type>(batch, "all_cost_s")?;
-    let times = column::numbers::<TimestampMicrosecondType>(batch, "measured_at")?;
+    let digits = integers("all_cost_digits")?;
+    let exponents = column::numbers::<Int16Type>(batch, "all_cost_exponent")?;
+    let all_cost = |row| {
+        let (digits, exponent) = (column::value(digits, row)?, column::value(exponents, row)?);
+        Some(Decimal { digits, exponent: i32::from(exponent) }.trimmed())
+    };
+    let times = integers("measured_at_s")?;
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
     let sketches = column::text(batch, "sketch")?;
     let row = |row| Row {
@@ -87,8 +91,8 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
             repeat_count: counts.value(row),
             repeats: column::bytes_at(repeats, row),
             error_no: errors.value(row),
-            all_cost_s: column::value(costs, row),
-            measured_at: column::value(times, row),
+            all_cost: all_cost(row),
+            measured_at_s: column::value(times, row),
         },
         verbatim: column::bytes_at(verbatim, row),
         sketch: column::text_at(sketches, row),

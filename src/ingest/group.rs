@@ -17,7 +17,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::orphans::Orphans;
 use super::tables::{EnvironmentRows, RecordRows};
-use crate::dedupe::Configurations;
+use crate::dedupe::{Configurations, next_number};
 use crate::error::{Error, Result};
 use crate::identity::{ProgramHash, environment_id, graph_id};
 use crate::reader::tenset::{self, Environment, Rows};
@@ -224,16 +224,17 @@ impl<'a> Group<'a> {
                 known.load(store, snapshot, &graphs).await?;
                 given.clear();
                 let mut rows = super::tables::ConfigurationRows::default();
+                let mut number = next_number(snapshot);
                 for (&graph, programs) in &programs {
-                    let new = programs.iter().filter(|program| known.number(graph, program.0).is_none());
-                    let new: Vec<_> = new.collect();
-                    let hashes: Vec<ProgramHash> = new.iter().map(|program| program.0).collect();
-                    let numbers = known.numbers_for(graph, &hashes);
-                    for (&&(hash, chunk, row), number) in new.iter().zip(numbers) {
-                        given.push((graph, hash, number));
+                    for &(hash, chunk, row) in programs {
+                        if known.number(graph, hash).is_some() {
+                            continue;
+                        }
                         if let Some(held) = held.get(chunk) {
                             rows.push(graph, number, &held.rows, row);
                         }
+                        given.push((graph, hash, number));
+                        number += 1;
                     }
                 }
                 if given.is_empty() {

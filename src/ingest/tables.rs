@@ -4,21 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Array,
+    ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array,
     Int32Builder, Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
-    TimestampMicrosecondBuilder,
 };
 
 use crate::error::{Error, Result};
+use crate::number::Decimal;
 use crate::reader::tenset::{Environment, Row, Rows, Sketch};
 use crate::{sketch, varint};
 
 /// Columns of a batch by name.
 pub(super) type Columns = BTreeMap<&'static str, ArrayRef>;
-
-/// Programs of one sketch from which on their common numbers are written into it. Fewer say little
-/// about what is tuned, and would give many sketches.
-const SPECIALISED_FROM: usize = 4;
 
 /// A column of one text.
 pub(super) fn repeated(text: &str, count: usize) -> ArrayRef {
@@ -155,7 +151,6 @@ fn close(text: &[u8], members: &[usize], params: &mut [Option<Vec<u8>>]) -> Resu
     let broken = || Error::damaged("configurations", "a sketch that is no text");
     let numbers: Option<Vec<Vec<i64>>> =
         members.iter().map(|&row| params.get(row)?.as_deref().and_then(unpack)).collect();
-    let numbers = numbers.filter(|numbers| numbers.len() >= SPECIALISED_FROM);
     let Some(numbers) = numbers else {
         return String::from_utf8(text.to_vec()).map_err(|_| broken());
     };
@@ -164,7 +159,7 @@ fn close(text: &[u8], members: &[usize], params: &mut [Option<Vec<u8>>]) -> Resu
     for (&row, numbers) in members.iter().zip(&numbers) {
         let mut packed = Vec::with_capacity(open.len());
         for number in open.iter().filter_map(|&place| numbers.get(place)) {
-            varint::write(*number, &mut packed);
+            varint::write_unsigned(*number, &mut packed);
         }
         if let Some(slot) = params.get_mut(row) {
             *slot = Some(packed);
@@ -176,7 +171,7 @@ fn close(text: &[u8], members: &[usize], params: &mut [Option<Vec<u8>>]) -> Resu
 fn unpack(mut params: &[u8]) -> Option<Vec<i64>> {
     let mut numbers = Vec::with_capacity(params.len());
     while !params.is_empty() {
-        numbers.push(varint::read(&mut params)?);
+        numbers.push(varint::read_unsigned(&mut params)?);
     }
     Some(numbers)
 }
@@ -192,8 +187,8 @@ pub(super) struct RecordRows {
     counts: Vec<i32>,
     repeats: BinaryBuilder,
     errors: Int16Builder,
-    all_costs: Float32Builder,
-    times: TimestampMicrosecondBuilder,
+    all_costs: Vec<Decimal>,
+    times: Vec<i64>,
     verbatim: BinaryBuilder,
 }
 
@@ -209,8 +204,8 @@ impl RecordRows {
             counts: Vec::with_capacity(count),
             repeats: BinaryBuilder::new(),
             errors: Int16Builder::with_capacity(count),
-            all_costs: Float32Builder::with_capacity(count),
-            times: TimestampMicrosecondBuilder::with_capacity(count).with_timezone("UTC"),
+            all_costs: Vec::with_capacity(count),
+            times: Vec::with_capacity(count),
             verbatim: BinaryBuilder::new(),
         }
     }
@@ -234,13 +229,16 @@ impl RecordRows {
         self.counts.push(row.repeat_count);
         self.repeats.append_option(repeats);
         self.errors.append_value(row.error_no);
-        self.all_costs.append_value(row.all_cost_s);
-        self.times.append_value(row.measured_at);
+        self.all_costs.push(row.all_cost.padded());
+        self.times.push(row.measured_at_s);
         self.verbatim.append_option(verbatim);
     }
 
     pub(super) fn finish(mut self) -> Columns {
         let sources = vec![self.source_id; self.lines.len()];
+        let digits = self.all_costs.iter().map(|cost| cost.digits);
+        let exponent = |cost: &Decimal| i16::try_from(cost.exponent).unwrap_or(i16::MAX);
+        let exponents = self.all_costs.iter().map(exponent);
         BTreeMap::from([
             ("graph_id", Arc::new(Int64Array::from(self.graphs)) as ArrayRef),
             ("config_id", Arc::new(Int64Array::from(self.configs))),
@@ -251,8 +249,9 @@ impl RecordRows {
             ("repeat_count", Arc::new(Int32Array::from(self.counts))),
             ("repeats", Arc::new(self.repeats.finish())),
             ("error_no", Arc::new(self.errors.finish())),
-            ("all_cost_s", Arc::new(self.all_costs.finish())),
-            ("measured_at", Arc::new(self.times.finish())),
+            ("all_cost_digits", Arc::new(Int64Array::from_iter_values(digits))),
+            ("all_cost_exponent", Arc::new(Int16Array::from_iter_values(exponents))),
+            ("measured_at_s", Arc::new(Int64Array::from(self.times))),
             ("verbatim", Arc::new(self.verbatim.finish())),
         ])
     }

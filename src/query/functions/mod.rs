@@ -6,6 +6,7 @@ mod lossy_text;
 mod min_repeat_ns;
 mod repeat_noise;
 mod repeats_ns;
+mod scaled;
 mod sketch_params;
 mod workload;
 
@@ -26,6 +27,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::from(min_repeat_ns::MinRepeatNs::new()),
         ScalarUDF::from(repeat_noise::RepeatNoise::new()),
         ScalarUDF::from(repeats_ns::RepeatsNs::new()),
+        ScalarUDF::from(scaled::Scaled::new()),
         ScalarUDF::from(sketch_params::SketchParams::new()),
         ScalarUDF::from(workload::Workload::name()),
         ScalarUDF::from(workload::Workload::args()),

@@ -48,7 +48,7 @@ impl ScalarUDFImpl for SketchParams {
                 continue;
             };
             while !bytes.is_empty() {
-                match varint::read(&mut bytes) {
+                match varint::read_unsigned(&mut bytes) {
                     Some(number) => lists.values().append_value(number),
                     None => return exec_err!("configurations: damaged parameters"),
                 }

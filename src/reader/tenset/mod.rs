@@ -70,7 +70,7 @@ pub(crate) struct Rows {
     pub(crate) sketches: Vec<Sketch>,
     /// One for each record.
     pub(crate) records: Vec<Row>,
-    /// What fills the sketches' holes as zigzag LEB128, all records' after each other.
+    /// What fills the sketches' holes as unsigned LEB128, all records' after each other.
     pub(crate) params: Vec<u8>,
     /// Packed repeats, all records' after each other.
     pub(crate) repeats: Vec<u8>,
@@ -98,9 +98,9 @@ pub(crate) struct Row {
     /// Its bytes in `Rows::repeats`, where it has any.
     pub(crate) repeats: Option<(usize, usize)>,
     pub(crate) error_no: i16,
-    pub(crate) all_cost_s: f32,
-    /// Microseconds since 1970.
-    pub(crate) measured_at: i64,
+    pub(crate) all_cost: Decimal,
+    /// Seconds since 1970.
+    pub(crate) measured_at_s: i64,
 }
 
 /// Parses a chunk; remembers between lines what most of them share.
@@ -202,8 +202,8 @@ impl<'a> Parser<'a> {
             runtime_ns: None,
             repeat_count: 0,
             error_no: fields.error_no,
-            all_cost_s: to_f32(fields.all_cost),
-            measured_at: fields.timestamp.saturating_mul(1_000_000),
+            all_cost: fields.all_cost,
+            measured_at_s: fields.timestamp,
             repeats: None,
         };
         let mut repeats = None;
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
         self.params.clear();
         let literal = self.scan.literal;
         if !literal {
-            self.scan.numbers.iter().for_each(|&number| varint::write(number, &mut self.params));
+            self.scan.numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut self.params));
         }
         Sketch { text: if literal { &self.steps } else { &self.scan.sketch }.clone(), literal }
     }
@@ -253,8 +253,8 @@ impl<'a> Parser<'a> {
             repeat_count: row.repeat_count,
             repeats,
             error_no: row.error_no,
-            all_cost_s: Some(row.all_cost_s),
-            measured_at: Some(row.measured_at),
+            all_cost: Some(row.all_cost),
+            measured_at_s: Some(row.measured_at_s),
         };
         for writer in std::iter::once(self.writer).chain(Writer::ALL) {
             let known = self.known(fields, writer)?;
@@ -309,11 +309,6 @@ where
     place
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "proved afterwards, kept verbatim if it loses")]
-fn to_f32(value: Decimal) -> f32 {
-    value.to_f64(0) as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -354,7 +349,7 @@ mod tests {
     #[test]
     fn strange_but_valid_lines_are_kept_verbatim() {
         for line in [
-            LINE.replace("0.705956", "0.70595600"),
+            LINE.replace("0.705956", "0.7059560"),
             LINE.replace("\"v\": \"v0.6\"", "\"v\":  \"v0.6\""),
             LINE.replace("[0.0136712, 0.0128171], 0", "[0.0136712, 0.0128171], 4"),
             format!("{LINE}\r"),

@@ -190,9 +190,10 @@ pub(crate) struct Measurement<'a> {
     pub(crate) repeat_count: i32,
     pub(crate) repeats: Option<&'a [u8]>,
     pub(crate) error_no: i16,
-    pub(crate) all_cost_s: Option<f32>,
-    /// Microseconds since 1970.
-    pub(crate) measured_at: Option<i64>,
+    /// Seconds.
+    pub(crate) all_cost: Option<Decimal>,
+    /// Seconds since 1970.
+    pub(crate) measured_at_s: Option<i64>,
 }
 
 /// What all lines of one graph in one environment have in common.
@@ -259,16 +260,11 @@ impl Frame {
         out.extend_from_slice(comma);
         write_integer(i64::from(result.error_no), out);
         out.extend_from_slice(comma);
-        shortest(result.all_cost_s?)?.write(spelling, out).then_some(())?;
+        result.all_cost?.write(spelling, out).then_some(())?;
         out.extend_from_slice(comma);
-        write_integer(result.measured_at?.div_euclid(1_000_000), out);
+        write_integer(result.measured_at_s?, out);
         Some(())
     }
-}
-
-/// The shortest decimal that reads back as this `f32`.
-fn shortest(value: f32) -> Option<Decimal> {
-    Decimal::parse(format!("{value:e}").as_bytes())
 }
 
 fn write_compact(steps: &[u8], out: &mut Vec<u8>) {

@@ -1,0 +1,88 @@
+//! Whole numbers of one width after each other, bit by bit.
+//!
+//! The numbers (zigzag) have the greatest width, up to 64 bits, of which all fit the bytes. The lowest
+//! bits of the first byte come first.
+
+/// Appends `values` in as many bits as the largest of them needs.
+pub(crate) fn write(values: &[i64], out: &mut Vec<u8>) {
+    let folded: Vec<u64> =
+        values.iter().map(|&value| ((value << 1) ^ (value >> 63)).cast_unsigned()).collect();
+    let needed = folded.iter().map(|value| 64 - value.leading_zeros()).max().unwrap_or(0);
+    let length = (values.len() * needed as usize).div_ceil(8);
+    let Some(width) = width(length, values.len()) else { return };
+    let (mut held, mut count) = (0_u128, 0);
+    for value in folded {
+        held |= u128::from(value) << count;
+        count += width;
+        while count >= 8 {
+            out.push(u8::try_from(held & 0xff).unwrap_or(0));
+            held >>= 8;
+            count -= 8;
+        }
+    }
+    if count > 0 {
+        out.push(u8::try_from(held & 0xff).unwrap_or(0));
+    }
+}
+
+/// The width of `count` numbers in `length` bytes.
+fn width(length: usize, count: usize) -> Option<u32> {
+    let bits = length.checked_mul(8)?.checked_div(count)?;
+    u32::try_from(bits.min(64)).ok()
+}
+
+/// The `count` numbers that `bytes` hold, neither more nor less; `None` otherwise.
+pub(crate) fn read(bytes: &[u8], count: usize) -> Option<Vec<i64>> {
+    if count == 0 {
+        return bytes.is_empty().then(Vec::new);
+    }
+    let width = width(bytes.len(), count)?;
+    if bytes.len() != (count * width as usize).div_ceil(8) {
+        return None;
+    }
+    let mut rest = bytes;
+    let mask = (1_u128 << width) - 1;
+    let (mut held, mut available) = (0_u128, 0);
+    let mut values = Vec::with_capacity(count.min(bytes.len() * 8 + 1));
+    for _ in 0..count {
+        while available < width {
+            let (&byte, after) = rest.split_first()?;
+            rest = after;
+            held |= u128::from(byte) << available;
+            available += 8;
+        }
+        let folded = u64::try_from(held & mask).ok()?;
+        held >>= width;
+        available -= width;
+        values.push((folded >> 1).cast_signed() ^ -((folded & 1).cast_signed()));
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_take_few_bits() {
+        let mut out = Vec::new();
+        write(&[1, -2, 3, 0], &mut out);
+        assert_eq!(out, [0b0011_0010, 0b0000_0110], "four bits each: two bytes have room for them");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_list_comes_back(values: Vec<i64>, small in proptest::collection::vec(-9_i64..9, 0..40)) {
+            for values in [values, small] {
+                let mut out = Vec::new();
+                write(&values, &mut out);
+                proptest::prop_assert_eq!(read(&out, values.len()), Some(values));
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>, count in 0_usize..100) {
+            let _ = read(&bytes, count);
+        }
+    }
+}
