@@ -7,9 +7,9 @@ steps in the words of TVM's auto_scheduler; the C code is generated from the loo
 leave, so that a log line says what was run. Each is compiled with `cc`, checked against the program
 without steps, timed with one and with two threads, and written as TVM v0.6 writes its logs.
 
-    python3 data/make.py                     all of it, about six minutes
-    python3 data/make.py --out /tmp/try      somewhere else
-    python3 data/make.py --show matmul 3     the C code of a program, nothing is timed
+    python3 data/make.py                             all of it, about two minutes
+    python3 data/make.py --out /tmp/try              somewhere else
+    python3 data/make.py --only softmax --show 3     the C code of a program, nothing is timed
 
 Needs Python 3.9 or newer, a GCC as `cc`, and x86-64-v3. It leaves alone what TVM has and these
 kernels do not need (rfactor, cache reads, storage alignment).
@@ -20,10 +20,15 @@ import json
 import math
 import os
 import pathlib
-import random
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True  # this folder is data
+
+from generator.emit import Code  # noqa: E402
+from generator.workloads import WORKLOADS, programs  # noqa: E402
 
 TARGET = "c -keys=cpu -march=x86-64-v3"
 CC = ["cc", "-std=gnu11", "-w", "-O2", "-march=x86-64-v3", "-fno-tree-vectorize", "-fopenmp"]
@@ -33,457 +38,193 @@ CACHE_LINE_BYTES = 64
 PLATFORMS = {"epyc-1t": (1, 3), "epyc-2t": (2, 5)}
 # A repeat is the mean of so many calls that it lasts at least this long.
 MIN_REPEAT_S = 0.002
-BUILD_LIMIT_S = 15.0
-# Of all calls of a program together; the slowest sensible program takes a twentieth of it.
+BUILD_LIMIT_S = 10.0
+# Of all calls of a program together.
 RUN_LIMIT_S = 1.0
-# Programs of a workload; the first ones are measured again at the end.
-PROGRAMS, AGAIN = 46, 2
 # TVM's MeasureErrorNo.
 OK, COMPILE_HOST, RUNTIME, WRONG_ANSWER, BUILD_TIMEOUT, RUN_TIMEOUT = 0, 2, 4, 5, 6, 7
-UNROLL, VECTORIZE, PARALLEL = 1, 2, 3  # TVM's IteratorAnnotation
+
+# Checks and times one program; its tensors and functions stand above it.
+HARNESS = """
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static double timed(long number) {
+    double start = now();
+    for (long call = 0; call < number; call++) kernel(ARGUMENTS, out);
+    return now() - start;
+}
+
+int main(int count, char **words) {
+    int repeat = atoi(words[1]);
+    double least = atof(words[2]);
+    unsigned seed = 1;
+    for (int i = 0; i < INPUTS; i++) {
+        in[i] = aligned_alloc(64, (sizes[i] * sizeof(float) + 63) / 64 * 64);
+        for (long n = 0; n < sizes[i]; n++)
+            in[i][n] = (seed = seed * 1664525u + 1013904223u) / 2147483648.0f - 1.0f;
+    }
+    out = aligned_alloc(64, sizes[INPUTS] * sizeof(float));
+    float *expected = aligned_alloc(64, sizes[INPUTS] * sizeof(float));
+    memset(out, 0xff, sizes[INPUTS] * sizeof(float));
+    reference(ARGUMENTS, expected);
+    kernel(ARGUMENTS, out); /* warms up */
+    for (long n = 0; n < sizes[INPUTS]; n++)
+        if (!(fabsf(out[n] - expected[n]) <= 1e-4f * (1.0f + fabsf(expected[n])))) return 5;
+    long number = 1;
+    for (double took; (took = timed(number)) < least;)
+        number = fmax(least / (took / number) + 1, 1.618 * number);
+    for (double start = now(); now() - start < 10 * least;) timed(number);
+    double cost[16], noise = 1;
+    for (int try = 0; try < 4 && noise > 0.1; try++) {
+        double mean = 0, square = 0;
+        for (int i = 0; i < repeat; i++) mean += (cost[i] = timed(number) / number) / repeat;
+        for (int i = 0; i < repeat; i++) square += (cost[i] - mean) * (cost[i] - mean) / repeat;
+        noise = sqrt(square) / mean;
+    }
+    for (int i = 0; i < repeat; i++) printf("%.9g\\n", cost[i]);
+    return 0;
+}
+"""
 
 
-# -- Stages and loops ------------------------------------------------------------------------------
+def source(schedule, key, tensors):
+    """The C program that checks and times a schedule."""
+    code, plain = Code(schedule), Code(tensors(*key[1:]))
+    kernel, reference = code.function("kernel"), plain.function("reference")
+    inputs = [stage for stage in schedule.stages if not stage.body]
+    sizes = [math.prod(stage.shape) for stage in [*inputs, schedule.stages[-1]]]
+    attribute = "__attribute__((vector_size({}), aligned(4), may_alias))"
+    return "\n".join([
+        *(f"#include <{header}.h>" for header in ("math", "stdio", "stdlib", "string", "time")),
+        *(f"typedef float v{n} {attribute.format(4 * n)};" for n in sorted(code.lanes)),
+        kernel,
+        reference,
+        f"enum {{ INPUTS = {len(inputs)} }};",
+        f"static const long sizes[] = {{{', '.join(map(str, sizes))}}};",
+        "static float *in[INPUTS], *out;",
+        f"#define ARGUMENTS {', '.join(f'in[{n}]' for n in range(len(inputs)))}",
+        HARNESS,
+    ])
 
 
-class Loop:
-    """One iterator of a stage: `stride * loop` is its share of the axis's index."""
-
-    def __init__(self, name, axis, extent, stride=1, parts=()):
-        self.name, self.axis, self.extent, self.stride = name, axis, extent, stride
-        self.length = extent  # as split; `extent` is less where only a region is computed
-        self.parts, self.annotation = parts, 0
-
-    def leaves(self):
-        return self.parts or (self,)
+def undisturbed():
+    """Before other processes, where the system lets us: only the timed program, not its build."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+    except OSError:
+        pass
 
 
-class Stage:
-    """A tensor and how it is computed. `body(code, *axes)` gives the C expression of an element."""
-
-    def __init__(self, name, shape, body=None, reduce=(), start="0.0f", combine="{} + {}"):
-        self.name, self.shape, self.body = name, list(shape), body
-        self.reduce, self.start, self.combine = list(reduce), start, combine
-        extents = self.shape + self.reduce
-        self.loops = [Loop(f"{name}_{axis}", axis, extent) for axis, extent in enumerate(extents)]
-        self.place = None  # "inline", or the stage and loop that it is computed at
-        self.unroll_steps = 0
-        self.base, self.outer, self.region = {}, set(), self.shape
-
-    def is_reduction(self, loop):
-        return any(leaf.axis >= len(self.shape) for leaf in loop.leaves())
-
-    def leaves(self):
-        return [leaf for loop in self.loops for leaf in loop.leaves()]
-
-    def index(self):
-        """Each axis as a sum of loops: {loop name: stride}; "" is the constant."""
-        axes = [dict(self.base.get(axis, {})) for axis in range(len(self.shape + self.reduce))]
-        for leaf in self.leaves():
-            axes[leaf.axis][leaf.name] = leaf.stride
-        return axes
+def build(text, folder):
+    """Compiles a C program: its path, MeasureErrorNo, wall time."""
+    start, program = time.monotonic(), folder / "program"
+    (folder / "program.c").write_text(text)
+    command, error = [*CC, "-o", program, folder / "program.c", "-lm"], OK
+    try:
+        built = subprocess.run(command, stderr=subprocess.DEVNULL, timeout=BUILD_LIMIT_S)
+        error = COMPILE_HOST if built.returncode else OK
+    except subprocess.TimeoutExpired:
+        error = BUILD_TIMEOUT
+    return program, error, time.monotonic() - start
 
 
-class Schedule:
-    """Stages as the steps leave them. Methods are named by TVM's steps and record them."""
-
-    def __init__(self, stages, needs):
-        self.stages, self.needs = stages, needs
-        self.steps, self.lengths = [], {}
-
-    def __getitem__(self, name):
-        return next(stage for stage in self.stages if stage.name == name)
-
-    def _step(self, kind, stage, *arguments):
-        self.steps.append([kind, self.stages.index(stage), *arguments])
-        return len(self.steps) - 1
-
-    def _split(self, stage, loop, lengths):
-        at, parts, inner = stage.loops.index(loop), [], math.prod(lengths)
-        for number, length in enumerate([loop.extent // inner, *lengths]):
-            parts.append(Loop(f"{loop.name}_{number}", loop.axis, length, loop.stride * inner))
-            inner //= lengths[number] if number < len(lengths) else 1
-        stage.loops[at : at + 1] = parts
-        return parts
-
-    def split(self, stage, loop, lengths):
-        step = self._step("SP", stage, stage.loops.index(loop), loop.extent, lengths, 1)
-        self.lengths[step] = lengths
-        return self._split(stage, loop, lengths), step
-
-    def follow_split(self, stage, loop, source, count):
-        lengths = self.lengths[source]
-        self._step("FSP", stage, stage.loops.index(loop), source, count)
-        return self._split(stage, loop, lengths[: count - 1] + [math.prod(lengths[count - 1 :])])
-
-    def reorder(self, stage, order):
-        self._step("RE", stage, [stage.loops.index(loop) for loop in order])
-        stage.loops = list(order)
-
-    def fuse(self, stage, loops):
-        at = stage.loops.index(loops[0])
-        self._step("FU", stage, list(range(at, at + len(loops))))
-        parts = [leaf for loop in loops for leaf in loop.leaves()]
-        extent = math.prod(part.extent for part in parts)
-        fused = Loop(f"{loops[0].name}_fused", None, extent, parts=tuple(parts))
-        stage.loops[at : at + len(loops)] = [fused]
-        for other in self.stages:
-            if isinstance(other.place, tuple) and other.place[1] in loops:
-                other.place = (stage, fused)
-        return fused
-
-    def annotate(self, stage, loop, annotation):
-        self._step("AN", stage, stage.loops.index(loop), annotation)
-        loop.annotation = annotation
-
-    def pragma(self, stage, steps):
-        self._step("PR", stage, 0, f"auto_unroll_max_step${steps}")
-        stage.unroll_steps = steps
-
-    def compute_at(self, stage, target, loop):
-        self._step("CA", stage, self.stages.index(target), target.loops.index(loop))
-        stage.place = (target, loop)
-
-    def compute_inline(self, stage):
-        self._step("CI", stage)
-        stage.place = "inline"
-
-    def compute_root(self, stage):
-        self._step("CR", stage)
-
-    def cache_write(self, stage):
-        """Gives a new stage that computes what `stage` only copies from now on."""
-        self._step("CHW", stage, "local")
-        name = f"{stage.name}_local"
-        cache = Stage(name, stage.shape, stage.body, stage.reduce, stage.start, stage.combine)
-        self.stages.insert(self.stages.index(stage), cache)
-        stage.reduce, stage.body = [], lambda code, *axes: code.at(name, *axes)
-        stage.loops = stage.loops[: len(stage.shape)]
-        self.needs[name, stage.name] = lambda *axes: axes
-        return cache
+def run(program, threads, repeats):
+    """Costs in seconds, MeasureErrorNo, wall time."""
+    command = [program, str(repeats), str(MIN_REPEAT_S)]
+    settings = {"OMP_NUM_THREADS": str(threads), "OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
+    start, costs, error = time.monotonic(), [], OK
+    try:
+        ran = subprocess.run(
+            command,
+            env=settings,
+            capture_output=True,
+            timeout=RUN_LIMIT_S,
+            preexec_fn=undisturbed,
+        )
+        costs = [float(cost) for cost in ran.stdout.split()]
+        if ran.returncode:
+            error = WRONG_ANSWER if ran.returncode == WRONG_ANSWER else RUNTIME
+    except subprocess.TimeoutExpired:
+        error = RUN_TIMEOUT
+    return costs, error, time.monotonic() - start
 
 
-# -- C code ----------------------------------------------------------------------------------------
+def number(value):
+    """As C++ prints a double: six significant digits."""
+    return f"{value:.6g}"
 
 
-def add(axis, more):
-    """The sum of two indices."""
-    more = {"": more} if isinstance(more, int) else more
-    return {name: axis.get(name, 0) + more.get(name, 0) for name in {**axis, **more}}
+def line(key, steps, threads, costs, error, took):
+    """A line as TVM's measure_record.cc writes it, v0.6."""
+    hardware = [threads, VECTOR_BYTES, CACHE_LINE_BYTES, 0, 0, 0, 0, 0]
+    task = [json.dumps(key), TARGET, hardware, "", 0, []]
+    costs = ", ".join(map(number, costs or [1e10]))
+    result = f"[[{costs}], {error}, {number(took)}, {int(time.time())}]"
+    program = f"[[], {json.dumps(steps)}]"
+    return f'{{"i": [{json.dumps(task)}, {program}], "r": {result}, "v": "v0.6"}}'
 
 
-def text(axis):
-    terms = [f"{name} * {stride}" if name else str(stride) for name, stride in axis.items()]
-    return " + ".join(terms) or "0"
+def file_name(key):
+    sizes = [size for size in key[1:] if isinstance(size, int)]
+    return f"{key[0]}-{'x'.join(map(str, sizes))}.json"
 
 
-class Code:
-    """The C function of a schedule."""
+def write(folder, key, platform, lines):
+    """Real logs are not all alike: one has comments at its top, one lost its last line feed."""
+    text = "\n".join(lines) + "\n"
+    if (key[0], platform) == ("softmax", "epyc-1t"):
+        text = "# Row softmax, one thread. Made by data/make.py.\n# TVM skips such lines.\n" + text
+    if (key[0], platform) == ("transpose", "epyc-2t"):
+        text = text.rstrip("\n")
+    path = folder / platform / file_name(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
-    def __init__(self, schedule):
-        self.schedule, self.scope, self.lane, self.lanes = schedule, [], None, set()
 
-    def function(self, name):
-        inputs = [stage.name for stage in self.schedule.stages if not stage.body]
-        output = self.schedule.stages[-1].name
-        parameters = [f"const float *restrict {name}" for name in inputs]
-        lines = [f"static void {name}({', '.join(parameters)}, float *restrict {output}) {{"]
-        roots = [stage for stage in self.schedule.stages if stage.body and not stage.place]
-        lines += [f"static float {s.name}[{math.prod(s.shape)}];" for s in roots[:-1]]
-        for stage in roots:
-            lines += self.nest(stage, 0, "all", 0)[0]
-        return "\n".join(lines + ["}"])
+def make(key, schedules, sources, out, scratch):
+    """Measures the programs of a workload one after the other, each on all platforms."""
+    lines = {platform: [] for platform in PLATFORMS}
+    for schedule, text in zip(schedules, sources):
+        program, build_error, build_s = build(text, scratch)
+        for platform, (threads, repeats) in PLATFORMS.items():
+            costs, error, run_s = [], build_error, 0.0
+            if not build_error:
+                costs, error, run_s = run(program, threads, repeats)
+            took = build_s + run_s
+            lines[platform].append(line(key, schedule.steps, threads, costs, error, took))
+    for platform in PLATFORMS:
+        write(out, key, platform, lines[platform])
+    print(f"{json.dumps(key)}: {len(schedules)} programs on {len(PLATFORMS)} platforms")
 
-    def attached(self, stage, target, unroll_steps):
-        """Code of `stage` for the region that the loops of `target` below this place need."""
-        extents = {leaf.name: leaf.extent for leaf in target.leaves()}
-        needed = self.schedule.needs[stage.name, target.name](*target.index())
-        stage.outer, stage.base, stage.region = set(self.scope), {}, list(stage.shape)
-        for number, axis in enumerate(needed):
-            if axis is None:  # all of it
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    here = pathlib.Path(__file__).resolve().parent
+    parser.add_argument("--out", type=pathlib.Path, default=here, help="where the folders go")
+    parser.add_argument("--only", default="", help="workloads whose name begins so")
+    parser.add_argument("--show", type=int, metavar="NUMBER", help="print the code of a program")
+    return parser.parse_args()
+
+
+def main():
+    words = arguments()
+    with tempfile.TemporaryDirectory() as scratch:
+        for key, tensors, tile_random, special in WORKLOADS:
+            if not key[0].startswith(words.only):
                 continue
-            inner = {name: stride for name, stride in axis.items() if name in extents}
-            inner = {name: stride for name, stride in inner.items() if name not in stage.outer}
-            stage.region[number] = 1 + sum((extents[n] - 1) * stride for n, stride in inner.items())
-            stage.base[number] = {n: stride for n, stride in axis.items() if n not in inner}
-            rest = stage.region[number]
-            for leaf in reversed([leaf for leaf in stage.leaves() if leaf.axis == number]):
-                leaf.extent, rest = min(leaf.length, rest), -(-rest // leaf.length)
-        lines, steps = self.nest(stage, 0, "all", unroll_steps)
-        return [f"float {stage.name}[{math.prod(stage.region)}];", *lines], steps
-
-    def nest(self, stage, depth, part, unroll_steps):
-        """Lines of the loops from `depth` on; statements once unrolled, None if a loop remains."""
-        unroll_steps = max(unroll_steps, stage.unroll_steps)
-        if depth == len(stage.loops):
-            return [self.statement(stage, part)], 1
-        loop = stage.loops[depth]
-        if stage.is_reduction(loop) and part == "all":
-            start = self.nest(stage, depth, "start", unroll_steps)
-            update = self.nest(stage, depth, "update", unroll_steps)
-            return start[0] + update[0], start[1] and update[1] and start[1] + update[1]
-        if stage.is_reduction(loop) and part == "start":
-            return self.nest(stage, depth + 1, part, unroll_steps)
-        if loop.annotation == VECTORIZE and loop.extent > 1:
-            assert loop is stage.loops[-1] and not loop.parts, "only the innermost loop is vector"
-            self.lane = loop
-            self.lanes.add(loop.extent)
-            lines = [self.statement(stage, part)]
-            self.lane = None
-            return lines, 1
-        return self.loop(stage, depth, part, unroll_steps)
-
-    def loop(self, stage, depth, part, unroll_steps):
-        loop, known = stage.loops[depth], len(self.scope)
-        self.scope += [loop.name, *(leaf.name for leaf in loop.parts)]
-        inner, steps = [], 0
-        for other in self.schedule.stages if part != "start" else ():
-            if other.place == (stage, loop):
-                lines, count = self.attached(other, stage, unroll_steps)
-                inner, steps = inner + lines, None if None in (steps, count) else steps + count
-        lines, count = self.nest(stage, depth + 1, part, unroll_steps)
-        inner, steps = inner + lines, None if None in (steps, count) else steps + count
-        del self.scope[known:]
-        rest = loop.extent
-        parts = []
-        for leaf in loop.parts:
-            rest //= leaf.extent
-            parts.append(f"const int {leaf.name} = {loop.name} / {rest} % {leaf.extent};")
-        if loop.extent == 1:
-            return [f"{{ const int {loop.name} = 0;", *parts, *inner, "}"], steps
-        head = []
-        if loop.annotation == PARALLEL:
-            head, steps = ["#pragma omp parallel for schedule(static)"], None
-        elif steps and (loop.extent * steps <= unroll_steps or loop.annotation == UNROLL):
-            head, steps = [f"#pragma GCC unroll {loop.extent}"], loop.extent * steps
-        else:
-            steps = None
-        name = loop.name
-        head.append(f"for (int {name} = 0; {name} < {loop.extent}; {name}++) {{")
-        return [*head, *parts, *inner, "}"], steps
-
-    def statement(self, stage, part):
-        axes = stage.index()
-        target = self.at(stage.name, *axes[: len(stage.shape)], store=True)
-        value = self.zero(stage.start) if part == "start" else stage.body(self, *axes)
-        if part == "update":
-            value = stage.combine.format(target, value)
-        return f"{target} = {value};"
-
-    def zero(self, value="0.0f"):
-        return f"(VECTOR({self.lane.extent})){{}} + {value}" if self.lane else value
-
-    def call(self, function, value):
-        """A C function of a value, lane by lane where it is a vector."""
-        if not self.lane:
-            return f"{function}({value})"
-        lanes = ", ".join(f"{function}(lanes[{lane}])" for lane in range(self.lane.extent))
-        vector = f"VECTOR({self.lane.extent})"
-        return f"({{ {vector} lanes = {value}; ({vector}){{{lanes}}}; }})"
-
-    def at(self, name, *axes, store=False):
-        """An element; inside of a vector loop as many as it has lanes, unless all are the same."""
-        stage = self.schedule[name]
-        if stage.place == "inline":
-            return stage.body(self, *axes)
-        index, stride = {}, 1
-        for number, axis in reversed(list(enumerate(axes))):
-            outer = {"", *stage.outer} if number in stage.base else ()
-            for loop, factor in axis.items():
-                if loop not in outer:
-                    index[loop] = index.get(loop, 0) + factor * stride
-            stride *= stage.region[number]
-        step = self.lane and index.pop(self.lane.name, 0)
-        if not step:
-            return f"{name}[{text(index)}]"
-        lanes = self.lane.extent
-        if step == 1:
-            return f"(*({'' if store else 'const '}VECTOR({lanes}) *)&{name}[{text(index)}])"
-        assert not store, "vector loops run along the last axis of what they compute"
-        each = ", ".join(f"{name}[{text(add(index, lane * step))}]" for lane in range(lanes))
-        return f"(VECTOR({lanes})){{{each}}}"
+            schedules = programs(key, tensors, tile_random, special)
+            sources = [source(schedule, key, tensors) for schedule in schedules]
+            if words.show is not None:
+                print(sources[words.show])
+                return
+            make(key, schedules, sources, words.out, pathlib.Path(scratch))
 
 
-# -- Workloads -------------------------------------------------------------------------------------
-
-
-def factors(draw, extent, count, inner=()):
-    """`count` factors of `extent`, the last one from `inner` where that is given."""
-    lengths = []
-    for number in range(count):
-        divisors = [n for n in range(1, extent + 1) if extent % n == 0 and n <= 64]
-        if inner and number == 0:
-            divisors = [n for n in inner if extent % n == 0]
-        lengths.append(draw.choice(divisors))
-        extent //= lengths[-1]
-    return lengths[::-1]
-
-
-def lanes(draw):
-    """Innermost lengths: mostly what vectors have, now and then what no compiler takes."""
-    return draw.choice([(4, 8, 16, 32), (8, 16), (1, 2, 4), (8, 16, 32, 64), (16, 32), (3, 6, 12, 24, 48, 8)])
-
-
-def tile(schedule, draw, stage):
-    """Ansor's multi-level tiling, S S R S R S; with a cache stage the output follows two levels."""
-    output, cache = stage, None
-    if draw.random() < 0.5:
-        stage = cache = schedule.cache_write(stage)
-    inner, splits, sources = lanes(draw), [], []
-    for loop in list(stage.loops):
-        last = loop.axis == len(stage.shape) - 1
-        if stage.is_reduction(loop):
-            lengths = factors(draw, loop.extent, 1)
-        else:
-            lengths = factors(draw, loop.extent, 3, inner if last else (1, 2, 4))
-        parts, step = schedule.split(stage, loop, lengths)
-        splits.append(parts)
-        sources.append(step)
-    space, reduction = splits[: len(stage.shape)], splits[len(stage.shape) :]
-    levels = [*zip(*space)], [*zip(*reduction)]
-    order = [levels[0][0], levels[0][1], levels[1][0], levels[0][2], levels[1][1], levels[0][3]]
-    schedule.reorder(stage, [loop for level in order for loop in level])
-    outer = space
-    if cache:
-        count = draw.choice([1, 2])
-        outer = [
-            schedule.follow_split(output, loop, source, count)
-            for loop, source in zip(list(output.loops), sources)
-        ]
-        schedule.reorder(output, [loop for level in zip(*outer) for loop in level])
-        place = output.loops[count * len(output.shape) - 1]
-        schedule.compute_at(cache, output, place)
-    return stage, output
-
-
-def threads(schedule, draw, stage, limit):
-    """Fuses outer loops and runs them on all threads, or leaves the stage to one."""
-    count = draw.choice([0, 1, len(stage.shape), min(limit, 2 * len(stage.shape))])
-    if count == 0:
-        return
-    loop = stage.loops[0] if count == 1 else schedule.fuse(stage, stage.loops[:count])
-    schedule.annotate(stage, loop, PARALLEL)
-
-
-def finish(schedule, draw, stage, output):
-    """Unrolling and vectors."""
-    schedule.pragma(stage, draw.choice([0, 16, 64, 512]))
-    for each in dict.fromkeys([stage, output]):
-        if draw.random() < 0.8:
-            schedule.annotate(each, each.loops[-1], VECTORIZE)
-
-
-def matmul(n, l, m, _dtype):
-    """C[n, m] = A[n, l] B[l, m]."""
-    body = lambda code, i, j, k: f"{code.at('A', i, k)} * {code.at('B', k, j)}"
-    return Schedule([Stage("A", [n, l]), Stage("B", [l, m]), Stage("C", [n, m], body, [l])], {})
-
-
-def tile_matmul(schedule, draw):
-    stage, output = tile(schedule, draw, schedule["C"])
-    threads(schedule, draw, output, 4 if stage is output else stage_depth(stage))
-    finish(schedule, draw, stage, output)
-
-
-def stage_depth(stage):
-    """How many loops of its target a stage is computed below."""
-    target, loop = stage.place
-    return target.loops.index(loop) + 1
-
-
-def conv2d(n, h, w, co, ci, kh, kw, _stride, padding):
-    """NHWC, weights HWIO, stride 1."""
-    top, left = padding
-
-    def pad(code, b, y, x, c):
-        inside = f"{text(y)} >= {top} && {text(y)} < {h + top} && {text(x)} >= {left} && {text(x)} < {w + left}"
-        return f"({inside} ? {code.at('data', b, add(y, -top), add(x, -left), c)} : {code.zero()})"
-
-    def conv(code, b, y, x, f, ry, rx, rc):
-        return f"{code.at('pad', b, add(y, ry), add(x, rx), rc)} * {code.at('weight', ry, rx, rc, f)}"
-
-    stages = [
-        Stage("data", [n, h, w, ci]),
-        Stage("pad", [n, h + 2 * top, w + 2 * left, ci], pad),
-        Stage("weight", [kh, kw, ci, co]),
-        Stage("conv", [n, h, w, co], conv, [kh, kw, ci]),
-    ]
-    window = lambda b, y, x, f, ry, rx, rc: (b, add(y, ry), add(x, rx), rc)
-    return Schedule(stages, {("pad", "conv"): window, ("pad", "conv_local"): window})
-
-
-def tile_conv2d(schedule, draw):
-    stage, output = tile(schedule, draw, schedule["conv"])
-    pad, place = schedule["pad"], draw.choice(["inline", "root", 4, 8, 11])
-    if place == "inline":
-        schedule.compute_inline(pad)
-    elif place == "root":
-        schedule.compute_root(pad)
-    else:
-        schedule.compute_at(pad, stage, stage.loops[place - 1])
-    threads(schedule, draw, output, 4 if stage is output else stage_depth(stage))
-    if place == "root" and draw.random() < 0.7:
-        threads(schedule, draw, pad, 3)
-    finish(schedule, draw, stage, output)
-    if place != "inline" and draw.random() < 0.7:
-        schedule.annotate(pad, pad.loops[-1], VECTORIZE)
-
-
-def softmax(rows, columns, _dtype):
-    """Of each row, as topi computes it: maximum, exponentials, their sum, quotient."""
-    stages = [
-        Stage("data", [rows, columns]),
-        Stage("maxelem", [rows], lambda code, i, k: code.at("data", i, k), [columns], "-INFINITY",
-              "{0} > {1} ? {0} : {1}"),
-        Stage("exp", [rows, columns], lambda code, i, j: code.call(
-            "expf", f"{code.at('data', i, j)} - {code.at('maxelem', i)}")),
-        Stage("expsum", [rows], lambda code, i, k: code.at("exp", i, k), [columns]),
-        Stage("norm", [rows, columns], lambda code, i, j: f"{code.at('exp', i, j)} / {code.at('expsum', i)}"),
-    ]
-    row = lambda i, j: (i,)
-    needs = {("maxelem", "norm"): row, ("exp", "norm"): lambda i, j: (i, None), ("expsum", "norm"): row}
-    return Schedule(stages, needs)
-
-
-def tile_softmax(schedule, draw):
-    norm, exp = schedule["norm"], schedule["exp"]
-    maxelem, expsum = schedule["maxelem"], schedule["expsum"]
-    for stage in maxelem, expsum:
-        schedule.split(stage, stage.loops[1], factors(draw, stage.loops[1].extent, 1))
-    schedule.split(norm, norm.loops[0], factors(draw, norm.shape[0], 1))
-    schedule.split(norm, norm.loops[2], factors(draw, norm.shape[1], 1, lanes(draw)))
-    place = norm.loops[draw.choice([0, 1])]
-    # Who is computed where: what reads a stage must come later than the stage.
-    fused = draw.choice([[], [expsum], [expsum, exp], [expsum, exp, maxelem]])
-    inline = exp not in fused[:2] and draw.random() < 0.5
-    for stage in fused:
-        schedule.compute_at(stage, norm, place)
-    if inline:
-        schedule.compute_inline(exp)
-    depth = norm.loops.index(place) + 1 if fused else 2
-    threads(schedule, draw, norm, depth)
-    for stage in maxelem, exp, expsum:
-        if not stage.place and draw.random() < 0.7:
-            schedule.annotate(stage, stage.loops[0], PARALLEL)
-    for stage in [maxelem, expsum]:
-        schedule.pragma(stage, draw.choice([0, 16, 64]))
-    if draw.random() < 0.8:
-        schedule.annotate(norm, norm.loops[-1], VECTORIZE)
-
-
-def transpose(rows, columns, _dtype):
-    body = lambda code, i, j: code.at("A", j, i)
-    return Schedule([Stage("A", [rows, columns]), Stage("T", [columns, rows], body)], {})
-
-
-def tile_transpose(schedule, draw):
-    stage = schedule["T"]
-    wide = draw.random() < 0.6
-    i, _ = schedule.split(stage, stage.loops[0], factors(draw, stage.shape[0], 2))
-    j, _ = schedule.split(stage, stage.loops[3], factors(draw, stage.shape[1], 2, lanes(draw)))
-    inner = [i[2], j[2]] if wide else [j[2], i[2]]
-    schedule.reorder(stage, [i[0], j[0], i[1], j[1], *inner])
-    threads(schedule, draw, stage, 4)
-    schedule.pragma(stage, draw.choice([0, 16, 64, 512]))
-    if wide and draw.random() < 0.7:
-        schedule.annotate(stage, stage.loops[-1], VECTORIZE)
+if __name__ == "__main__":
+    main()

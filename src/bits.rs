@@ -5,11 +5,19 @@
 
 /// Appends `values` in as many bits as the largest of them needs.
 pub(crate) fn write(values: &[i64], out: &mut Vec<u8>) {
-    let folded: Vec<u64> =
-        values.iter().map(|&value| ((value << 1) ^ (value >> 63)).cast_unsigned()).collect();
-    let needed = folded.iter().map(|value| 64 - value.leading_zeros()).max().unwrap_or(0);
+    let folded: Vec<u64> = values
+        .iter()
+        .map(|&value| ((value << 1) ^ (value >> 63)).cast_unsigned())
+        .collect();
+    let needed = folded
+        .iter()
+        .map(|value| 64 - value.leading_zeros())
+        .max()
+        .unwrap_or(0);
     let length = (values.len() * needed as usize).div_ceil(8);
-    let Some(width) = width(length, values.len()) else { return };
+    let Some(width) = width(length, values.len()) else {
+        return;
+    };
     let (mut held, mut count) = (0_u128, 0);
     for value in folded {
         held |= u128::from(value) << count;
@@ -67,7 +75,11 @@ mod tests {
     fn small_numbers_take_few_bits() {
         let mut out = Vec::new();
         write(&[1, -2, 3, 0], &mut out);
-        assert_eq!(out, [0b0011_0010, 0b0000_0110], "four bits each: two bytes have room for them");
+        assert_eq!(
+            out,
+            [0b0011_0010, 0b0000_0110],
+            "four bits each: two bytes have room for them"
+        );
     }
 
     proptest::proptest! {

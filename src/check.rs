@@ -18,8 +18,18 @@ use crate::store::Store;
 /// Columns that refer to a row of another table: table, columns, table, columns.
 const REFERENCES: [(&str, &str, &str, &str); 6] = [
     ("records", "graph_id", "graphs", "graph_id"),
-    ("records", "graph_id, config_id", "configurations", "graph_id, config_id"),
-    ("records", "environment_id", "environments", "environment_id"),
+    (
+        "records",
+        "graph_id, config_id",
+        "configurations",
+        "graph_id, config_id",
+    ),
+    (
+        "records",
+        "environment_id",
+        "environments",
+        "environment_id",
+    ),
     ("records", "source_id", "sources", "source_id"),
     ("configurations", "graph_id", "graphs", "graph_id"),
     ("lines", "source_id", "sources", "source_id"),
@@ -60,7 +70,9 @@ impl Store {
             checked.sources = rebuilt.files;
             checked.source_bytes = rebuilt.bytes;
             let damage = rebuilt.damaged.into_iter();
-            checked.damage.extend(damage.map(|(name, reason)| ("sources".to_owned(), format!("{name}: {reason}"))));
+            checked.damage.extend(
+                damage.map(|(name, reason)| ("sources".to_owned(), format!("{name}: {reason}"))),
+            );
         }
         Ok(checked)
     }
@@ -70,7 +82,16 @@ async fn count(context: &SessionContext, sql: &str) -> Result<u64> {
     let frame = context.sql(sql).await.map_err(Error::Query)?;
     let batches = frame.collect().await.map_err(Error::Query)?;
     let first = batches.first().and_then(|batch| batch.columns().first());
-    Ok(first.map_or(0, |column| column.as_primitive::<Int64Type>().values().first().copied().unwrap_or(0)).unsigned_abs())
+    Ok(first
+        .map_or(0, |column| {
+            column
+                .as_primitive::<Int64Type>()
+                .values()
+                .first()
+                .copied()
+                .unwrap_or(0)
+        })
+        .unsigned_abs())
 }
 
 async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
@@ -82,7 +103,10 @@ async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
         );
         let doubled = count(context, &sql).await?;
         if doubled > 0 {
-            checked.damage.push((table.name.clone(), format!("{doubled} keys ({key}) stand more than once")));
+            checked.damage.push((
+                table.name.clone(),
+                format!("{doubled} keys ({key}) stand more than once"),
+            ));
         }
     }
     Ok(())
@@ -97,7 +121,8 @@ async fn references(context: &SessionContext, checked: &mut Checked) -> Result<(
              LEFT ANTI JOIN stored.{target} AS b ON {}",
             on.join(" AND ")
         );
-        checked.references += count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
+        checked.references +=
+            count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
         let dangling = count(context, &sql).await?;
         if dangling > 0 {
             let reason = format!("{dangling} values of ({columns}) are not in {target}");
@@ -109,22 +134,36 @@ async fn references(context: &SessionContext, checked: &mut Checked) -> Result<(
 
 async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<()> {
     let mut wrong = |table: &str, id: i64| {
-        checked.damage.push((table.to_owned(), format!("{id} is not the hash of its row")));
+        checked
+            .damage
+            .push((table.to_owned(), format!("{id} is not the hash of its row")));
     };
     let mut hashes = 0;
     for (table, sql) in [
-        ("graphs", "SELECT graph_id AS id, dataset, workload_key AS a, '' AS b FROM stored.graphs"),
-        ("sources", "SELECT source_id AS id, dataset, platform AS a, name AS b FROM stored.sources"),
+        (
+            "graphs",
+            "SELECT graph_id AS id, dataset, workload_key AS a, '' AS b FROM stored.graphs",
+        ),
+        (
+            "sources",
+            "SELECT source_id AS id, dataset, platform AS a, name AS b FROM stored.sources",
+        ),
     ] {
         for batch in collect(context, sql).await? {
             let ids = column::numbers::<Int64Type>(&batch, "id")?;
             let views = |name: &str| {
                 let found = batch.column_by_name(name);
-                let cast = found.and_then(|column| arrow::compute::cast(column, &arrow::datatypes::DataType::Utf8View).ok());
+                let cast = found.and_then(|column| {
+                    arrow::compute::cast(column, &arrow::datatypes::DataType::Utf8View).ok()
+                });
                 cast.ok_or_else(|| Error::damaged(table, format!("no column {name}")))
             };
             let (datasets, a, b) = (views("dataset")?, views("a")?, views("b")?);
-            let (datasets, a, b) = (datasets.as_string_view(), a.as_string_view(), b.as_string_view());
+            let (datasets, a, b) = (
+                datasets.as_string_view(),
+                a.as_string_view(),
+                b.as_string_view(),
+            );
             for row in 0..batch.num_rows() {
                 let expected = match table {
                     "graphs" => graph_id(datasets.value(row), a.value(row)),
@@ -149,7 +188,8 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
 
 /// No graph has the same program under two numbers.
 async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    let sql = "SELECT graph_id, config_id, sketch, params FROM stored.configurations ORDER BY graph_id";
+    let sql =
+        "SELECT graph_id, config_id, sketch, params FROM stored.configurations ORDER BY graph_id";
     let frame = context.sql(sql).await.map_err(Error::Query)?;
     let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
     let (mut graph, mut seen) = (None, HashMap::new());
@@ -158,7 +198,10 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
         let batch = batch.map_err(Error::Query)?;
         let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
         let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
-        let (sketches, params) = (column::text(&batch, "sketch")?, column::bytes(&batch, "params")?);
+        let (sketches, params) = (
+            column::text(&batch, "sketch")?,
+            column::bytes(&batch, "params")?,
+        );
         for row in 0..batch.num_rows() {
             if graph != Some(graphs.value(row)) {
                 graph = Some(graphs.value(row));
@@ -166,7 +209,11 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
             }
             let mut steps = Vec::new();
             let number = numbers.value(row);
-            if !sketch::fill(sketches.value(row).as_bytes(), column::bytes_at(params, row), &mut steps) {
+            if !sketch::fill(
+                sketches.value(row).as_bytes(),
+                column::bytes_at(params, row),
+                &mut steps,
+            ) {
                 broken.insert(format!("{number}: its parameters do not fit its sketch"));
             } else if let Some(other) = seen.insert(ProgramHash::of(&steps), number) {
                 broken.insert(format!("{number} and {other} are the same program"));
@@ -174,7 +221,11 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
             checked.hashes += 1;
         }
     }
-    checked.damage.extend(broken.into_iter().map(|reason| ("configurations".to_owned(), reason)));
+    checked.damage.extend(
+        broken
+            .into_iter()
+            .map(|reason| ("configurations".to_owned(), reason)),
+    );
     Ok(())
 }
 
@@ -185,7 +236,9 @@ async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
         let sql = format!("SELECT CAST(coalesce(sum({column}), 0) AS BIGINT) FROM stored.sources");
         let ledger = count(context, &sql).await?;
         if rows != ledger {
-            let reason = format!("{rows} rows, but the ledger says {ledger}: a run was interrupted\nhint: ingest the same files again");
+            let reason = format!(
+                "{rows} rows, but the ledger says {ledger}: a run was interrupted\nhint: ingest the same files again"
+            );
             checked.damage.push((table.to_owned(), reason));
         }
     }

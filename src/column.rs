@@ -8,7 +8,9 @@ use arrow::datatypes::ArrowPrimitiveType;
 use crate::error::{Error, Result};
 
 fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T> {
-    let column = batch.column_by_name(name).and_then(|column| column.as_any().downcast_ref());
+    let column = batch
+        .column_by_name(name)
+        .and_then(|column| column.as_any().downcast_ref());
     column.ok_or_else(|| Error::damaged(name, "the column is missing or of another type"))
 }
 

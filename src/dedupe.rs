@@ -40,15 +40,22 @@ impl Configurations {
             self.graphs.clear();
             self.version = Some(snapshot.version());
         }
-        let unknown: Vec<i64> =
-            graphs.iter().copied().filter(|graph| !self.graphs.contains_key(graph)).collect();
-        self.graphs.extend(unknown.iter().map(|&graph| (graph, HashMap::new())));
+        let unknown: Vec<i64> = graphs
+            .iter()
+            .copied()
+            .filter(|graph| !self.graphs.contains_key(graph))
+            .collect();
+        self.graphs
+            .extend(unknown.iter().map(|&graph| (graph, HashMap::new())));
         if unknown.is_empty() || snapshot.files().is_empty() {
             return Ok(());
         }
         let wanted = col("graph_id").in_list(unknown.into_iter().map(lit).collect(), false);
         let columns = ["graph_id", "config_id", "sketch", "params"];
-        for batch in store.read("configurations", snapshot, &columns, Some(wanted)).await? {
+        for batch in store
+            .read("configurations", snapshot, &columns, Some(wanted))
+            .await?
+        {
             self.learn(&batch)?;
         }
         Ok(())
@@ -57,16 +64,26 @@ impl Configurations {
     fn learn(&mut self, batch: &RecordBatch) -> Result<()> {
         let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
         let configs = column::numbers::<Int64Type>(batch, "config_id")?;
-        let (sketches, params) = (column::text(batch, "sketch")?, column::bytes(batch, "params")?);
+        let (sketches, params) = (
+            column::text(batch, "sketch")?,
+            column::bytes(batch, "params")?,
+        );
         let mut steps = Vec::new();
         for row in 0..batch.num_rows() {
             steps.clear();
             let sketch = column::text_at(sketches, row).unwrap_or_default();
             if !sketch::fill(sketch.as_bytes(), column::bytes_at(params, row), &mut steps) {
-                let reason = format!("parameters of {} do not fit their sketch", configs.value(row));
+                let reason = format!(
+                    "parameters of {} do not fit their sketch",
+                    configs.value(row)
+                );
                 return Err(Error::damaged("configurations", reason));
             }
-            self.insert(graphs.value(row), ProgramHash::of(&steps), configs.value(row));
+            self.insert(
+                graphs.value(row),
+                ProgramHash::of(&steps),
+                configs.value(row),
+            );
         }
         Ok(())
     }
@@ -78,7 +95,10 @@ impl Configurations {
 
     /// Remembers a number that is in the store.
     pub(crate) fn insert(&mut self, graph: i64, program: ProgramHash, number: i64) {
-        self.graphs.entry(graph).or_default().insert(program, number);
+        self.graphs
+            .entry(graph)
+            .or_default()
+            .insert(program, number);
     }
 
     /// What is known is what `version` of the table holds.
@@ -96,6 +116,16 @@ impl Configurations {
 
 /// The number after the greatest that is taken at `snapshot`.
 pub(crate) fn next_number(snapshot: &Snapshot) -> i64 {
-    let greatest = |file: &DataFile| file.stats.max_values.get("config_id").and_then(Value::as_i64);
-    snapshot.files().iter().filter_map(greatest).max().map_or(0, |greatest| greatest + 1)
+    let greatest = |file: &DataFile| {
+        file.stats
+            .max_values
+            .get("config_id")
+            .and_then(Value::as_i64)
+    };
+    snapshot
+        .files()
+        .iter()
+        .filter_map(greatest)
+        .max()
+        .map_or(0, |greatest| greatest + 1)
 }

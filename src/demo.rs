@@ -4,8 +4,25 @@ use crate::error::{Error, Result};
 use crate::ingest::IngestOptions;
 use crate::store::Store;
 
+macro_rules! files {
+    ($($platform:literal / $name:literal),* $(,)?) => {
+        [$(($platform, $name, include_bytes!(concat!("../data/", $platform, "/", $name)))),*]
+    };
+}
+
 /// Platform, file name and content of each file of the sample.
-const FILES: &[(&str, &str, &[u8])] = &[];
+const FILES: &[(&str, &str, &[u8])] = &files![
+    "epyc-1t" / "conv2d_nhwc-1x28x28x16x8x3x3x1.json",
+    "epyc-1t" / "matmul-128x128x128.json",
+    "epyc-1t" / "matmul-256x96x192.json",
+    "epyc-1t" / "softmax-256x480.json",
+    "epyc-1t" / "transpose-512x384.json",
+    "epyc-2t" / "conv2d_nhwc-1x28x28x16x8x3x3x1.json",
+    "epyc-2t" / "matmul-128x128x128.json",
+    "epyc-2t" / "matmul-256x96x192.json",
+    "epyc-2t" / "softmax-256x480.json",
+    "epyc-2t" / "transpose-512x384.json",
+];
 
 impl Store {
     /// A store in memory with the sample data: real timings of small kernels on one machine.
@@ -22,9 +39,7 @@ impl Store {
             std::fs::write(&path, content).map_err(Error::io(&path))?;
         }
         let pattern = folder.path().join("*").to_string_lossy().into_owned();
-        if !FILES.is_empty() {
-            store.ingest(&[pattern], &IngestOptions::default()).await?;
-        }
+        store.ingest(&[pattern], &IngestOptions::default()).await?;
         Ok(store)
     }
 }

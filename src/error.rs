@@ -85,7 +85,9 @@ pub enum Error {
     },
 
     /// Other writers kept winning until the deadline.
-    #[error("{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was doubled")]
+    #[error(
+        "{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was doubled"
+    )]
     Contended {
         /// The table.
         table: String,
@@ -133,7 +135,10 @@ impl Error {
 
     /// Builds a [`Error::Damaged`] for `table`.
     pub(crate) fn damaged(table: &str, reason: impl Into<String>) -> Self {
-        Self::Damaged { table: table.to_owned(), reason: reason.into() }
+        Self::Damaged {
+            table: table.to_owned(),
+            reason: reason.into(),
+        }
     }
 }
 

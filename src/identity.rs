@@ -30,7 +30,10 @@ pub(crate) fn environment_id(dataset: &str, text: &str) -> i64 {
 
 /// A source file: unique by platform and export name.
 pub(crate) fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
-    content_id("source/1", &[dataset.as_bytes(), platform.as_bytes(), name.as_bytes()])
+    content_id(
+        "source/1",
+        &[dataset.as_bytes(), platform.as_bytes(), name.as_bytes()],
+    )
 }
 
 /// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
@@ -66,19 +69,31 @@ impl ContentHasher {
 mod tests {
     use super::*;
 
-    /// The XXH3 values of the empty input are those of the reference implementation; the others
-    /// pin the canonical forms.
+    /// Computed with the reference implementation through Python's `xxhash`.
     #[test]
     fn canonical_forms_never_change() {
-        assert_eq!(ContentHasher::new().hex(), "99aa06d3014798d86001c324468d497f");
-        assert_eq!(XxHash3_64::oneshot(b"").cast_signed(), 0x2d06_8005_38d3_94c2);
-        assert_eq!(graph_id("tenset", "[\"matmul\", 8, 8]"), GRAPH);
-        assert_eq!(environment_id("tenset", "llvm"), ENVIRONMENT);
-        assert_eq!(source_id("tenset", "k80", "k80/a.json"), SOURCE);
+        assert_eq!(
+            ContentHasher::new().hex(),
+            "99aa06d3014798d86001c324468d497f"
+        );
+        assert_eq!(
+            XxHash3_64::oneshot(b"").cast_signed(),
+            0x2d06_8005_38d3_94c2
+        );
+        assert_eq!(
+            graph_id("tenset", "[\"matmul\", 8, 8]"),
+            -8_068_421_683_032_550_993
+        );
+        assert_eq!(environment_id("tenset", "llvm"), -2_956_937_190_754_609_606);
+        assert_eq!(
+            ProgramHash::of(b"[[\"CI\", 1]]").0,
+            0xc681_ca7e_c1c0_f2eb_150a_c9d5_6f98_c246
+        );
+        assert_eq!(
+            source_id("tenset", "k80", "k80/a.json"),
+            -8_306_669_153_844_014_384
+        );
     }
-    const GRAPH: i64 = 0;
-    const ENVIRONMENT: i64 = 0;
-    const SOURCE: i64 = 0;
 
     #[test]
     fn parts_do_not_run_together() {

@@ -81,6 +81,7 @@ pub mod schema;
 mod bits;
 mod column;
 mod identity;
+mod json;
 mod number;
 mod stats;
 mod varint;

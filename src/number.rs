@@ -42,7 +42,9 @@ impl Decimal {
         while let Some(&byte) = rest.next() {
             match byte {
                 b'0'..=b'9' => {
-                    digits = digits.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                    digits = digits
+                        .checked_mul(10)?
+                        .checked_add(i64::from(byte - b'0'))?;
                     exponent -= i32::from(point);
                 }
                 b'.' => point = true,
@@ -55,7 +57,11 @@ impl Decimal {
             }
         }
         let exponent = exponent.checked_add(explicit)?;
-        let decimal = Self { digits: if negative { -digits } else { digits }, exponent }.trimmed();
+        let decimal = Self {
+            digits: if negative { -digits } else { digits },
+            exponent,
+        }
+        .trimmed();
         (decimal.exponent.abs() <= 400).then_some(decimal)
     }
 
@@ -68,7 +74,10 @@ impl Decimal {
 
     pub(crate) fn trimmed(mut self) -> Self {
         if self.digits == 0 {
-            return Self { digits: 0, exponent: 0 };
+            return Self {
+                digits: 0,
+                exponent: 0,
+            };
         }
         while self.digits % 10 == 0 {
             self.digits /= 10;
@@ -106,7 +115,9 @@ impl Decimal {
     pub(crate) fn write(self, spelling: Spelling, out: &mut Vec<u8>) -> bool {
         let mut buffer = [0_u8; 20];
         let digits = write_digits(self.digits.unsigned_abs(), &mut buffer);
-        let Ok(count) = i32::try_from(digits.len()) else { return false };
+        let Ok(count) = i32::try_from(digits.len()) else {
+            return false;
+        };
         let limit = match spelling {
             Spelling::SixDigits => 6,
             Spelling::Shortest => 16,
@@ -130,7 +141,9 @@ impl Decimal {
 /// The double nearest to `digits / divisor * 10^exponent`: one rounding where all factors are
 /// exact doubles, else through the decimal text.
 pub(crate) fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
-    let power = usize::try_from(exponent.unsigned_abs()).ok().and_then(|index| POWERS.get(index));
+    let power = usize::try_from(exponent.unsigned_abs())
+        .ok()
+        .and_then(|index| POWERS.get(index));
     if let Some(&power) = power {
         #[expect(clippy::cast_precision_loss, reason = "both are exact: checked below")]
         let (above, below) = (digits as f64, divisor as f64);
@@ -143,10 +156,16 @@ pub(crate) fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
             return above * power / below;
         }
         if digits.abs() <= EXACT && divisor == 1 {
-            return if exponent < 0 { above / power } else { above * power };
+            return if exponent < 0 {
+                above / power
+            } else {
+                above * power
+            };
         }
     }
-    let value = format!("{digits}e{exponent}").parse::<f64>().unwrap_or(f64::NAN);
+    let value = format!("{digits}e{exponent}")
+        .parse::<f64>()
+        .unwrap_or(f64::NAN);
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let divisor = divisor as f64;
     value / divisor
@@ -205,6 +224,10 @@ fn write_fixed(digits: &[u8], exponent: i32, leading: i32, out: &mut Vec<u8>) {
 
 /// Appends an integer in decimal.
 pub(crate) fn write_integer(value: i64, out: &mut Vec<u8>) {
+    if let Some(digit) = u8::try_from(value).ok().filter(|&value| value < 10) {
+        out.push(b'0' + digit);
+        return;
+    }
     if value < 0 {
         out.push(b'-');
     }
@@ -228,7 +251,10 @@ impl Buffer {
 impl std::fmt::Write for Buffer {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let end = self.length + text.len();
-        let target = self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?;
+        let target = self
+            .bytes
+            .get_mut(self.length..end)
+            .ok_or(std::fmt::Error)?;
         target.copy_from_slice(text.as_bytes());
         self.length = end;
         Ok(())
@@ -241,14 +267,32 @@ mod tests {
 
     fn spelled(text: &str, spelling: Spelling) -> String {
         let mut out = Vec::new();
-        assert!(Decimal::parse(text.as_bytes()).unwrap().write(spelling, &mut out));
+        assert!(
+            Decimal::parse(text.as_bytes())
+                .unwrap()
+                .write(spelling, &mut out)
+        );
         String::from_utf8(out).unwrap()
     }
 
     /// What `printf '%g'` prints, checked against the C library.
     #[test]
     fn six_digits_are_spelled_as_cpp_does() {
-        for text in ["0", "3", "0.0136712", "2.34567e-05", "0.0001", "100000", "1e+06", "1e+10", "123456", "1.23457e+06", "15.0243", "1e-05", "-2.5"] {
+        for text in [
+            "0",
+            "3",
+            "0.0136712",
+            "2.34567e-05",
+            "0.0001",
+            "100000",
+            "1e+06",
+            "1e+10",
+            "123456",
+            "1.23457e+06",
+            "15.0243",
+            "1e-05",
+            "-2.5",
+        ] {
             assert_eq!(spelled(text, Spelling::SixDigits), text);
         }
     }
@@ -256,21 +300,40 @@ mod tests {
     /// What Python's `repr` prints (integral values without the `.0`, as TVM's integers load).
     #[test]
     fn shortest_is_spelled_as_python_does() {
-        for text in ["0.00012345678901234", "1.5e-05", "10000000000", "1e+16", "0.1", "1234567.25"] {
+        for text in [
+            "0.00012345678901234",
+            "1.5e-05",
+            "10000000000",
+            "1e+16",
+            "0.1",
+            "1234567.25",
+        ] {
             assert_eq!(spelled(text, Spelling::Shortest), text);
         }
     }
 
     #[test]
     fn seven_digits_do_not_fit_six() {
-        assert!(!Decimal::parse(b"0.1234567").unwrap().write(Spelling::SixDigits, &mut Vec::new()));
+        assert!(
+            !Decimal::parse(b"0.1234567")
+                .unwrap()
+                .write(Spelling::SixDigits, &mut Vec::new())
+        );
     }
 
     #[test]
     fn scaling_is_correctly_rounded() {
-        for text in ["2.34567e-05", "0.176353", "7.1e-7", "123456e3", "9.99999e-9"] {
+        for text in [
+            "2.34567e-05",
+            "0.176353",
+            "7.1e-7",
+            "123456e3",
+            "9.99999e-9",
+        ] {
             let decimal = Decimal::parse(text.as_bytes()).unwrap();
-            let wanted: f64 = format!("{}e{}", decimal.digits, decimal.exponent + 9).parse().unwrap();
+            let wanted: f64 = format!("{}e{}", decimal.digits, decimal.exponent + 9)
+                .parse()
+                .unwrap();
             assert_eq!(decimal.to_f64(9).to_bits(), wanted.to_bits(), "{text}");
         }
     }

@@ -51,11 +51,18 @@ fn pack_raw(costs: &[Decimal]) -> Packed {
     }
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let count = costs.len() as f64;
-    Packed { runtime_ns: total / count, bytes: Some(bytes) }
+    Packed {
+        runtime_ns: total / count,
+        bytes: Some(bytes),
+    }
 }
 
 fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
-    let exponent = costs.iter().filter(|cost| cost.digits != 0).map(|cost| cost.exponent).min();
+    let exponent = costs
+        .iter()
+        .filter(|cost| cost.digits != 0)
+        .map(|cost| cost.exponent)
+        .min();
     let exponent = exponent.unwrap_or(0);
     let count = i64::try_from(costs.len()).ok()?;
     let mut total = 0_i64;
@@ -66,22 +73,29 @@ fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
     if let [cost] = costs
         && single(runtime_ns) == Some(*cost)
     {
-        return Some(Packed { runtime_ns, bytes: None });
+        return Some(Packed {
+            runtime_ns,
+            bytes: None,
+        });
     }
     let mut bytes = Vec::with_capacity(costs.len() * 3);
     if costs.len() > 1 && sum(runtime_ns, count, exponent) == Some(total) {
         varint::write(i64::from(exponent) * 2, &mut bytes);
         let mean = rounded_mean(total, count);
         let others = costs.iter().take(costs.len() - 1);
-        let differences: Option<Vec<i64>> =
-            others.map(|cost| Some(cost.digits_at(exponent)? - mean)).collect();
+        let differences: Option<Vec<i64>> = others
+            .map(|cost| Some(cost.digits_at(exponent)? - mean))
+            .collect();
         bits::write(&differences?, &mut bytes);
     } else {
         varint::write(i64::from(exponent) * 2 + 1, &mut bytes);
         let digits: Option<Vec<i64>> = costs.iter().map(|cost| cost.digits_at(exponent)).collect();
         bits::write(&digits?, &mut bytes);
     }
-    Some(Packed { runtime_ns, bytes: Some(bytes) })
+    Some(Packed {
+        runtime_ns,
+        bytes: Some(bytes),
+    })
 }
 
 /// Appends the repeats (seconds) to `costs`; `None` where the columns do not fit together.
@@ -99,7 +113,11 @@ pub(crate) fn unpack(
     if head == RAW {
         let count = usize::try_from(count).ok()?;
         let (doubles, rest) = bytes.as_chunks::<8>();
-        costs.extend(doubles.iter().filter_map(|&bits| Decimal::from_f64(f64::from_le_bytes(bits))));
+        costs.extend(
+            doubles
+                .iter()
+                .filter_map(|&bits| Decimal::from_f64(f64::from_le_bytes(bits))),
+        );
         return (doubles.len() == count && rest.is_empty()).then_some(());
     }
     let exponent = i32::try_from(head >> 1).ok()?;
@@ -134,7 +152,13 @@ pub(crate) fn unpack_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Op
 /// The one repeat whose nanoseconds these are.
 fn single(runtime_ns: f64) -> Option<Decimal> {
     let nanoseconds = Decimal::from_f64(runtime_ns)?;
-    Some(Decimal { exponent: nanoseconds.exponent - NANO, ..nanoseconds }.trimmed())
+    Some(
+        Decimal {
+            exponent: nanoseconds.exponent - NANO,
+            ..nanoseconds
+        }
+        .trimmed(),
+    )
 }
 
 /// The sum of `count` repeats in units of `10^exponent` s, from their mean.
@@ -160,7 +184,10 @@ mod tests {
     use super::*;
 
     fn decimals(texts: &[&str]) -> Vec<Decimal> {
-        texts.iter().map(|text| Decimal::parse(text.as_bytes()).unwrap()).collect()
+        texts
+            .iter()
+            .map(|text| Decimal::parse(text.as_bytes()).unwrap())
+            .collect()
     }
 
     fn round_trip(costs: &[Decimal]) -> Packed {
@@ -175,21 +202,37 @@ mod tests {
     #[test]
     fn one_repeat_is_its_runtime() {
         let packed = round_trip(&decimals(&["2.34567e-05"]));
-        assert_eq!(packed, Packed { runtime_ns: 23456.7, bytes: None });
+        assert_eq!(
+            packed,
+            Packed {
+                runtime_ns: 23456.7,
+                bytes: None
+            }
+        );
     }
 
     #[test]
     fn three_repeats_take_two_differences() {
         let packed = round_trip(&decimals(&["0.0136712", "0.0128171", "0.0131435"]));
-        assert_eq!(packed.runtime_ns.to_bits(), (39_631_800.0_f64 / 3.0).to_bits());
+        assert_eq!(
+            packed.runtime_ns.to_bits(),
+            (39_631_800.0_f64 / 3.0).to_bits()
+        );
         assert_eq!(packed.bytes.unwrap().len(), 1 + 4);
     }
 
     #[test]
     fn seventeen_digits_are_kept_explicitly() {
-        round_trip(&decimals(&["0.00012345678901234567", "0.00012345678901234511"]));
+        round_trip(&decimals(&[
+            "0.00012345678901234567",
+            "0.00012345678901234511",
+        ]));
         round_trip(&decimals(&["0.12345678901234567"]));
-        round_trip(&decimals(&["0.00012345678901234567", "0.9876543210987654", "12"]));
+        round_trip(&decimals(&[
+            "0.00012345678901234567",
+            "0.9876543210987654",
+            "12",
+        ]));
     }
 
     proptest::proptest! {

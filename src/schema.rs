@@ -122,7 +122,10 @@ impl Table {
         let mut table: Self =
             toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
         for column in &table.columns {
-            let named = column.unit.as_ref().is_none_or(|unit| column.name.ends_with(&format!("_{unit}")));
+            let named = column
+                .unit
+                .as_ref()
+                .is_none_or(|unit| column.name.ends_with(&format!("_{unit}")));
             if !named {
                 let reason = format!("column `{}` does not end in its unit", column.name);
                 return Err(Error::damaged(&table.name, reason));
@@ -131,7 +134,10 @@ impl Table {
         }
         for name in table.key.iter().chain(&table.sort).chain(&table.partition) {
             if !table.stored_columns().any(|column| &column.name == name) {
-                return Err(Error::damaged(&table.name, format!("no stored column `{name}`")));
+                return Err(Error::damaged(
+                    &table.name,
+                    format!("no stored column `{name}`"),
+                ));
             }
         }
         let fields: Result<Vec<Field>> = table.stored_columns().map(field).collect();
@@ -147,14 +153,19 @@ impl Table {
     /// Arrow schema of a stored row, partition columns included, in the order of the TOML file.
     #[must_use]
     pub fn stored_schema(&self) -> SchemaRef {
-        self.stored.clone().unwrap_or_else(|| Arc::new(Schema::empty()))
+        self.stored
+            .clone()
+            .unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 
     /// Arrow schema of the data files: the stored columns without the partition columns.
     #[must_use]
     pub fn file_schema(&self) -> SchemaRef {
         let stored = self.stored_schema();
-        let fields = stored.fields().iter().filter(|field| !self.partition.contains(field.name()));
+        let fields = stored
+            .fields()
+            .iter()
+            .filter(|field| !self.partition.contains(field.name()));
         Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
     }
 
@@ -210,11 +221,18 @@ pub fn tables() -> Result<&'static [Table]> {
 /// [`Error::Unknown`] where there is none.
 pub fn table(name: &str) -> Result<&'static Table> {
     let tables = tables()?;
-    tables.iter().find(|table| table.name == name).ok_or_else(|| Error::Unknown {
-        kind: "table",
-        name: name.to_owned(),
-        known: tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(", "),
-    })
+    tables
+        .iter()
+        .find(|table| table.name == name)
+        .ok_or_else(|| Error::Unknown {
+            kind: "table",
+            name: name.to_owned(),
+            known: tables
+                .iter()
+                .map(|table| table.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
 }
 
 /// The views that are not simply one table.
@@ -242,13 +260,23 @@ mod tests {
     #[test]
     fn unknown_keys_are_refused() {
         let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\ncolour = 'red'\ncolumn = []";
-        assert!(Table::parse(text).unwrap_err().to_string().contains("colour"));
+        assert!(
+            Table::parse(text)
+                .unwrap_err()
+                .to_string()
+                .contains("colour")
+        );
     }
 
     #[test]
     fn a_unit_must_end_the_name() {
         let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\n[[column]]\nname = 'runtime'\ntype = 'Float64'\nunit = 'ns'\ndoc = ''";
-        assert!(Table::parse(text).unwrap_err().to_string().contains("does not end in its unit"));
+        assert!(
+            Table::parse(text)
+                .unwrap_err()
+                .to_string()
+                .contains("does not end in its unit")
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! remains is what was really tuned. Text that holds `?` or `..` itself is its own sketch, without
 //! parameters.
 
+use crate::json::{number_length, string_length};
 use crate::number::write_integer;
 use crate::varint;
 
@@ -29,7 +30,7 @@ pub(crate) struct Scan {
     pub(crate) sketch: Vec<u8>,
     /// What fills the holes, in order.
     pub(crate) numbers: Vec<i64>,
-    /// The text is not in TVM's spelling: [`canonical`] first.
+    /// The text is not in TVM's spelling: `json::spaced` first.
     pub(crate) respell: bool,
     /// The text holds a hole's sign itself: it must be kept literally.
     pub(crate) literal: bool,
@@ -44,7 +45,12 @@ pub(crate) fn scan(text: &[u8], scan: &mut Scan) -> Result<usize, String> {
     scan.numbers.clear();
     scan.respell = false;
     scan.literal = false;
-    let mut scanner = Scanner { text, at: 0, scan, fuse: false };
+    let mut scanner = Scanner {
+        text,
+        at: 0,
+        scan,
+        fuse: false,
+    };
     scanner.list(0)?;
     Ok(scanner.at)
 }
@@ -64,7 +70,9 @@ impl Scanner<'_> {
 
     fn fail<T>(&self, wanted: &str) -> Result<T, String> {
         match self.text.get(self.at) {
-            None => Err(format!("the line ends inside of the transform steps, {wanted} expected")),
+            None => Err(format!(
+                "the line ends inside of the transform steps, {wanted} expected"
+            )),
             Some(byte) => Err(format!(
                 "`{}` in the transform steps, {wanted} expected",
                 char::from(*byte).escape_default()
@@ -81,7 +89,9 @@ impl Scanner<'_> {
 
     fn list(&mut self, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
-            return Err(format!("lists nested deeper than {MAX_DEPTH} in the transform steps"));
+            return Err(format!(
+                "lists nested deeper than {MAX_DEPTH} in the transform steps"
+            ));
         }
         if self.peek() != b'[' {
             return self.fail("`[`");
@@ -126,7 +136,9 @@ impl Scanner<'_> {
 
     fn copy(&mut self, count: usize) {
         let end = self.at + count;
-        self.scan.sketch.extend_from_slice(self.text.get(self.at..end).unwrap_or(&[]));
+        self.scan
+            .sketch
+            .extend_from_slice(self.text.get(self.at..end).unwrap_or(&[]));
         self.at = end;
     }
 
@@ -150,7 +162,11 @@ impl Scanner<'_> {
     }
 
     fn word(&mut self, word: &[u8]) -> Result<(), String> {
-        if !self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
+        if !self
+            .text
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(word))
+        {
             return self.fail("a value");
         }
         self.copy(word.len());
@@ -164,7 +180,11 @@ impl Scanner<'_> {
             .ok_or_else(|| "a string in the transform steps does not end".to_owned())?;
         let body = self.text.get(start..start + length - 1).unwrap_or(&[]);
         self.scan.literal |= body.contains(&b'?') || body.windows(2).any(|pair| pair == b"..");
-        let digits = body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = body
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         let split = body.len() - digits;
         let number = body.get(split..).and_then(integer);
         match number {
@@ -179,17 +199,19 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// A JSON number: an integer of 64 bits becomes a hole, any other is copied.
+    /// A JSON number: an integer from 0 on becomes a hole, any other is copied.
     fn number(&mut self) -> Result<(), String> {
         let rest = self.text.get(self.at..).unwrap_or(&[]);
-        let length = number_length(rest).ok_or_else(|| "a broken number in the transform steps".to_owned())?;
-        if let Some(value) = rest.get(..length).and_then(integer) {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let ends = !matches!(rest.get(digits), Some(b'.' | b'e' | b'E'));
+        if let Some(value) = rest.get(..digits).filter(|_| ends).and_then(integer) {
             self.scan.sketch.push(b'?');
             self.scan.numbers.push(value);
-            self.at += length;
-        } else {
-            self.copy(length);
+            self.at += digits;
+            return Ok(());
         }
+        let broken = || "a broken number in the transform steps".to_owned();
+        self.copy(number_length(rest).ok_or_else(broken)?);
         Ok(())
     }
 
@@ -200,7 +222,9 @@ impl Scanner<'_> {
         loop {
             let rest = self.text.get(at..).unwrap_or(&[]);
             let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let Some(value) = rest.get(..length).and_then(integer) else { return false };
+            let Some(value) = rest.get(..length).and_then(integer) else {
+                return false;
+            };
             if count == 0 {
                 first = value;
             } else if Some(value) != count.checked_add(first) {
@@ -221,48 +245,6 @@ impl Scanner<'_> {
     }
 }
 
-/// Length of the JSON string at the start of `text`, quotes included.
-pub(crate) fn string_length(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => {
-                at += match text.get(at + 1)? {
-                    b'u' if text.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
-                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
-                    _ => return None,
-                }
-            }
-            0..=0x1f => return None,
-            _ => at += 1,
-        }
-    }
-}
-
-/// Length of the JSON number at the start of `text`.
-pub(crate) fn number_length(text: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        text.get(from..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count()
-    };
-    let mut at = usize::from(text.first() == Some(&b'-'));
-    let whole = digits(at);
-    if whole == 0 || (whole > 1 && text.get(at) == Some(&b'0')) {
-        return None;
-    }
-    at += whole;
-    if text.get(at) == Some(&b'.') {
-        let fraction = digits(at + 1);
-        at += (fraction > 0).then_some(fraction + 1)?;
-    }
-    if matches!(text.get(at), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        let exponent = digits(at + 1 + sign);
-        at += (exponent > 0).then_some(exponent + sign + 1)?;
-    }
-    Some(at)
-}
-
 /// The integer from 0 on that `text` spells in the only way that this module writes it.
 fn integer(text: &[u8]) -> Option<i64> {
     let plain = match text {
@@ -274,33 +256,17 @@ fn integer(text: &[u8]) -> Option<i64> {
     plain.then(|| value(text))
 }
 
-/// `text` (valid JSON) in TVM's spelling: `, ` and `: ` between, no other space.
-pub(crate) fn canonical(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() + text.len() / 4);
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        match byte {
-            b'"' => {
-                let rest = text.get(at..).unwrap_or(&[]);
-                let length = string_length(rest).unwrap_or(rest.len());
-                out.extend_from_slice(rest.get(..length).unwrap_or(rest));
-                at += length;
-                continue;
-            }
-            b' ' | b'\t' | b'\r' | b'\n' => {}
-            b',' | b':' => out.extend_from_slice(&[byte, b' ']),
-            _ => out.push(byte),
-        }
-        at += 1;
-    }
-    out
-}
-
 /// Writes the numbers that all `programs` share into `sketch`; returns the closed sketch and the
 /// places of the numbers that stay open.
 pub(crate) fn specialise(sketch: &[u8], programs: &[&[i64]]) -> (Vec<u8>, Vec<usize>) {
-    let Some((first, others)) = programs.split_first() else { return (sketch.to_vec(), Vec::new()) };
-    let shared = |place: usize| others.iter().all(|other| other.get(place) == first.get(place));
+    let Some((first, others)) = programs.split_first() else {
+        return (sketch.to_vec(), Vec::new());
+    };
+    let shared = |place: usize| {
+        others
+            .iter()
+            .all(|other| other.get(place) == first.get(place))
+    };
     let mut open = Vec::new();
     let mut out = Vec::with_capacity(sketch.len());
     let mut place = 0;
@@ -329,29 +295,23 @@ pub(crate) fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> b
         return true;
     };
     let mut rest = sketch;
-    while let Some(next) = memchr::memchr2(b'?', b'.', rest) {
-        let (before, from) = rest.split_at(next);
-        out.extend_from_slice(before);
-        rest = match from.split_first() {
-            Some((b'?', after)) => {
-                let Some(value) = varint::read_unsigned(&mut params) else { return false };
-                write_integer(value, out);
-                after
-            }
-            Some((b'.', after)) if after.first() == Some(&b'.') && !in_number(after) => {
-                let Some(after) = fill_run(after.get(1..).unwrap_or(&[]), &mut params, out) else {
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'?' => match varint::read_unsigned(&mut params) {
+                Some(value) => write_integer(value, out),
+                None => return false,
+            },
+            b'.' if after.first() == Some(&b'.') && !in_number(after) => {
+                let count = after.get(1..).unwrap_or(&[]);
+                let Some(after) = fill_run(count, &mut params, out) else {
                     return false;
                 };
-                after
+                rest = after;
             }
-            Some((&byte, after)) => {
-                out.push(byte);
-                after
-            }
-            None => break,
-        };
+            _ => out.push(byte),
+        }
     }
-    out.extend_from_slice(rest);
     params.is_empty()
 }
 
@@ -369,7 +329,11 @@ fn fill_run<'a>(rest: &'a [u8], params: &mut &[u8], out: &mut Vec<u8>) -> Option
         let (digits, after) = rest.split_at(length);
         (integer(digits)?, after)
     };
-    let digits = out.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = out
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let first = integer(out.get(out.len() - digits..)?)?;
     if !(1..=i64::from(u16::MAX)).contains(&count) {
         return None;
@@ -395,7 +359,9 @@ mod tests {
 
     fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
         let mut out = Vec::new();
-        numbers.into_iter().for_each(|number| varint::write_unsigned(number, &mut out));
+        numbers
+            .into_iter()
+            .for_each(|number| varint::write_unsigned(number, &mut out));
         out
     }
 
@@ -420,7 +386,10 @@ mod tests {
         let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
         let programs: Vec<&[i64]> = programs.iter().map(<[i64; 4]>::as_slice).collect();
         let (sketch, open) = specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#, &programs);
-        assert_eq!(String::from_utf8(sketch.clone()).unwrap(), r#"[["AN", 2, ?], ["FU", 1, [0..?]]]"#);
+        assert_eq!(
+            String::from_utf8(sketch.clone()).unwrap(),
+            r#"[["AN", 2, ?], ["FU", 1, [0..?]]]"#
+        );
         assert_eq!(open, [1, 3]);
         let mut out = Vec::new();
         assert!(fill(&sketch, Some(&params([9, 3])), &mut out));
@@ -431,7 +400,7 @@ mod tests {
     fn other_spellings_are_noticed_and_respelled() {
         let compact = STEPS.replace(", ", ",");
         assert!(scanned(&compact).respell);
-        assert_eq!(canonical(compact.as_bytes()), STEPS.as_bytes());
+        assert_eq!(crate::json::spaced(compact.as_bytes()), STEPS.as_bytes());
     }
 
     #[test]
@@ -452,11 +421,27 @@ mod tests {
 
     #[test]
     fn broken_text_is_refused() {
-        for text in ["[", "[[\"SP\", 1", "[[\"SP\" 1]]", "[[01]]", "[1,]", "[tru]", "[\"a", "[{}]"] {
-            assert!(scan(text.as_bytes(), &mut Scan::default()).is_err(), "{text}");
+        for text in [
+            "[",
+            "[[\"SP\", 1",
+            "[[\"SP\" 1]]",
+            "[[01]]",
+            "[1,]",
+            "[tru]",
+            "[\"a",
+            "[{}]",
+        ] {
+            assert!(
+                scan(text.as_bytes(), &mut Scan::default()).is_err(),
+                "{text}"
+            );
         }
         let deep = "[".repeat(1_000_000);
-        assert!(scan(deep.as_bytes(), &mut Scan::default()).unwrap_err().contains("nested"));
+        assert!(
+            scan(deep.as_bytes(), &mut Scan::default())
+                .unwrap_err()
+                .contains("nested")
+        );
     }
 
     proptest::proptest! {

@@ -7,8 +7,16 @@ pub(crate) fn noise(repeats: &[f64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let count = repeats.len() as f64;
     let mean = repeats.iter().sum::<f64>() / count;
-    let variance = repeats.iter().map(|repeat| (repeat - mean).powi(2)).sum::<f64>() / count;
-    if variance == 0.0 { 0.0 } else { variance.sqrt() / mean }
+    let variance = repeats
+        .iter()
+        .map(|repeat| (repeat - mean).powi(2))
+        .sum::<f64>()
+        / count;
+    if variance == 0.0 {
+        0.0
+    } else {
+        variance.sqrt() / mean
+    }
 }
 
 #[cfg(test)]

@@ -43,13 +43,21 @@ impl Store {
     pub async fn optimize(&self) -> Result<Optimized> {
         let mut total = Optimized::default();
         for table in schema::tables()? {
-            let Some(snapshot) = self.snapshot(&table.name).await? else { continue };
-            let mut partitions: Vec<_> =
-                snapshot.files().iter().map(|file| file.partition.clone()).collect();
+            let Some(snapshot) = self.snapshot(&table.name).await? else {
+                continue;
+            };
+            let mut partitions: Vec<_> = snapshot
+                .files()
+                .iter()
+                .map(|file| file.partition.clone())
+                .collect();
             partitions.sort();
             partitions.dedup();
             for partition in partitions {
-                let old = snapshot.files().iter().filter(|file| file.partition == partition);
+                let old = snapshot
+                    .files()
+                    .iter()
+                    .filter(|file| file.partition == partition);
                 let old: Vec<DataFile> = old.cloned().collect();
                 if !is_done(&old) {
                     self.rewrite(table, &snapshot, old, &mut total).await?;
@@ -66,7 +74,10 @@ impl Store {
         old: Vec<DataFile>,
         total: &mut Optimized,
     ) -> Result<()> {
-        let partition = old.first().map(|file| file.partition.clone()).unwrap_or_default();
+        let partition = old
+            .first()
+            .map(|file| file.partition.clone())
+            .unwrap_or_default();
         let mut frame = self.frame(&table.name, snapshot)?;
         for (name, value) in &partition {
             let filter = match value {
@@ -76,9 +87,21 @@ impl Store {
             frame = frame.filter(filter).map_err(Error::Query)?;
         }
         let columns = table.file_schema();
-        let columns: Vec<_> = columns.fields().iter().map(|field| col(field.name())).collect();
-        let order = table.sort.iter().map(|name| col(name).sort(true, true)).collect();
-        let frame = frame.select(columns).map_err(Error::Query)?.sort(order).map_err(Error::Query)?;
+        let columns: Vec<_> = columns
+            .fields()
+            .iter()
+            .map(|field| col(field.name()))
+            .collect();
+        let order = table
+            .sort
+            .iter()
+            .map(|name| col(name).sort(true, true))
+            .collect();
+        let frame = frame
+            .select(columns)
+            .map_err(Error::Query)?
+            .sort(order)
+            .map_err(Error::Query)?;
         let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
         let (mut new, mut held, mut held_rows) = (Vec::new(), Vec::new(), 0);
         while let Some(batch) = rows.next().await {
@@ -86,7 +109,10 @@ impl Store {
             held_rows += batch.num_rows();
             held.push(batch);
             if held_rows >= FILE_ROWS {
-                new.push(self.write(table, &partition, std::mem::take(&mut held)).await?);
+                new.push(
+                    self.write(table, &partition, std::mem::take(&mut held))
+                        .await?,
+                );
                 held_rows = 0;
             }
         }
@@ -97,11 +123,18 @@ impl Store {
         total.files_after += new.len() as u64;
         total.bytes_before += old.iter().map(|file| file.size_bytes).sum::<u64>();
         total.bytes_after += new.iter().map(|file| file.size_bytes).sum::<u64>();
-        let change = Change { add: new, remove: old, rewrite: true, ..Change::default() };
+        let change = Change {
+            add: new,
+            remove: old,
+            rewrite: true,
+            ..Change::default()
+        };
         self.commit(&table.name, "optimize", async |snapshot: &Snapshot| {
-            let there = |file: &DataFile| snapshot.files().iter().any(|found| found.path == file.path);
+            let there =
+                |file: &DataFile| snapshot.files().iter().any(|found| found.path == file.path);
             if !change.remove.iter().all(there) {
-                let reason = "another run has rewritten the same files\nhint: nothing is lost, run it again";
+                let reason =
+                    "another run has rewritten the same files\nhint: nothing is lost, run it again";
                 return Err(Error::Usage(format!("optimize {}: {reason}", table.name)));
             }
             Ok(Some(change.clone()))
@@ -115,8 +148,19 @@ impl Store {
         partition: &[(String, Option<String>)],
         batches: Vec<RecordBatch>,
     ) -> Result<DataFile> {
-        let batches = if table.name == "configurations" { vec![respecialised(&batches)?] } else { batches };
-        file::write(self.location(), table, partition, &batches, Effort::Optimize).await
+        let batches = if table.name == "configurations" {
+            vec![respecialised(&batches)?]
+        } else {
+            batches
+        };
+        file::write(
+            self.location(),
+            table,
+            partition,
+            &batches,
+            Effort::Optimize,
+        )
+        .await
     }
 }
 
@@ -133,7 +177,9 @@ fn stored(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = table.file_schema();
     let columns = schema.fields().iter().zip(batch.columns());
     let columns = columns.map(|(field, column)| arrow::compute::cast(column, field.data_type()));
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(wrong)?;
+    let columns = columns
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(wrong)?;
     RecordBatch::try_new(schema, columns).map_err(wrong)
 }
 
@@ -147,17 +193,30 @@ fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
         let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
         let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
         let views = |name: &str, to| {
-            let column = batch.column_by_name(name).map(|column| arrow::compute::cast(column, to));
+            let column = batch
+                .column_by_name(name)
+                .map(|column| arrow::compute::cast(column, to));
             let missing = || Error::damaged(&table.name, format!("no column `{name}`"));
             column.and_then(std::result::Result::ok).ok_or_else(missing)
         };
         let sketches = views("sketch", &arrow::datatypes::DataType::Utf8View)?;
         let params = views("params", &arrow::datatypes::DataType::BinaryView)?;
-        let sketches = datafusion::common::cast::as_string_view_array(&sketches).map_err(Error::Query)?;
-        let params = datafusion::common::cast::as_binary_view_array(&params).map_err(Error::Query)?;
+        let sketches =
+            datafusion::common::cast::as_string_view_array(&sketches).map_err(Error::Query)?;
+        let params =
+            datafusion::common::cast::as_binary_view_array(&params).map_err(Error::Query)?;
         for row in 0..batch.num_rows() {
-            let (sketch, packed) = reopened(sketches.value(row), column::bytes_at(params, row), &mut scan)?;
-            rows.push_open(graphs.value(row), numbers.value(row), &sketch, packed.as_deref());
+            let (sketch, packed) = reopened(
+                sketches.value(row),
+                column::bytes_at(params, row),
+                &mut scan,
+            )?;
+            rows.push_open(
+                graphs.value(row),
+                numbers.value(row),
+                &sketch,
+                packed.as_deref(),
+            );
         }
     }
     file::batch(table, rows.finish()?)
@@ -170,14 +229,31 @@ fn reopened(
     scan: &mut Scan,
 ) -> Result<(Sketch, Option<Vec<u8>>)> {
     if params.is_none() {
-        return Ok((Sketch { text: text.as_bytes().to_vec(), literal: true }, None));
+        return Ok((
+            Sketch {
+                text: text.as_bytes().to_vec(),
+                literal: true,
+            },
+            None,
+        ));
     }
     let mut steps = Vec::new();
     let filled = sketch::fill(text.as_bytes(), params, &mut steps);
     if !filled || sketch::scan(&steps, scan).is_err() {
-        return Err(Error::damaged("configurations", "parameters that do not fit their sketch"));
+        return Err(Error::damaged(
+            "configurations",
+            "parameters that do not fit their sketch",
+        ));
     }
     let mut packed = Vec::with_capacity(scan.numbers.len());
-    scan.numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut packed));
-    Ok((Sketch { text: scan.sketch.clone(), literal: false }, Some(packed)))
+    scan.numbers
+        .iter()
+        .for_each(|&number| varint::write_unsigned(number, &mut packed));
+    Ok((
+        Sketch {
+            text: scan.sketch.clone(),
+            literal: false,
+        },
+        Some(packed),
+    ))
 }

@@ -35,13 +35,22 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     let text = |of: &dyn Fn(&schema::Column) -> String| -> arrow::array::ArrayRef {
         Arc::new(StringArray::from_iter_values(columns.clone().map(of)))
     };
-    let output = Output { format: command.output.format, output: command.output.output.clone() };
+    let output = Output {
+        format: command.output.format,
+        output: command.output.output.clone(),
+    };
     show(
         [
             ("column", text(&|column| column.name.clone())),
             ("type", text(&|column| column.type_name.clone())),
-            ("null", text(&|column| if column.null { "yes" } else { "no" }.to_owned())),
-            ("unit", text(&|column| column.unit.clone().unwrap_or_default())),
+            (
+                "null",
+                text(&|column| if column.null { "yes" } else { "no" }.to_owned()),
+            ),
+            (
+                "unit",
+                text(&|column| column.unit.clone().unwrap_or_default()),
+            ),
             ("kind", text(&|column| kind(column).to_owned())),
             ("doc", text(&|column| column.doc.clone())),
         ],

@@ -35,7 +35,12 @@ pub(super) struct Export {
     #[arg(long, value_enum, conflicts_with = "to")]
     format: Option<Form>,
     /// Records that are written: SQL over `records`
-    #[arg(long = "where", value_name = "SQL", default_value = "true", requires = "format")]
+    #[arg(
+        long = "where",
+        value_name = "SQL",
+        default_value = "true",
+        requires = "format"
+    )]
     predicate: String,
     /// Write the lines to this file [default: standard output]
     #[arg(short, long, value_name = "FILE", requires = "format")]
@@ -50,8 +55,16 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
             talk(&format!("{name}: {reason}"));
         }
         let files = counted(exported.files, "file");
-        talk(&format!("{files}, {} bytes, {} differ from what was ingested", exported.bytes, exported.damaged.len()));
-        return Ok(if exported.damaged.is_empty() { DONE } else { PARTLY });
+        talk(&format!(
+            "{files}, {} bytes, {} differ from what was ingested",
+            exported.bytes,
+            exported.damaged.len()
+        ));
+        return Ok(if exported.damaged.is_empty() {
+            DONE
+        } else {
+            PARTLY
+        });
     }
     let records = match &command.output {
         Some(path) => {
@@ -62,7 +75,9 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
         None => {
             let mut out = std::io::BufWriter::new(std::io::stdout());
             match store.export_lines(&command.predicate, &mut out).await {
-                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(Error::Io { source, .. })
+                    if source.kind() == std::io::ErrorKind::BrokenPipe =>
+                {
                     return Ok(DONE);
                 }
                 other => other?,

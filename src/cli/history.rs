@@ -20,7 +20,10 @@ pub(super) struct History {
 pub(super) async fn run(place: &Place, command: History) -> Result<u8, Failure> {
     let mut history = place.open().await?.history().await?;
     history.sort_by_key(|version| std::cmp::Reverse(version.at_ms));
-    let times = history.iter().map(|version| version.at_ms).collect::<TimestampMillisecondArray>();
+    let times = history
+        .iter()
+        .map(|version| version.at_ms)
+        .collect::<TimestampMillisecondArray>();
     let numbers = history.iter().map(|version| version.version.cast_signed());
     let text = |of: fn(&crate::Version) -> &str| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(history.iter().map(of)))

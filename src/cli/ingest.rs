@@ -107,7 +107,9 @@ fn tell(report: &Report) {
     }
     let unlisted = report.rejects - report.first_rejects.len() as u64;
     if unlisted > 0 {
-        talk(&format!("... and {unlisted} more: tsql \"SELECT name, line, reason FROM rejects\""));
+        talk(&format!(
+            "... and {unlisted} more: tsql \"SELECT name, line, reason FROM rejects\""
+        ));
     }
     for line in summary(report) {
         talk(&line);
@@ -128,7 +130,11 @@ fn summary(report: &Report) -> Vec<String> {
             also.push(format!("{count} {what}"));
         }
     }
-    let also = if also.is_empty() { String::new() } else { format!(" ({})", also.join(", ")) };
+    let also = if also.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", also.join(", "))
+    };
     lines.push(format!("files            {}{also}", report.files));
     lines.push(format!("lines            {}", report.lines));
     let mut kinds = Vec::new();
@@ -141,14 +147,24 @@ fn summary(report: &Report) -> Vec<String> {
             kinds.push(format!("{count} {what}"));
         }
     }
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let kinds = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", kinds.join(", "))
+    };
     lines.push(format!("records          {}{kinds}", report.records));
     if report.resumed_records > 0 {
-        lines.push(format!("resumed          {} were stored by an interrupted run", report.resumed_records));
+        lines.push(format!(
+            "resumed          {} were stored by an interrupted run",
+            report.resumed_records
+        ));
     }
     lines.push(format!("new graphs       {}", report.new_graphs));
     let known = (report.records + report.resumed_records).saturating_sub(report.new_configurations);
-    lines.push(format!("new configs      {} ({known} records of known ones)", report.new_configurations));
+    lines.push(format!(
+        "new configs      {} ({known} records of known ones)",
+        report.new_configurations
+    ));
     lines.push(format!("rejects          {}", report.rejects));
     let seconds = report.elapsed.as_secs_f64();
     lines.push(format!(
@@ -159,8 +175,15 @@ fn summary(report: &Report) -> Vec<String> {
     ));
     let skipped = report.skipped_files.len() as u64;
     if skipped > 0 {
-        let first = report.skipped_files.first().map(String::as_str).unwrap_or_default();
-        lines.push(format!("skipped          {}, the first is {first}", counted(skipped, "file")));
+        let first = report
+            .skipped_files
+            .first()
+            .map(String::as_str)
+            .unwrap_or_default();
+        lines.push(format!(
+            "skipped          {}, the first is {first}",
+            counted(skipped, "file")
+        ));
     }
     lines
 }

@@ -42,7 +42,6 @@ const INTERRUPTED: u8 = 130;
 #[command(
     name = "tsql",
     version,
-    args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  \
         tsql ingest logs/a100 --platform a100\n  \
         tsql \"SELECT platform, count(*), min(runtime_ns) FROM records WHERE error_no = 0 GROUP BY platform\"\n  \
@@ -103,10 +102,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let outcome = match runtime {
         Ok(runtime) => runtime.block_on(dispatch(cli)),
-        Err(source) => Err(Error::Io { path: "threads".into(), source }.into()),
+        Err(source) => Err(Error::Io {
+            path: "threads".into(),
+            source,
+        }
+        .into()),
     };
     match outcome {
         Ok(code) => code,
@@ -117,7 +122,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(failure) => {
             talk(&format!("error: {failure}"));
-            if matches!(failure, Failure::Library(Error::Interrupted)) { INTERRUPTED } else { FAILED }
+            if matches!(failure, Failure::Library(Error::Interrupted)) {
+                INTERRUPTED
+            } else {
+                FAILED
+            }
         }
     }
 }
@@ -146,5 +155,9 @@ fn talk(text: &str) {
 
 /// A count and its noun: `1 file`, `2 files`.
 fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }

@@ -19,7 +19,13 @@ const MARKER: &str = "tsql.toml";
 pub(super) struct Place {
     /// Directory or URL of the store [default: the working directory's, or the next one's above
     /// it that has one in `.tsql`]
-    #[arg(long, global = true, env = "TSQL_STORE", value_name = "DIR|URL", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_STORE",
+        value_name = "DIR|URL",
+        hide_env_values = true
+    )]
     pub(super) store: Option<String>,
 }
 
@@ -43,7 +49,9 @@ impl Place {
 
     /// The store for upkeep.
     pub(super) async fn open(&self) -> Result<Store> {
-        self.find().await?.ok_or_else(|| Error::NotAStore { location: FOLDER.to_owned() })
+        self.find().await?.ok_or_else(|| Error::NotAStore {
+            location: FOLDER.to_owned(),
+        })
     }
 
     /// The store for writing, made where there is none.
@@ -70,11 +78,15 @@ impl Place {
             return Some(store.clone());
         }
         let here = std::env::current_dir().ok()?;
-        here.ancestors().find_map(store_at).map(|path| path.to_string_lossy().into_owned())
+        here.ancestors()
+            .find_map(store_at)
+            .map(|path| path.to_string_lossy().into_owned())
     }
 }
 
 fn store_at(folder: &Path) -> Option<PathBuf> {
     let is_store = |folder: &PathBuf| folder.join(MARKER).is_file();
-    Some(folder.to_path_buf()).filter(is_store).or_else(|| Some(folder.join(FOLDER)).filter(is_store))
+    Some(folder.to_path_buf())
+        .filter(is_store)
+        .or_else(|| Some(folder.join(FOLDER)).filter(is_store))
 }

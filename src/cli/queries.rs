@@ -14,7 +14,9 @@ use crate::query::{Parameter, question, questions};
 
 /// List the ready-made questions, or answer one
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100")]
+#[command(
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100"
+)]
 pub(super) struct Queries {
     /// The question to answer
     #[arg(value_name = "NAME")]
@@ -44,24 +46,38 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
     let context = place.open_or_demo().await?.session().await?;
     let frame = context.sql(question.sql).await.map_err(Error::Query)?;
     let frame = frame.with_param_values(values).map_err(Error::Query)?;
-    print(frame.execute_stream().await.map_err(Error::Query)?, &command.output).await?;
+    print(
+        frame.execute_stream().await.map_err(Error::Query)?,
+        &command.output,
+    )
+    .await?;
     Ok(DONE)
 }
 
 async fn list(output: &Output) -> Result<u8, Failure> {
     let questions = questions();
     let parameters = |parameters: &[Parameter]| {
-        let each = parameters.iter().map(|set| format!("{}={}", set.name, set.default));
+        let each = parameters
+            .iter()
+            .map(|set| format!("{}={}", set.name, set.default));
         each.collect::<Vec<_>>().join(" ")
     };
-    let parameters = questions.iter().map(|question| parameters(&question.parameters));
+    let parameters = questions
+        .iter()
+        .map(|question| parameters(&question.parameters));
     let names = questions.iter().map(|question| question.name);
     let titles = questions.iter().map(|question| question.title.as_str());
     show(
         [
-            ("name", Arc::new(StringArray::from_iter_values(names)) as ArrayRef),
+            (
+                "name",
+                Arc::new(StringArray::from_iter_values(names)) as ArrayRef,
+            ),
             ("question", Arc::new(StringArray::from_iter_values(titles))),
-            ("parameters", Arc::new(StringArray::from_iter_values(parameters))),
+            (
+                "parameters",
+                Arc::new(StringArray::from_iter_values(parameters)),
+            ),
         ],
         output,
     )

@@ -46,8 +46,15 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         return Err(Error::Usage(reason.to_owned()).into());
     }
     while let Some(statement) = statements.pop_front() {
-        let plan = context.state().statement_to_plan(statement).await.map_err(Error::Query)?;
-        let frame = context.execute_logical_plan(plan).await.map_err(Error::Query)?;
+        let plan = context
+            .state()
+            .statement_to_plan(statement)
+            .await
+            .map_err(Error::Query)?;
+        let frame = context
+            .execute_logical_plan(plan)
+            .await
+            .map_err(Error::Query)?;
         let stream = frame.execute_stream().await.map_err(Error::Query)?;
         print(stream, &query.output).await?;
     }
@@ -61,7 +68,11 @@ pub(super) async fn print(
 ) -> Result<u64, Failure> {
     let Some(path) = &output.output else {
         let stdout = std::io::stdout();
-        let default = if stdout.is_terminal() { Format::Table } else { Format::Csv };
+        let default = if stdout.is_terminal() {
+            Format::Table
+        } else {
+            Format::Csv
+        };
         return Ok(printer::print(stream, output.format.unwrap_or(default), stdout).await?);
     };
     let file = File::create(path).map_err(Error::io(path))?;
@@ -102,11 +113,17 @@ fn text(query: &Query) -> Result<String, Error> {
 
 /// A single word is a mistyped command, not SQL.
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 fn read_stdin() -> Result<String, Error> {
     let mut text = String::new();
-    std::io::stdin().lock().read_to_string(&mut text).map_err(Error::io("standard input"))?;
+    std::io::stdin()
+        .lock()
+        .read_to_string(&mut text)
+        .map_err(Error::io("standard input"))?;
     Ok(text)
 }

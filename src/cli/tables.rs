@@ -25,13 +25,23 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
     let (mut rows, mut files, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for table in schema::tables()? {
         let snapshot = store.snapshot(&table.name).await?;
-        let list = snapshot.as_ref().map(|snapshot| snapshot.files().as_slice());
+        let list = snapshot
+            .as_ref()
+            .map(|snapshot| snapshot.files().as_slice());
         let list = list.unwrap_or_default();
         names.push(table.name.as_str());
         docs.push(table.doc.as_str());
-        rows.push(list.iter().map(|file| file.stats.num_records.cast_signed()).sum::<i64>());
+        rows.push(
+            list.iter()
+                .map(|file| file.stats.num_records.cast_signed())
+                .sum::<i64>(),
+        );
         files.push(i64::try_from(list.len()).unwrap_or(i64::MAX));
-        bytes.push(list.iter().map(|file| file.size_bytes.cast_signed()).sum::<i64>());
+        bytes.push(
+            list.iter()
+                .map(|file| file.size_bytes.cast_signed())
+                .sum::<i64>(),
+        );
     }
     let columns: [(&str, ArrayRef); 5] = [
         ("table", Arc::new(StringArray::from(names))),
@@ -50,7 +60,9 @@ pub(super) async fn show<const N: usize>(
 ) -> Result<u8, Failure> {
     let batch = RecordBatch::try_from_iter(columns)
         .map_err(|error| Error::damaged("result", error.to_string()))?;
-    let frame = datafusion::prelude::SessionContext::new().read_batch(batch).map_err(Error::Query)?;
+    let frame = datafusion::prelude::SessionContext::new()
+        .read_batch(batch)
+        .map_err(Error::Query)?;
     print(frame.execute_stream().await.map_err(Error::Query)?, output).await?;
     Ok(DONE)
 }

@@ -25,14 +25,22 @@ pub(super) struct Vacuum {
 }
 
 pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
-    let files = place.open().await?.vacuum(command.retain, command.dry_run).await?;
+    let files = place
+        .open()
+        .await?
+        .vacuum(command.retain, command.dry_run)
+        .await?;
     if command.dry_run {
         let mut out = std::io::stdout().lock();
         for file in &files {
             writeln!(out, "{file}").map_err(Error::io("standard output"))?;
         }
     }
-    let done = if command.dry_run { "would go" } else { "deleted" };
+    let done = if command.dry_run {
+        "would go"
+    } else {
+        "deleted"
+    };
     talk(&format!("{} {done}", counted(files.len() as u64, "file")));
     Ok(DONE)
 }

@@ -27,9 +27,8 @@ pub(super) async fn of_source(
     context: &SessionContext,
     source_id: i64,
 ) -> Result<SendableRecordBatchStream> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM {JOINED} WHERE r.source_id = {source_id} ORDER BY r.line"
-    );
+    let sql =
+        format!("SELECT {COLUMNS} FROM {JOINED} WHERE r.source_id = {source_id} ORDER BY r.line");
     stream(context, &sql).await
 }
 
@@ -76,7 +75,13 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let exponents = column::numbers::<Int16Type>(batch, "all_cost_exponent")?;
     let all_cost = |row| {
         let (digits, exponent) = (column::value(digits, row)?, column::value(exponents, row)?);
-        Some(Decimal { digits, exponent: i32::from(exponent) }.trimmed())
+        Some(
+            Decimal {
+                digits,
+                exponent: i32::from(exponent),
+            }
+            .trimmed(),
+        )
     };
     let times = integers("measured_at_s")?;
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
@@ -116,10 +121,17 @@ impl Lines {
         for batch in collect(context, sql).await? {
             let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
             let keys = column::text(&batch, "workload_key")?;
-            graphs.extend((0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())));
+            graphs.extend(
+                (0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())),
+            );
         }
         let environments = environments(context).await?;
-        Ok(Self { graphs, environments, frames: HashMap::new(), steps: Vec::new() })
+        Ok(Self {
+            graphs,
+            environments,
+            frames: HashMap::new(),
+            steps: Vec::new(),
+        })
     }
 
     /// Appends the line of a record, without its line ending but with the `\r` of a `crlf` file.
@@ -132,8 +144,12 @@ impl Lines {
             let reason = format!("line {} of source {}: {what}", row.line, row.source_id);
             Error::damaged("records", reason)
         };
-        let frame = self.frame(row).ok_or_else(|| broken("its graph or environment is missing"))?;
-        let sketch = row.sketch.ok_or_else(|| broken("its configuration is missing"))?;
+        let frame = self
+            .frame(row)
+            .ok_or_else(|| broken("its graph or environment is missing"))?;
+        let sketch = row
+            .sketch
+            .ok_or_else(|| broken("its configuration is missing"))?;
         self.steps.clear();
         if !sketch::fill(sketch.as_bytes(), row.params, &mut self.steps) {
             return Err(broken("its parameters do not fit their sketch"));
@@ -175,7 +191,10 @@ pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64
             let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
             let names = inputs.is_valid(row).then(|| texts(&inputs.value(row)));
             let writer = Writer::named(writers.value(row)).ok_or_else(|| {
-                Error::damaged("environments", format!("no writer `{}`", writers.value(row)))
+                Error::damaged(
+                    "environments",
+                    format!("no writer `{}`", writers.value(row)),
+                )
             })?;
             let environment = Environment {
                 target: targets.value(row).to_owned(),
@@ -195,5 +214,10 @@ pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64
 fn texts(list: &Arc<dyn Array>) -> Result<Vec<String>> {
     let views = arrow::compute::cast(list, &arrow::datatypes::DataType::Utf8View);
     let views = views.map_err(|error| Error::damaged("environments", error.to_string()))?;
-    Ok(views.as_string_view().iter().flatten().map(str::to_owned).collect())
+    Ok(views
+        .as_string_view()
+        .iter()
+        .flatten()
+        .map(str::to_owned)
+        .collect())
 }

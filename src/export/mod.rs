@@ -47,13 +47,21 @@ impl Store {
         let pattern = pattern.map_err(|error| Error::Usage(format!("--source: {error}")))?;
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         self.give_back(
-            |source| pattern.as_ref().is_none_or(|pattern| pattern.matches(&source.name)),
+            |source| {
+                pattern
+                    .as_ref()
+                    .is_none_or(|pattern| pattern.matches(&source.name))
+            },
             |source| {
                 let path = folder.join(safe(source.export_name()));
                 let parent = path.parent().unwrap_or(folder);
                 fs::create_dir_all(parent).map_err(Error::io(parent))?;
-                let temporary = tempfile::NamedTempFile::new_in(parent).map_err(Error::io(parent))?;
-                Ok(Target { file: Some(BufWriter::new(temporary)), path })
+                let temporary =
+                    tempfile::NamedTempFile::new_in(parent).map_err(Error::io(parent))?;
+                Ok(Target {
+                    file: Some(BufWriter::new(temporary)),
+                    path,
+                })
             },
         )
         .await
@@ -61,7 +69,12 @@ impl Store {
 
     /// Rebuilds every source without writing it: does each have the bytes that were ingested?
     pub(crate) async fn rebuild_all(&self) -> Result<Exported> {
-        let nowhere = |_: &SourceFile| Ok(Target { file: None, path: PathBuf::new() });
+        let nowhere = |_: &SourceFile| {
+            Ok(Target {
+                file: None,
+                path: PathBuf::new(),
+            })
+        };
         self.give_back(|_| true, nowhere).await
     }
 
@@ -76,14 +89,21 @@ impl Store {
         let mut lines = Lines::load(&context).await?;
         let mut exported = Exported::default();
         for group in wanted.chunks(SOURCES_AT_ONCE) {
-            let ids = group.iter().map(|source| source.rows_of.to_string()).collect::<Vec<_>>();
+            let ids = group
+                .iter()
+                .map(|source| source.rows_of.to_string())
+                .collect::<Vec<_>>();
             let others = source::others(&context, &ids).await?;
             for source in group {
                 let mut target = open(source)?;
                 let none = Vec::new();
                 let others = others.get(&source.rows_of).unwrap_or(&none);
                 let rows = lines::of_source(&context, source.rows_of).await?;
-                let mut out = Counted { target: &mut target, hasher: ContentHasher::new(), bytes: 0 };
+                let mut out = Counted {
+                    target: &mut target,
+                    hasher: ContentHasher::new(),
+                    bytes: 0,
+                };
                 source::write(source, rows, others, &mut lines, &mut out).await?;
                 exported.files += 1;
                 exported.bytes += out.bytes;
@@ -91,7 +111,9 @@ impl Store {
                 if hash != source.content_hash {
                     let reason = format!(
                         "rebuilt {} bytes with hash {hash}, ingested were {} with {}",
-                        out.bytes, source.end_byte(), source.content_hash
+                        out.bytes,
+                        source.end_byte(),
+                        source.content_hash
                     );
                     exported.damaged.push((source.name.clone(), reason));
                 }
@@ -112,7 +134,10 @@ impl Store {
         let mut rows = lines::selected(&context, predicate).await?;
         let mut count = 0;
         let mut line = Vec::new();
-        let failed = |error: io::Error| Error::Io { path: PathBuf::from("standard output"), source: error };
+        let failed = |error: io::Error| Error::Io {
+            path: PathBuf::from("standard output"),
+            source: error,
+        };
         while let Some(batch) = rows.next().await {
             let batch: RecordBatch = batch.map_err(Error::Query)?;
             for row in lines::rows(&batch)? {
@@ -141,7 +166,11 @@ fn safe(name: &str) -> PathBuf {
             _ => {}
         }
     }
-    if path.as_os_str().is_empty() { PathBuf::from("_") } else { path }
+    if path.as_os_str().is_empty() {
+        PathBuf::from("_")
+    } else {
+        path
+    }
 }
 
 /// Where a source's bytes go.
@@ -155,14 +184,19 @@ impl Target {
     fn keep(self) -> Result<()> {
         let Some(file) = self.file else { return Ok(()) };
         let path = self.path;
-        let file = file.into_inner().map_err(|error| error.into_error()).map_err(Error::io(&path))?;
+        let file = file
+            .into_inner()
+            .map_err(|error| error.into_error())
+            .map_err(Error::io(&path))?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let open = fs::Permissions::from_mode(0o644);
             fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
         }
-        file.persist(&path).map_err(|error| error.error).map_err(Error::io(&path))?;
+        file.persist(&path)
+            .map_err(|error| error.error)
+            .map_err(Error::io(&path))?;
         Ok(())
     }
 }
@@ -179,7 +213,8 @@ impl Counted<'_> {
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
         if let Some(file) = &mut self.target.file {
-            file.write_all(bytes).map_err(Error::io(&self.target.path))?;
+            file.write_all(bytes)
+                .map_err(Error::io(&self.target.path))?;
         }
         Ok(())
     }
@@ -187,7 +222,13 @@ impl Counted<'_> {
 
 /// All rows of a query.
 pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    context.sql(sql).await.map_err(Error::Query)?.collect().await.map_err(Error::Query)
+    context
+        .sql(sql)
+        .await
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)
 }
 
 /// Segments of each source.

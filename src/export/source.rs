@@ -55,13 +55,17 @@ impl SourceFile {
 
     /// The name that it is exported under: what was compressed comes back uncompressed.
     pub(super) fn export_name(&self) -> &str {
-        let plain = [".gz", ".zst"].iter().find_map(|suffix| self.name.strip_suffix(suffix));
+        let plain = [".gz", ".zst"]
+            .iter()
+            .find_map(|suffix| self.name.strip_suffix(suffix));
         plain.filter(|_| self.compressed).unwrap_or(&self.name)
     }
 
     /// Does a later segment say something else about this line?
     fn replaced(&self, segment: i32, line: u64) -> bool {
-        self.segments.iter().any(|later| later.number > segment && later.first_line <= line)
+        self.segments
+            .iter()
+            .any(|later| later.number > segment && later.first_line <= line)
     }
 
     /// Has this line no line ending?
@@ -83,7 +87,10 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let text = |name| column::text(&batch, name);
         let (ids, ends) = (integers("source_id")?, integers("end_byte")?);
         let (first, counts) = (integers("first_line")?, integers("line_count")?);
-        let (same_as, numbers) = (integers("same_as")?, column::numbers::<Int32Type>(&batch, "segment")?);
+        let (same_as, numbers) = (
+            integers("same_as")?,
+            column::numbers::<Int32Type>(&batch, "segment")?,
+        );
         let (names, open, hashes) = (text("name")?, text("open_line")?, text("content_hash")?);
         let (endings, compression) = (text("line_ending")?, text("compression")?);
         for row in 0..batch.num_rows() {
@@ -110,12 +117,19 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
 }
 
 fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
-    let missing = || Error::damaged("sources", format!("source {id} refers to one that is not there"));
+    let missing = || {
+        Error::damaged(
+            "sources",
+            format!("source {id} refers to one that is not there"),
+        )
+    };
     let last = own.last().ok_or_else(missing)?;
     let rows_of = last.same_as.unwrap_or(id);
     let segments = all.get(&rows_of).ok_or_else(missing)?.iter();
-    let segments: Vec<Segment> =
-        segments.filter(|segment| segment.end_byte <= last.end_byte).cloned().collect();
+    let segments: Vec<Segment> = segments
+        .filter(|segment| segment.end_byte <= last.end_byte)
+        .cloned()
+        .collect();
     Ok(SourceFile {
         name: last.name.clone(),
         compressed: last.compressed,
@@ -161,7 +175,12 @@ pub(super) async fn write(
     lines: &mut Lines,
     out: &mut Counted<'_>,
 ) -> Result<()> {
-    let end = source.segments.iter().map(|segment| segment.last_line).max().unwrap_or(0);
+    let end = source
+        .segments
+        .iter()
+        .map(|segment| segment.last_line)
+        .max()
+        .unwrap_or(0);
     let last = source.segments.last().map_or(0, |segment| segment.number);
     let kept = |other: &&Other| {
         other.segment <= last && other.line <= end && !source.replaced(other.segment, other.line)
@@ -193,7 +212,12 @@ pub(super) async fn write(
     Ok(())
 }
 
-fn write_other(source: &SourceFile, other: &Other, more: bool, out: &mut Counted<'_>) -> Result<()> {
+fn write_other(
+    source: &SourceFile,
+    other: &Other,
+    more: bool,
+    out: &mut Counted<'_>,
+) -> Result<()> {
     out.write(&other.text)?;
     if more || source.is_open(other.line, "other", Some(other.segment)) {
         return Ok(());

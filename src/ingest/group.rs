@@ -26,7 +26,10 @@ use crate::store::{Change, Snapshot, Store};
 use crate::{column, schema};
 
 /// Records that are held as rows before their configurations are looked up.
-const FLUSH_ROWS: usize = 1 << 18;
+const FLUSH_ROWS: usize = 1 << 16;
+
+/// Records that are committed together, if a file ends then.
+const GROUP_ROWS: usize = 1 << 18;
 
 /// Records in a data file.
 const FILE_ROWS: usize = 1 << 20;
@@ -112,7 +115,13 @@ impl<'a> Group<'a> {
         self.held_rows += rows.records.len();
         let stored_through = orphans.records_through(source_id);
         let platform = Arc::clone(platform);
-        self.held.push(Held { rows, platform, source_id, first_line, stored_through });
+        self.held.push(Held {
+            rows,
+            platform,
+            source_id,
+            first_line,
+            stored_through,
+        });
         if self.held_rows >= FLUSH_ROWS {
             self.flush().await?;
         }
@@ -121,8 +130,13 @@ impl<'a> Group<'a> {
 
     /// Rows that a commit would bring.
     pub(super) fn is_full(&self) -> bool {
-        let batched: usize = self.batches.values().flatten().map(RecordBatch::num_rows).sum();
-        self.held_rows + batched >= FLUSH_ROWS
+        let batched: usize = self
+            .batches
+            .values()
+            .flatten()
+            .map(RecordBatch::num_rows)
+            .sum();
+        self.held_rows + batched >= GROUP_ROWS
     }
 
     /// Looks up or gives out the identifiers of all held rows and turns these into batches.
@@ -135,14 +149,20 @@ impl<'a> Group<'a> {
         for held in &held {
             let batch = self.batch(held)?;
             if batch.num_rows() > 0 {
-                self.batches.entry(Arc::clone(&held.platform)).or_default().push(batch);
+                self.batches
+                    .entry(Arc::clone(&held.platform))
+                    .or_default()
+                    .push(batch);
             }
         }
         let full = |batches: &Vec<RecordBatch>| {
             batches.iter().map(RecordBatch::num_rows).sum::<usize>() >= FILE_ROWS
         };
         let platforms = self.batches.iter().filter(|(_, batches)| full(batches));
-        for platform in platforms.map(|(platform, _)| Arc::clone(platform)).collect::<Vec<_>>() {
+        for platform in platforms
+            .map(|(platform, _)| Arc::clone(platform))
+            .collect::<Vec<_>>()
+        {
             self.write_records(&platform).await?;
         }
         self.configurations.trim(KNOWN_PROGRAMS);
@@ -187,7 +207,12 @@ impl<'a> Group<'a> {
         let wanted: BTreeMap<i64, &Environment> = held
             .iter()
             .flat_map(|held| &held.rows.environments)
-            .map(|environment| (environment_id(tenset::NAME, &environment.canonical()), environment))
+            .map(|environment| {
+                (
+                    environment_id(tenset::NAME, &environment.canonical()),
+                    environment,
+                )
+            })
             .collect();
         let (store, known) = (self.store, &mut self.environments);
         if known.version.is_some() && wanted.keys().all(|id| known.ids.contains(id)) {
@@ -196,7 +221,9 @@ impl<'a> Group<'a> {
         let mut version = 0;
         store
             .commit("environments", "ingest", async |snapshot: &Snapshot| {
-                known.load(store, "environments", "environment_id", snapshot).await?;
+                known
+                    .load(store, "environments", "environment_id", snapshot)
+                    .await?;
                 let mut rows = EnvironmentRows::default();
                 for (&id, environment) in wanted.iter().filter(|(id, _)| !known.ids.contains(id)) {
                     rows.push(id, tenset::NAME, environment);
@@ -205,7 +232,9 @@ impl<'a> Group<'a> {
                     return Ok(None);
                 }
                 version = snapshot.version() + 1;
-                one_file(store, "environments", rows.finish()).await.map(Some)
+                one_file(store, "environments", rows.finish())
+                    .await
+                    .map(Some)
             })
             .await?;
         known.ids.extend(wanted.keys());
@@ -241,7 +270,9 @@ impl<'a> Group<'a> {
                     return Ok(None);
                 }
                 version = Some(snapshot.version() + 1);
-                one_file(store, "configurations", rows.finish()?).await.map(Some)
+                one_file(store, "configurations", rows.finish()?)
+                    .await
+                    .map(Some)
             })
             .await?;
         for &(graph, program, number) in &given {
@@ -255,14 +286,22 @@ impl<'a> Group<'a> {
     }
 
     fn batch(&self, held: &Held) -> Result<RecordBatch> {
-        let graphs: Vec<i64> =
-            held.rows.graphs.iter().map(|key| graph_id(tenset::NAME, key)).collect();
+        let graphs: Vec<i64> = held
+            .rows
+            .graphs
+            .iter()
+            .map(|key| graph_id(tenset::NAME, key))
+            .collect();
         let environments = held.rows.environments.iter();
         let environments: Vec<i64> = environments
             .map(|environment| environment_id(tenset::NAME, &environment.canonical()))
             .collect();
-        let verbatim: HashMap<usize, &[u8]> =
-            held.rows.verbatim.iter().map(|(row, text)| (*row, text.as_slice())).collect();
+        let verbatim: HashMap<usize, &[u8]> = held
+            .rows
+            .verbatim
+            .iter()
+            .map(|(row, text)| (*row, text.as_slice()))
+            .collect();
         let missing = |what: &str| Error::damaged("records", format!("no {what} for a row"));
         let mut rows = RecordRows::new(held.source_id, held.rows.records.len());
         for (index, row) in held.rows.records.iter().enumerate() {
@@ -270,7 +309,9 @@ impl<'a> Group<'a> {
             if line <= held.stored_through {
                 continue;
             }
-            let graph = graphs.get(row.graph as usize).ok_or_else(|| missing("graph"))?;
+            let graph = graphs
+                .get(row.graph as usize)
+                .ok_or_else(|| missing("graph"))?;
             let config = self.configurations.number(*graph, row.program);
             let environment = environments.get(row.environment as usize);
             rows.push(
@@ -287,7 +328,9 @@ impl<'a> Group<'a> {
     }
 
     async fn write_records(&mut self, platform: &Arc<str>) -> Result<()> {
-        let Some(batches) = self.batches.remove(platform) else { return Ok(()) };
+        let Some(batches) = self.batches.remove(platform) else {
+            return Ok(());
+        };
         let partition = [
             ("dataset".to_owned(), Some(tenset::NAME.to_owned())),
             ("platform".to_owned(), Some(platform.to_string())),
@@ -315,12 +358,21 @@ fn programs(held: &[Held]) -> BTreeMap<i64, Vec<(ProgramHash, usize, usize)>> {
     let mut programs: BTreeMap<i64, Vec<(ProgramHash, usize, usize)>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for (chunk, held) in held.iter().enumerate() {
-        let graphs: Vec<i64> =
-            held.rows.graphs.iter().map(|key| graph_id(tenset::NAME, key)).collect();
+        let graphs: Vec<i64> = held
+            .rows
+            .graphs
+            .iter()
+            .map(|key| graph_id(tenset::NAME, key))
+            .collect();
         for (index, row) in held.rows.records.iter().enumerate() {
-            let Some(&graph) = graphs.get(row.graph as usize) else { continue };
+            let Some(&graph) = graphs.get(row.graph as usize) else {
+                continue;
+            };
             if seen.insert((graph, row.program)) {
-                programs.entry(graph).or_default().push((row.program, chunk, index));
+                programs
+                    .entry(graph)
+                    .or_default()
+                    .push((row.program, chunk, index));
             }
         }
     }
@@ -336,5 +388,8 @@ pub(super) async fn one_file(
     let table = schema::table(table)?;
     let batch = file::batch(table, columns)?;
     let written = file::write(store.location(), table, &[], &[batch], Effort::Ingest).await?;
-    Ok(Change { add: vec![written], ..Change::default() })
+    Ok(Change {
+        add: vec![written],
+        ..Change::default()
+    })
 }

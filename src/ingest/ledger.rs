@@ -53,7 +53,11 @@ pub(crate) enum Plan {
     /// The store has all of it.
     Unchanged,
     /// The store has the very same bytes under another name: only the name is new.
-    Alias { name: String, segment: i32, same_as: Source },
+    Alias {
+        name: String,
+        segment: i32,
+        same_as: Source,
+    },
     /// Read it, from somewhere on.
     Read(Reading),
 }
@@ -90,8 +94,19 @@ impl Ledger {
 
     async fn read(&mut self, store: &Store, snapshot: &Snapshot) -> Result<()> {
         let columns = [
-            "source_id", "segment", "platform", "name", "end_byte", "first_line", "line_count",
-            "open_line", "content_hash", "line_ending", "same_as", "record_count", "other_count",
+            "source_id",
+            "segment",
+            "platform",
+            "name",
+            "end_byte",
+            "first_line",
+            "line_count",
+            "open_line",
+            "content_hash",
+            "line_ending",
+            "same_as",
+            "record_count",
+            "other_count",
         ];
         for batch in store.read("sources", snapshot, &columns, None).await? {
             self.learn(&batch)?;
@@ -119,9 +134,13 @@ impl Ledger {
         let (ids, ends) = (integers("source_id")?, integers("end_byte")?);
         let (lines, counts) = (integers("first_line")?, integers("line_count")?);
         let (records, others) = (integers("record_count")?, integers("other_count")?);
-        let (same_as, platforms, names) = (integers("same_as")?, texts("platform")?, texts("name")?);
-        let (open, hashes, endings) =
-            (texts("open_line")?, texts("content_hash")?, texts("line_ending")?);
+        let (same_as, platforms, names) =
+            (integers("same_as")?, texts("platform")?, texts("name")?);
+        let (open, hashes, endings) = (
+            texts("open_line")?,
+            texts("content_hash")?,
+            texts("line_ending")?,
+        );
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
             self.other_count += others.value(row).unsigned_abs();
@@ -147,12 +166,9 @@ impl Ledger {
 
     /// Does the ledger have this segment of this source?
     pub(crate) fn has(&self, source_id: i64, segment: i32) -> bool {
-        self.sources.get(&source_id).is_some_and(|source| source.segments > segment)
-    }
-
-    /// All sources.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
-        self.sources.values()
+        self.sources
+            .get(&source_id)
+            .is_some_and(|source| source.segments > segment)
     }
 
     /// What is to be done with `input` on `platform`. Reads the file only where the store has one
@@ -162,7 +178,9 @@ impl Ledger {
             .map_while(|copy| self.by_name.get(&numbered(&input.name, copy)))
             .filter_map(|id| self.sources.get(id))
             .collect();
-        let size = std::fs::metadata(&input.file).map_err(Error::io(&input.file))?.len();
+        let size = std::fs::metadata(&input.file)
+            .map_err(Error::io(&input.file))?
+            .len();
         let same_size = self.by_size.get(&(platform.to_owned(), size));
         if !same_name.is_empty() || (size > 0 && same_size.is_some()) {
             let offsets = same_name.iter().map(|source| source.end_byte).collect();
@@ -182,10 +200,15 @@ impl Ledger {
                     return Ok(grown(longest, &prefixes));
                 }
             }
-            let twin = same_size.into_iter().flatten().filter_map(|id| self.sources.get(id));
+            let twin = same_size
+                .into_iter()
+                .flatten()
+                .filter_map(|id| self.sources.get(id));
             let mut twin = twin.filter(|source| source.same_as.is_none());
             if let Some(twin) = twin.find(|source| source.content_hash == prefixes.whole) {
-                let begun = begun.last().filter(|begun| begun.same_as == Some(twin.source_id));
+                let begun = begun
+                    .last()
+                    .filter(|begun| begun.same_as == Some(twin.source_id));
                 let name = numbered(&input.name, same_name.len() + 1);
                 return Ok(Plan::Alias {
                     name: begun.map_or(name, |begun| begun.name.clone()),
@@ -262,8 +285,12 @@ impl Prefixes {
             while offsets.next_if_eq(&size).is_some() {
                 at.insert(size, (hasher.hex(), line_start));
             }
-            let wanted = offsets.peek().map_or(buffer.len() as u64, |next| next - size);
-            let wanted = usize::try_from(wanted).unwrap_or(buffer.len()).min(buffer.len());
+            let wanted = offsets
+                .peek()
+                .map_or(buffer.len() as u64, |next| next - size);
+            let wanted = usize::try_from(wanted)
+                .unwrap_or(buffer.len())
+                .min(buffer.len());
             let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
             // A damaged compressed file ends here: what follows is no line that anyone has.
             let Ok(read) = reader.read(target) else { break };
@@ -277,7 +304,11 @@ impl Prefixes {
             }
             size += read as u64;
         }
-        Ok(Self { size, whole: hasher.hex(), at })
+        Ok(Self {
+            size,
+            whole: hasher.hex(),
+            at,
+        })
     }
 
     fn hash_at(&self, offset: u64) -> Option<&String> {

@@ -26,6 +26,9 @@ use crate::store::Store;
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 const REJECTS_LISTED: usize = 20;
 
+/// How often an ingest begins again because another one took a file of its.
+const ATTEMPTS: usize = 20;
+
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
 
@@ -47,7 +50,13 @@ pub struct IngestOptions {
 impl Default for IngestOptions {
     fn default() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        Self { platform: None, strict: false, threads: None, progress: Arc::new(|_| {}), stop }
+        Self {
+            platform: None,
+            strict: false,
+            threads: None,
+            progress: Arc::new(|_| {}),
+            stop,
+        }
     }
 }
 
@@ -143,11 +152,25 @@ impl Store {
             }
         }
         let jobs = jobs(found, options.platform.as_deref())?;
-        let size = |job: &pipeline::Job| std::fs::metadata(&job.input.file).map_or(0, |meta| meta.len());
+        let size =
+            |job: &pipeline::Job| std::fs::metadata(&job.input.file).map_or(0, |meta| meta.len());
         let bytes = jobs.iter().map(size).sum();
-        (options.progress)(Event::Planned { files: jobs.len() as u64, bytes });
+        (options.progress)(Event::Planned {
+            files: jobs.len() as u64,
+            bytes,
+        });
         let before = self.data_bytes().await?;
-        let mut report = run::run(self, jobs, options).await?;
+        let mut report = None;
+        for _ in 0..ATTEMPTS {
+            report = run::run(self, jobs.clone(), options).await?;
+            if report.is_some() {
+                break;
+            }
+        }
+        let mut report = report.ok_or_else(|| Error::Contended {
+            table: "sources".to_owned(),
+            seconds: started.elapsed().as_secs(),
+        })?;
         drop(spooled);
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -165,7 +188,11 @@ impl Store {
         let mut bytes = 0;
         for table in crate::schema::tables()? {
             if let Some(snapshot) = self.snapshot(&table.name).await? {
-                bytes += snapshot.files().iter().map(|file| file.size_bytes).sum::<u64>();
+                bytes += snapshot
+                    .files()
+                    .iter()
+                    .map(|file| file.size_bytes)
+                    .sum::<u64>();
             }
         }
         Ok(bytes)
@@ -177,15 +204,23 @@ fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>
     let mut seen = HashSet::new();
     let mut jobs = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let canonical = input.file.canonicalize().unwrap_or_else(|_| input.file.clone());
+        let canonical = input
+            .file
+            .canonicalize()
+            .unwrap_or_else(|_| input.file.clone());
         if !seen.insert(canonical) {
             continue;
         }
-        let platform = platform.map(str::to_owned).or_else(|| input.directory.clone());
-        let platform = platform.filter(|platform| !platform.is_empty()).ok_or_else(|| Error::Source {
-            location: input.path.clone(),
-            reason: "no directory names its platform\nhint: give one with --platform".to_owned(),
-        })?;
+        let platform = platform
+            .map(str::to_owned)
+            .or_else(|| input.directory.clone());
+        let platform = platform
+            .filter(|platform| !platform.is_empty())
+            .ok_or_else(|| Error::Source {
+                location: input.path.clone(),
+                reason: "no directory names its platform\nhint: give one with --platform"
+                    .to_owned(),
+            })?;
         jobs.push(pipeline::Job { input, platform });
     }
     Ok(jobs)
@@ -196,7 +231,9 @@ fn spool() -> Result<(tempfile::NamedTempFile, PathBuf)> {
     let failed = Error::io("standard input");
     let mut file = tempfile::NamedTempFile::new().map_err(Error::io(std::env::temp_dir()))?;
     let copied = std::io::copy(&mut std::io::stdin().lock(), file.as_file_mut());
-    copied.and_then(|_| file.as_file_mut().flush()).map_err(failed)?;
+    copied
+        .and_then(|_| file.as_file_mut().flush())
+        .map_err(failed)?;
     let path = file.path().to_owned();
     Ok((file, path))
 }
@@ -215,5 +252,11 @@ fn standard_input(file: &std::path::Path) -> Result<Input> {
     }
     let name = format!("stdin/{}.json", hasher.hex());
     let file = file.to_owned();
-    Ok(Input { file, path: STDIN.to_owned(), name, directory: None, explicit: true })
+    Ok(Input {
+        file,
+        path: STDIN.to_owned(),
+        name,
+        directory: None,
+        explicit: true,
+    })
 }

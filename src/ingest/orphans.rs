@@ -23,20 +23,31 @@ pub(super) struct Orphans {
 }
 
 impl Orphans {
-    /// Looks for rows that `ledger` does not know of.
-    pub(super) async fn find(store: &Store, ledger: &Ledger) -> Result<Self> {
+    /// Looks for rows that `ledger` does not know of; also says in which versions of the tables.
+    pub(super) async fn find(
+        store: &Store,
+        ledger: &Ledger,
+    ) -> Result<(Self, HashMap<&'static str, u64>)> {
         let mut orphans = Self::default();
+        let mut versions = HashMap::new();
         for (table, expected, found) in [
             ("records", ledger.record_count, &mut orphans.records),
             ("lines", ledger.other_count, &mut orphans.others),
         ] {
-            let Some(snapshot) = store.snapshot(table).await? else { continue };
-            let rows: u64 = snapshot.files().iter().map(|file| file.stats.num_records).sum();
+            let Some(snapshot) = store.snapshot(table).await? else {
+                continue;
+            };
+            let rows: u64 = snapshot
+                .files()
+                .iter()
+                .map(|file| file.stats.num_records)
+                .sum();
+            versions.insert(table, snapshot.version());
             if rows != expected {
                 *found = last_lines(store, table, &snapshot).await?;
             }
         }
-        Ok(orphans)
+        Ok((orphans, versions))
     }
 
     /// The last line of a source whose record is in the store; 0 for none.
@@ -53,7 +64,11 @@ impl Orphans {
 async fn last_lines(store: &Store, table: &str, at: &Snapshot) -> Result<HashMap<i64, u64>> {
     let frame = store.frame(table, at)?;
     let grouped = frame.aggregate(vec![col("source_id")], vec![max(col("line")).alias("line")]);
-    let batches = grouped.map_err(Error::Query)?.collect().await.map_err(Error::Query)?;
+    let batches = grouped
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)?;
     let mut lines = HashMap::new();
     for batch in batches {
         let sources = column::numbers::<Int64Type>(&batch, "source_id")?;

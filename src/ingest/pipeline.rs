@@ -23,17 +23,31 @@ use crate::reader::{self, Compression, Input, tenset};
 #[derive(Debug)]
 pub(super) enum Message {
     /// A file begins; its chunks follow, then its end.
-    Start { reading: Reading, path: String, compression: Option<Compression>, crlf: bool },
+    Start {
+        reading: Reading,
+        path: String,
+        compression: Option<Compression>,
+        crlf: bool,
+    },
     /// Some of its lines.
     Rows(Box<tenset::Rows>),
     /// A part of a line that is too long.
-    Long { part: i32, text: Vec<u8>, last: bool },
+    Long {
+        part: i32,
+        text: Vec<u8>,
+        last: bool,
+    },
     /// The file ends.
     End(End),
     /// The store has it already.
     Unchanged,
     /// The store has its bytes under another name.
-    Alias { name: String, segment: i32, path: String, same_as: Source },
+    Alias {
+        name: String,
+        segment: i32,
+        path: String,
+        same_as: Source,
+    },
     /// It is no file that a reader takes.
     Skipped { path: String },
     /// It could not be read.
@@ -104,14 +118,25 @@ pub(super) fn start(
         std::thread::spawn(move || parse(&work, &results));
     }
     std::thread::spawn(move || {
-        let mut reader = Reader { ledger, chunks, results, number: 0, progress, stop };
+        let mut reader = Reader {
+            ledger,
+            chunks,
+            results,
+            number: 0,
+            progress,
+            stop,
+        };
         for job in jobs {
             if reader.stop.load(Ordering::Relaxed) || reader.file(&job).is_none() {
                 break;
             }
         }
     });
-    Ordered { messages, early: BTreeMap::new(), next: 0 }
+    Ordered {
+        messages,
+        early: BTreeMap::new(),
+        next: 0,
+    }
 }
 
 fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered>) {
@@ -142,9 +167,18 @@ impl Reader {
         match self.prepare(job) {
             Ok(None) => self.send(Message::Skipped { path: path.clone() }),
             Ok(Some(Plan::Unchanged)) => self.send(Message::Unchanged),
-            Ok(Some(Plan::Alias { name, segment, same_as })) => {
+            Ok(Some(Plan::Alias {
+                name,
+                segment,
+                same_as,
+            })) => {
                 let path = path.clone();
-                self.send(Message::Alias { name, segment, path, same_as })
+                self.send(Message::Alias {
+                    name,
+                    segment,
+                    path,
+                    same_as,
+                })
             }
             Ok(Some(Plan::Read(reading))) => match self.open(job, &reading) {
                 Ok((chunks, compression)) => self.read(job, reading, chunks, compression),
@@ -158,11 +192,16 @@ impl Reader {
         if !job.input.explicit && !reader::recognised(&job.input.file)? {
             return Ok(None);
         }
-        self.ledger.plan(tenset::NAME, &job.platform, &job.input).map(Some)
+        self.ledger
+            .plan(tenset::NAME, &job.platform, &job.input)
+            .map(Some)
     }
 
     fn fail(&mut self, path: &str, reason: String) -> Option<()> {
-        self.send(Message::Failed { path: path.to_owned(), reason })
+        self.send(Message::Failed {
+            path: path.to_owned(),
+            reason,
+        })
     }
 
     fn send(&mut self, message: Message) -> Option<()> {
@@ -178,9 +217,13 @@ impl Reader {
         let mut left = reading.first_byte;
         let mut buffer = vec![0; 1 << 20];
         while left > 0 {
-            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let wanted = usize::try_from(left)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
             let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
-            let read = input.read(target).map_err(crate::Error::io(&job.input.file))?;
+            let read = input
+                .read(target)
+                .map_err(crate::Error::io(&job.input.file))?;
             if read == 0 {
                 break;
             }
@@ -206,7 +249,12 @@ impl Reader {
         });
         let (source_id, name) = (reading.source_id, reading.name.clone());
         let path = job.input.path.clone();
-        self.send(Message::Start { reading, path, compression, crlf })?;
+        self.send(Message::Start {
+            reading,
+            path,
+            compression,
+            crlf,
+        })?;
         let mut seen = chunks.byte_count();
         while let Some(found) = piece {
             if self.stop.load(Ordering::Relaxed) {
@@ -216,7 +264,13 @@ impl Reader {
                 Piece::Lines(bytes) => {
                     let number = self.number;
                     self.number += 1;
-                    self.chunks.send(Chunk { number, bytes, crlf }).ok()?;
+                    self.chunks
+                        .send(Chunk {
+                            number,
+                            bytes,
+                            crlf,
+                        })
+                        .ok()?;
                 }
                 Piece::Long { part, text, last } => {
                     self.send(Message::Long { part, text, last })?;

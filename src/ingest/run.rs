@@ -1,6 +1,6 @@
 //! One ingest: the messages of the pipeline become rows, commits and a report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,9 +15,9 @@ use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
 use crate::reader::Compression;
 use crate::reader::tenset::{NAME, Rows};
-use crate::store::file::{self, Effort};
-use crate::store::{Change, Snapshot, Store};
 use crate::schema;
+use crate::store::file::{self, DataFile, Effort};
+use crate::store::{Change, Snapshot, Store};
 
 /// A file that is being read.
 struct Open {
@@ -56,6 +56,9 @@ struct Closed {
 
 struct Run<'a> {
     store: &'a Store,
+    /// Versions of `lines` and `records` that hold nothing of this run's files but what
+    /// `orphans` says.
+    clear: HashMap<&'static str, u64>,
     options: &'a IngestOptions,
     orphans: Orphans,
     group: Group<'a>,
@@ -64,10 +67,15 @@ struct Run<'a> {
     report: Report,
 }
 
-/// Ingests `jobs`.
-pub(super) async fn run(store: &Store, jobs: Vec<Job>, options: &IngestOptions) -> Result<Report> {
+/// Ingests `jobs`; `None` where another run was found to ingest one of the same files, and all
+/// must be looked at again.
+pub(super) async fn run(
+    store: &Store,
+    jobs: Vec<Job>,
+    options: &IngestOptions,
+) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
-    let orphans = Orphans::find(store, &ledger).await?;
+    let (orphans, clear) = Orphans::find(store, &ledger).await?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let parsers = options.threads.unwrap_or(cores).max(1);
     let stop = Halt(Arc::new(AtomicBool::new(false)));
@@ -75,18 +83,30 @@ pub(super) async fn run(store: &Store, jobs: Vec<Job>, options: &IngestOptions) 
     let mut messages = pipeline::start(jobs, ledger, parsers, progress, Arc::clone(&stop.0));
     let group = Group::new(store);
     let report = Report::default();
-    let mut run =
-        Run { store, options, orphans, group, open: None, closed: Vec::new(), report };
+    let mut run = Run {
+        store,
+        clear,
+        options,
+        orphans,
+        group,
+        open: None,
+        closed: Vec::new(),
+        report,
+    };
     while let Some(message) = messages.next().await {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        run.take(message).await?;
+        if !run.take(message).await? {
+            return Ok(None);
+        }
     }
-    run.commit().await?;
+    if !run.commit().await? {
+        return Ok(None);
+    }
     run.report.new_graphs = run.group.new_graphs;
     run.report.new_configurations = run.group.new_configurations;
-    Ok(run.report)
+    Ok(Some(run.report))
 }
 
 /// Stops the reader thread when the run ends early.
@@ -99,27 +119,41 @@ impl Drop for Halt {
 }
 
 impl Run<'_> {
-    async fn take(&mut self, message: Message) -> Result<()> {
+    /// False where another run ingests the same files.
+    async fn take(&mut self, message: Message) -> Result<bool> {
         match message {
-            Message::Start { reading, path, compression, crlf } => {
+            Message::Start {
+                reading,
+                path,
+                compression,
+                crlf,
+            } => {
                 self.open = Some(Open::new(reading, path, compression, crlf));
             }
             Message::Rows(rows) => self.rows(rows).await?,
             Message::Long { part, text, last } => self.long(part, text, last)?,
-            Message::End(end) => self.end(end).await?,
+            Message::End(end) => return self.end(end).await,
             Message::Unchanged => self.report.unchanged_files += 1,
-            Message::Alias { name, segment, path, same_as } => {
+            Message::Alias {
+                name,
+                segment,
+                path,
+                same_as,
+            } => {
                 self.report.same_files += 1;
-                self.closed.push(Closed::alias(name, segment, path, &same_as));
+                self.closed
+                    .push(Closed::alias(name, segment, path, &same_as));
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
         }
-        Ok(())
+        Ok(true)
     }
 
     async fn rows(&mut self, mut rows: Box<Rows>) -> Result<()> {
-        let Some(open) = &mut self.open else { return Ok(()) };
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
         let first_line = open.next_line;
         let through = self.orphans.records_through(open.reading.source_id);
         for record in &rows.records {
@@ -140,17 +174,30 @@ impl Run<'_> {
                 reject(&mut self.report, self.options, &open.path, line, reason)?;
             }
             let segment = open.reading.segment;
-            open.others.push(Other { segment, line, part: 0, reason: other.reason, text: other.text });
+            open.others.push(Other {
+                segment,
+                line,
+                part: 0,
+                reason: other.reason,
+                text: other.text,
+            });
         }
         let source_id = open.reading.source_id;
         let platform = Arc::clone(&open.platform);
-        self.group.add(rows, &platform, source_id, first_line, &self.orphans).await
+        self.group
+            .add(rows, &platform, source_id, first_line, &self.orphans)
+            .await
     }
 
     fn long(&mut self, part: i32, text: Vec<u8>, last: bool) -> Result<()> {
-        let Some(open) = &mut self.open else { return Ok(()) };
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
         let line = open.next_line;
-        let reason = format!("longer than {} MiB", crate::reader::lines::MAX_LINE_BYTES >> 20);
+        let reason = format!(
+            "longer than {} MiB",
+            crate::reader::lines::MAX_LINE_BYTES >> 20
+        );
         if part == 0 {
             open.rejects += 1;
             reject(&mut self.report, self.options, &open.path, line, &reason)?;
@@ -158,12 +205,20 @@ impl Run<'_> {
         open.next_line += u64::from(last);
         open.last_is_record = false;
         let segment = open.reading.segment;
-        open.others.push(Other { segment, line, part, reason: Some(reason), text });
+        open.others.push(Other {
+            segment,
+            line,
+            part,
+            reason: Some(reason),
+            text,
+        });
         Ok(())
     }
 
-    async fn end(&mut self, end: End) -> Result<()> {
-        let Some(open) = self.open.take() else { return Ok(()) };
+    async fn end(&mut self, end: End) -> Result<bool> {
+        let Some(open) = self.open.take() else {
+            return Ok(true);
+        };
         let report = &mut self.report;
         report.files += 1;
         report.grown_files += u64::from(open.reading.segment > 0);
@@ -179,46 +234,92 @@ impl Run<'_> {
         }
         self.closed.push(open.close(end));
         if self.group.is_full() {
-            self.commit().await?;
+            self.commit().await
+        } else {
+            Ok(true)
         }
-        Ok(())
     }
 
-    /// Makes all files that were read to their end part of the store.
-    async fn commit(&mut self) -> Result<()> {
+    /// Makes all files that were read to their end part of the store. False where another run is
+    /// about to do so with one of them.
+    async fn commit(&mut self) -> Result<bool> {
         let records = self.group.finish().await?;
         let closed = std::mem::take(&mut self.closed);
         if closed.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
-        self.commit_lines(&closed).await?;
-        let transactions: Vec<_> = closed.iter().filter_map(Closed::transaction).collect();
-        if !records.is_empty() {
-            let change = Change { add: records, transactions, ..Change::default() };
-            let detail = format!("ingest of {} files", closed.len());
-            self.store.commit("records", &detail, once(change)).await?;
+        let lines = self.write_lines(&closed).await?;
+        let done = self.commit_rows("lines", lines, &closed).await?
+            && self.commit_rows("records", records, &closed).await?;
+        if done {
+            self.commit_sources(&closed).await?;
         }
-        self.commit_sources(&closed).await
+        Ok(done)
     }
 
-    async fn commit_lines(&self, closed: &[Closed]) -> Result<()> {
+    async fn write_lines(&self, closed: &[Closed]) -> Result<Vec<DataFile>> {
         let table = schema::table("lines")?;
         let mut batches = Vec::new();
         for file in closed {
             let through = self.orphans.others_through(file.reading.source_id);
-            let new: Vec<&Other> =
-                file.others.iter().filter(|other| other.line > through).collect();
+            let new: Vec<&Other> = file
+                .others
+                .iter()
+                .filter(|other| other.line > through)
+                .collect();
             if !new.is_empty() {
-                batches.push(file::batch(table, other_columns(file.reading.source_id, &new))?);
+                batches.push(file::batch(
+                    table,
+                    other_columns(file.reading.source_id, &new),
+                )?);
             }
         }
         if batches.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let location = self.store.location();
-        let written = file::write(location, table, &[], &batches, Effort::Ingest).await?;
-        let change = Change { add: vec![written], ..Change::default() };
-        self.store.commit("lines", "ingest", once(change)).await
+        Ok(vec![
+            file::write(location, table, &[], &batches, Effort::Ingest).await?,
+        ])
+    }
+
+    /// Adds files of rows, unless the log says by now that rows of the same sources are there.
+    async fn commit_rows(
+        &mut self,
+        table: &'static str,
+        add: Vec<DataFile>,
+        closed: &[Closed],
+    ) -> Result<bool> {
+        if add.is_empty() {
+            return Ok(true);
+        }
+        let transactions: Vec<_> = closed.iter().filter_map(Closed::transaction).collect();
+        let change = Change {
+            add,
+            transactions,
+            ..Change::default()
+        };
+        let detail = format!("ingest of {} files", closed.len());
+        let clear = &self.clear;
+        let (mut done, mut version) = (true, None);
+        self.store
+            .commit(table, &detail, async |snapshot: &Snapshot| {
+                if clear.get(table) != Some(&snapshot.version()) {
+                    for (application, end) in &change.transactions {
+                        if snapshot.transaction(application).await? >= Some(*end) {
+                            done = false;
+                            return Ok(None);
+                        }
+                    }
+                }
+                version = Some(snapshot.version() + 1);
+                Ok(Some(change.clone()))
+            })
+            .await?;
+        if let Some(version) = version.filter(|_| done) {
+            self.clear.insert(table, version);
+        }
+        Ok(done)
     }
 
     async fn commit_sources(&self, closed: &[Closed]) -> Result<()> {
@@ -233,15 +334,12 @@ impl Run<'_> {
                 if new.is_empty() {
                     return Ok(None);
                 }
-                one_file(store, "sources", source_columns(&new)).await.map(Some)
+                one_file(store, "sources", source_columns(&new))
+                    .await
+                    .map(Some)
             })
             .await
     }
-}
-
-/// A plan that makes the same change whatever others did.
-fn once(change: Change) -> impl AsyncFnMut(&Snapshot) -> Result<Option<Change>> {
-    async move |_: &Snapshot| Ok(Some(change.clone()))
 }
 
 fn reject(
@@ -257,7 +355,9 @@ fn reject(
         return Err(Error::Rejected { path, line, reason });
     }
     if report.first_rejects.len() < REJECTS_LISTED {
-        report.first_rejects.push((path.to_owned(), line, reason.to_owned()));
+        report
+            .first_rejects
+            .push((path.to_owned(), line, reason.to_owned()));
     }
     Ok(())
 }
@@ -281,7 +381,11 @@ impl Open {
     }
 
     fn close(self, end: End) -> Closed {
-        let open = if self.last_is_record { "record" } else { "other" };
+        let open = if self.last_is_record {
+            "record"
+        } else {
+            "other"
+        };
         Closed {
             line_count: self.next_line - self.reading.first_line,
             reading: self.reading,
@@ -333,24 +437,36 @@ impl Closed {
     /// Who this is, and how far it got, in the log of the records.
     fn transaction(&self) -> Option<(String, i64)> {
         let application = format!("source:{:016x}", self.reading.source_id);
-        self.same_as.is_none().then(|| (application, self.end_byte.cast_signed()))
+        self.same_as
+            .is_none()
+            .then(|| (application, self.end_byte.cast_signed()))
     }
 }
 
 fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, ArrayRef> {
     let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(closed.iter().map(|file| number(file).cast_signed())))
+        Arc::new(Int64Array::from_iter_values(
+            closed.iter().map(|file| number(file).cast_signed()),
+        ))
     };
     let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)).collect());
     let maybe = |text: fn(&Closed) -> Option<&'static str>| -> ArrayRef {
-        Arc::new(closed.iter().map(|file| text(file)).collect::<StringArray>())
+        Arc::new(
+            closed
+                .iter()
+                .map(|file| text(file))
+                .collect::<StringArray>(),
+        )
     };
     let ids = closed.iter().map(|file| file.reading.source_id);
     let segments = closed.iter().map(|file| file.reading.segment);
     let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
     let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
     BTreeMap::from([
-        ("source_id", Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef),
+        (
+            "source_id",
+            Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef,
+        ),
         ("segment", Arc::new(Int32Array::from_iter_values(segments))),
         ("dataset", repeated(NAME, closed.len())),
         ("platform", text(|file| &file.reading.platform)),
@@ -366,10 +482,19 @@ fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, ArrayRef> {
         ("other_count", numbers(|file| file.other_count)),
         ("reject_count", numbers(|file| file.rejects)),
         ("verbatim_count", numbers(|file| file.verbatim)),
-        ("line_ending", text(|file| if file.crlf { "crlf" } else { "lf" })),
+        (
+            "line_ending",
+            text(|file| if file.crlf { "crlf" } else { "lf" }),
+        ),
         ("open_line", maybe(|file| file.open_line)),
         ("content_hash", text(|file| &file.content_hash)),
-        ("ingested_at", Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC"))),
-        ("tsql_version", repeated(env!("CARGO_PKG_VERSION"), closed.len())),
+        (
+            "ingested_at",
+            Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
+        ),
+        (
+            "tsql_version",
+            repeated(env!("CARGO_PKG_VERSION"), closed.len()),
+        ),
     ])
 }

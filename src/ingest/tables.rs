@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array,
-    Int32Builder, Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
+    ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array, Int32Builder,
+    Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
 };
 
 use crate::error::{Error, Result};
@@ -18,7 +18,9 @@ pub(super) type Columns = BTreeMap<&'static str, ArrayRef>;
 
 /// A column of one text.
 pub(super) fn repeated(text: &str, count: usize) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, count)))
+    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(
+        text, count,
+    )))
 }
 
 /// A column of texts.
@@ -46,11 +48,14 @@ impl EnvironmentRows {
         self.datasets.append_value(dataset);
         self.targets.append_value(&environment.target);
         let hardware = environment.hardware_params.as_ref();
-        self.hardware.append_option(hardware.map(|list| list.iter().copied().map(Some)));
+        self.hardware
+            .append_option(hardware.map(|list| list.iter().copied().map(Some)));
         self.hosts.append_option(environment.target_host.as_ref());
-        self.options.append_option(environment.layout_rewrite_option);
+        self.options
+            .append_option(environment.layout_rewrite_option);
         let inputs = environment.task_input_names.as_ref();
-        self.inputs.append_option(inputs.map(|list| list.iter().map(Some)));
+        self.inputs
+            .append_option(inputs.map(|list| list.iter().map(Some)));
         self.versions.append_value(&environment.log_version);
         self.writers.append_value(environment.writer.name());
     }
@@ -61,7 +66,10 @@ impl EnvironmentRows {
 
     pub(super) fn finish(mut self) -> Columns {
         BTreeMap::from([
-            ("environment_id", Arc::new(Int64Array::from(self.ids)) as ArrayRef),
+            (
+                "environment_id",
+                Arc::new(Int64Array::from(self.ids)) as ArrayRef,
+            ),
             ("dataset", Arc::new(self.datasets.finish())),
             ("target", Arc::new(self.targets.finish())),
             ("hardware_params", Arc::new(self.hardware.finish())),
@@ -89,8 +97,12 @@ pub(crate) struct ConfigurationRows {
 
 impl ConfigurationRows {
     pub(super) fn push(&mut self, graph: i64, number: i64, rows: &Rows, record: usize) {
-        let Some(row) = rows.records.get(record) else { return };
-        let Some(sketch) = rows.sketches.get(row.sketch as usize) else { return };
+        let Some(row) = rows.records.get(record) else {
+            return;
+        };
+        let Some(sketch) = rows.sketches.get(row.sketch as usize) else {
+            return;
+        };
         self.push_open(graph, number, sketch, rows.params(row));
     }
 
@@ -136,9 +148,14 @@ impl ConfigurationRows {
             }
         }
         let mut packed = BinaryBuilder::new();
-        params.iter().for_each(|params| packed.append_option(params.as_ref()));
+        params
+            .iter()
+            .for_each(|params| packed.append_option(params.as_ref()));
         Ok(BTreeMap::from([
-            ("graph_id", Arc::new(Int64Array::from(self.graphs)) as ArrayRef),
+            (
+                "graph_id",
+                Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
+            ),
             ("config_id", Arc::new(Int64Array::from(self.numbers))),
             ("sketch", Arc::new(StringArray::from(texts))),
             ("params", Arc::new(packed.finish())),
@@ -149,8 +166,10 @@ impl ConfigurationRows {
 /// Writes the numbers that all members of a sketch share into it, and takes them out of `params`.
 fn close(text: &[u8], members: &[usize], params: &mut [Option<Vec<u8>>]) -> Result<String> {
     let broken = || Error::damaged("configurations", "a sketch that is no text");
-    let numbers: Option<Vec<Vec<i64>>> =
-        members.iter().map(|&row| params.get(row)?.as_deref().and_then(unpack)).collect();
+    let numbers: Option<Vec<Vec<i64>>> = members
+        .iter()
+        .map(|&row| params.get(row)?.as_deref().and_then(unpack))
+        .collect();
     let Some(numbers) = numbers else {
         return String::from_utf8(text.to_vec()).map_err(|_| broken());
     };
@@ -210,7 +229,10 @@ impl RecordRows {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one for each column that is not in the row")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each column that is not in the row"
+    )]
     pub(super) fn push(
         &mut self,
         graph: i64,
@@ -240,17 +262,29 @@ impl RecordRows {
         let exponent = |cost: &Decimal| i16::try_from(cost.exponent).unwrap_or(i16::MAX);
         let exponents = self.all_costs.iter().map(exponent);
         BTreeMap::from([
-            ("graph_id", Arc::new(Int64Array::from(self.graphs)) as ArrayRef),
+            (
+                "graph_id",
+                Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
+            ),
             ("config_id", Arc::new(Int64Array::from(self.configs))),
-            ("environment_id", Arc::new(Int64Array::from(self.environments))),
+            (
+                "environment_id",
+                Arc::new(Int64Array::from(self.environments)),
+            ),
             ("source_id", Arc::new(Int64Array::from(sources))),
             ("line", Arc::new(Int64Array::from(self.lines))),
             ("runtime_ns", Arc::new(self.runtimes.finish())),
             ("repeat_count", Arc::new(Int32Array::from(self.counts))),
             ("repeats", Arc::new(self.repeats.finish())),
             ("error_no", Arc::new(self.errors.finish())),
-            ("all_cost_digits", Arc::new(Int64Array::from_iter_values(digits))),
-            ("all_cost_exponent", Arc::new(Int16Array::from_iter_values(exponents))),
+            (
+                "all_cost_digits",
+                Arc::new(Int64Array::from_iter_values(digits)),
+            ),
+            (
+                "all_cost_exponent",
+                Arc::new(Int16Array::from_iter_values(exponents)),
+            ),
             ("measured_at_s", Arc::new(Int64Array::from(self.times))),
             ("verbatim", Arc::new(self.verbatim.finish())),
         ])
@@ -269,17 +303,43 @@ pub(super) struct Other {
 
 /// Rows of `lines` from one source.
 pub(super) fn other_columns(source_id: i64, others: &[&Other]) -> Columns {
-    let kind = |other: &&Other| if other.reason.is_some() { "rejected" } else { "comment" };
+    let kind = |other: &&Other| {
+        if other.reason.is_some() {
+            "rejected"
+        } else {
+            "comment"
+        }
+    };
     let mut bytes = BinaryBuilder::new();
-    others.iter().for_each(|other| bytes.append_value(&other.text));
+    others
+        .iter()
+        .for_each(|other| bytes.append_value(&other.text));
     let lines = others.iter().map(|other| other.line.cast_signed());
     BTreeMap::from([
-        ("source_id", Arc::new(Int64Array::from(vec![source_id; others.len()])) as ArrayRef),
-        ("segment", Arc::new(Int32Array::from_iter_values(others.iter().map(|other| other.segment)))),
+        (
+            "source_id",
+            Arc::new(Int64Array::from(vec![source_id; others.len()])) as ArrayRef,
+        ),
+        (
+            "segment",
+            Arc::new(Int32Array::from_iter_values(
+                others.iter().map(|other| other.segment),
+            )),
+        ),
         ("line", Arc::new(Int64Array::from_iter_values(lines))),
-        ("part", Arc::new(Int32Array::from_iter_values(others.iter().map(|other| other.part)))),
+        (
+            "part",
+            Arc::new(Int32Array::from_iter_values(
+                others.iter().map(|other| other.part),
+            )),
+        ),
         ("kind", texts(others.iter().map(kind).collect())),
-        ("reason", Arc::new(StringArray::from_iter(others.iter().map(|other| other.reason.as_deref())))),
+        (
+            "reason",
+            Arc::new(StringArray::from_iter(
+                others.iter().map(|other| other.reason.as_deref()),
+            )),
+        ),
         ("text", Arc::new(bytes.finish())),
     ])
 }

@@ -14,7 +14,23 @@ macro_rules! questions {
 }
 
 /// Name and text of each, by name. A test compares it with the folder.
-const FILES: &[(&str, &str)] = &questions![];
+const FILES: &[(&str, &str)] = &questions![
+    "best-program-elsewhere",
+    "best-program-per-graph",
+    "best-sketch-per-graph",
+    "cross-platform-pairs",
+    "duplicate-programs",
+    "failures-by-kind",
+    "noisiest-records",
+    "platform-summary",
+    "rejected-lines",
+    "repeat-statistics",
+    "sources",
+    "speed-over-time",
+    "tenset-labels",
+    "tenset-labels-valid",
+    "top-k-per-graph",
+];
 
 /// A question with its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +69,12 @@ impl Question {
                 doc: doc.trim().to_owned(),
             })
         });
-        Self { name, title, parameters: parameters.collect(), sql }
+        Self {
+            name,
+            title,
+            parameters: parameters.collect(),
+            sql,
+        }
     }
 
     /// The values of all placeholders: `given` ones (`NAME`, value) and defaults. A value that is
@@ -63,9 +84,16 @@ impl Question {
     /// [`Error::Unknown`] for a name that the question does not have.
     pub fn values(&self, given: &[(String, String)]) -> Result<ParamValues> {
         for (name, _) in given {
-            if !self.parameters.iter().any(|parameter| &parameter.name == name) {
-                let known: Vec<&str> =
-                    self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+            if !self
+                .parameters
+                .iter()
+                .any(|parameter| &parameter.name == name)
+            {
+                let known: Vec<&str> = self
+                    .parameters
+                    .iter()
+                    .map(|parameter| parameter.name.as_str())
+                    .collect();
                 let (kind, name, known) = ("parameter", name.clone(), known.join(", "));
                 return Err(Error::Unknown { kind, name, known });
             }
@@ -75,7 +103,9 @@ impl Question {
             let text = given.map_or(&parameter.default, |(_, value)| value);
             (parameter.name.clone(), scalar(text))
         };
-        Ok(ParamValues::from(self.parameters.iter().map(value).collect::<Vec<_>>()))
+        Ok(ParamValues::from(
+            self.parameters.iter().map(value).collect::<Vec<_>>(),
+        ))
     }
 }
 
@@ -92,7 +122,10 @@ fn scalar(text: &str) -> ScalarValue {
 /// All questions, by name.
 #[must_use]
 pub fn questions() -> Vec<Question> {
-    FILES.iter().map(|(name, sql)| Question::parse(name, sql)).collect()
+    FILES
+        .iter()
+        .map(|(name, sql)| Question::parse(name, sql))
+        .collect()
 }
 
 /// The question of this name.
@@ -100,10 +133,45 @@ pub fn questions() -> Vec<Question> {
 /// # Errors
 /// [`Error::Unknown`] where there is none.
 pub fn question(name: &str) -> Result<Question> {
-    let found = questions().into_iter().find(|question| question.name == name);
+    let found = questions()
+        .into_iter()
+        .find(|question| question.name == name);
     found.ok_or_else(|| Error::Unknown {
         kind: "question",
         name: name.to_owned(),
-        known: questions().iter().map(|question| question.name).collect::<Vec<_>>().join(", "),
+        known: questions()
+            .iter()
+            .map(|question| question.name)
+            .collect::<Vec<_>>()
+            .join(", "),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_listed() {
+        let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/queries")).unwrap();
+        let mut names: Vec<String> = folder
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let listed: Vec<String> = questions()
+            .iter()
+            .map(|question| format!("{}.sql", question.name))
+            .collect();
+        assert_eq!(names, listed);
+    }
+
+    #[test]
+    fn values_are_given_or_default() {
+        let question = Question::parse("q", "-- Title.\n-- parameter k = 5 : how many\nSELECT $k");
+        assert_eq!(question.title, "Title.");
+        let value = |given: &[(String, String)]| format!("{:?}", question.values(given).unwrap());
+        assert!(value(&[]).contains("Int64(5)"));
+        assert!(value(&[("k".into(), "x".into())]).contains('x'));
+        assert!(question.values(&[("j".into(), "1".into())]).is_err());
+    }
 }

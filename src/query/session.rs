@@ -31,13 +31,21 @@ impl Store {
         let stored = MemorySchemaProvider::new();
         for table in schema::tables()?.iter().rev() {
             let snapshot = Log::new(self.location(), table)?.snapshot().await?;
-            let files = snapshot.as_ref().map(|snapshot| snapshot.files().as_slice());
+            let files = snapshot
+                .as_ref()
+                .map(|snapshot| snapshot.files().as_slice());
             let provider = StoredTable::new(table, url.clone(), files.unwrap_or_default());
             let provider = Arc::new(provider.map_err(Error::Query)?);
-            stored.register_table(table.name.clone(), provider).map_err(Error::Query)?;
+            stored
+                .register_table(table.name.clone(), provider)
+                .map_err(Error::Query)?;
         }
-        let catalog = context.catalog("tsql").ok_or_else(|| Error::Usage("no catalog".to_owned()))?;
-        catalog.register_schema("stored", Arc::new(stored)).map_err(Error::Query)?;
+        let catalog = context
+            .catalog("tsql")
+            .ok_or_else(|| Error::Usage("no catalog".to_owned()))?;
+        catalog
+            .register_schema("stored", Arc::new(stored))
+            .map_err(Error::Query)?;
         for table in schema::tables()? {
             view(&context, &table.name, &table.view_sql()).await?;
         }
@@ -49,10 +57,16 @@ impl Store {
 }
 
 async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
-    let plan = context.sql(sql).await.map_err(Error::Query)?.into_optimized_plan();
+    let plan = context
+        .sql(sql)
+        .await
+        .map_err(Error::Query)?
+        .into_optimized_plan();
     let plan = plan.map_err(Error::Query)?;
     let view = ViewTable::new(plan, Some(sql.to_owned()));
-    context.register_table(name, Arc::new(view)).map_err(Error::Query)?;
+    context
+        .register_table(name, Arc::new(view))
+        .map_err(Error::Query)?;
     Ok(())
 }
 
@@ -67,7 +81,10 @@ fn engine() -> Result<SessionContext> {
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true);
-    let state = SessionStateBuilder::new().with_config(config).with_default_features().build();
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_default_features()
+        .build();
     let context = SessionContext::new_with_state(state).enable_url_table();
     functions::register(&context);
     Ok(context)

@@ -9,7 +9,7 @@ use crate::identity::ContentHasher;
 
 /// Bytes of lines handed on together. Large enough to make the hand-over free, small enough that
 /// the chunks of a few workers fit the cache beside each other.
-const CHUNK_BYTES: usize = 2 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Longest line that is parsed. Real ones end at 6 kB.
 pub(crate) const MAX_LINE_BYTES: usize = 16 << 20;
@@ -72,7 +72,11 @@ impl<R: Read> Chunks<R> {
                 }
             } else if self.held.len() >= CHUNK_BYTES || self.ended {
                 let end = memchr::memrchr(b'\n', &self.held).map(|end| end + 1);
-                let end = if self.ended { Some(self.held.len()) } else { end };
+                let end = if self.ended {
+                    Some(self.held.len())
+                } else {
+                    end
+                };
                 match end {
                     Some(0) => return None,
                     Some(end) if self.longest_is_fine(end) => {
@@ -96,7 +100,9 @@ impl<R: Read> Chunks<R> {
     fn longest_is_fine(&self, end: usize) -> bool {
         let lines = self.held.get(..end).unwrap_or(&[]);
         end <= MAX_LINE_BYTES
-            || lines.split(|&byte| byte == b'\n').all(|line| line.len() <= MAX_LINE_BYTES)
+            || lines
+                .split(|&byte| byte == b'\n')
+                .all(|line| line.len() <= MAX_LINE_BYTES)
     }
 
     /// The lines before the first that is too long, or the first part of it.
@@ -129,7 +135,11 @@ impl<R: Read> Chunks<R> {
     fn fill(&mut self) {
         let start = self.held.len();
         self.held.reserve(CHUNK_BYTES);
-        let read = self.input.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut self.held);
+        let read = self
+            .input
+            .by_ref()
+            .take(CHUNK_BYTES as u64)
+            .read_to_end(&mut self.held);
         let new = self.held.get(start..).unwrap_or(&[]);
         self.hasher.update(new);
         self.last_byte = new.last().copied().or(self.last_byte);
@@ -195,18 +205,30 @@ mod tests {
         let input = line.repeat(5000);
         let pieces = pieces(&input);
         assert!(pieces.len() > 1);
-        assert!(pieces.iter().all(|piece| matches!(piece, Piece::Lines(lines) if lines.ends_with(b"\n"))));
+        assert!(
+            pieces
+                .iter()
+                .all(|piece| matches!(piece, Piece::Lines(lines) if lines.ends_with(b"\n")))
+        );
         assert_eq!(joined(&pieces), input);
     }
 
     #[test]
     fn a_line_without_end_comes_in_parts() {
-        let input = [b"a\n".to_vec(), b"x".repeat(MAX_LINE_BYTES * 2 + 5), b"\nb\n".to_vec()].concat();
+        let input = [
+            b"a\n".to_vec(),
+            b"x".repeat(MAX_LINE_BYTES * 2 + 5),
+            b"\nb\n".to_vec(),
+        ]
+        .concat();
         let pieces = pieces(&input);
-        let parts: Vec<_> = pieces.iter().filter_map(|piece| match piece {
-            Piece::Long { part, last, .. } => Some((*part, *last)),
-            Piece::Lines(_) => None,
-        }).collect();
+        let parts: Vec<_> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Long { part, last, .. } => Some((*part, *last)),
+                Piece::Lines(_) => None,
+            })
+            .collect();
         assert_eq!(parts, [(0, false), (1, false), (2, true)]);
         assert_eq!(joined(&pieces), input);
     }

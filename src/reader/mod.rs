@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// How much of a file tells its format.
+const HEAD_BYTES: u64 = 16 << 10;
+
 /// A file to be ingested.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
@@ -64,7 +67,7 @@ pub(crate) fn open(file: &Path) -> Result<(Box<dyn Read + Send>, Option<Compress
 pub(crate) fn recognised(file: &Path) -> Result<bool> {
     let (reader, _) = open(file)?;
     let mut head = Vec::new();
-    let read = reader.take(1 << 20).read_to_end(&mut head);
+    let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
     Ok(read.is_err() || head.is_empty() || tenset::sniff(&head))
 }
 
@@ -75,14 +78,24 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
     if path.is_dir() {
         let mut found = Vec::new();
         let root = path.canonicalize().map_err(Error::io(path))?;
-        let prefix = root.file_name().map(|name| name.to_string_lossy().into_owned());
-        walk(path, &prefix.unwrap_or_default(), argument.trim_end_matches('/'), &mut found)?;
+        let prefix = root
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        walk(
+            path,
+            &prefix.unwrap_or_default(),
+            argument.trim_end_matches('/'),
+            &mut found,
+        )?;
         return Ok(found);
     }
     if path.exists() {
         return Ok(vec![explicit(path, argument)?]);
     }
-    let missing = |reason: String| Error::Source { location: argument.to_owned(), reason };
+    let missing = |reason: String| Error::Source {
+        location: argument.to_owned(),
+        reason,
+    };
     let mut found = Vec::new();
     for entry in glob::glob(argument).map_err(|error| missing(error.to_string()))? {
         let entry = entry.map_err(|error| missing(error.to_string()))?;
@@ -97,7 +110,8 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
 fn explicit(path: &Path, argument: &str) -> Result<Input> {
     let file = path.canonicalize().map_err(Error::io(path))?;
     let part = |path: Option<&Path>| {
-        path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
+        path.and_then(Path::file_name)
+            .map(|name| name.to_string_lossy().into_owned())
     };
     Ok(Input {
         path: argument.to_owned(),
@@ -110,7 +124,9 @@ fn explicit(path: &Path, argument: &str) -> Result<Input> {
 
 fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result<()> {
     let listed = std::fs::read_dir(folder).map_err(Error::io(folder))?;
-    let mut entries = listed.collect::<std::io::Result<Vec<_>>>().map_err(Error::io(folder))?;
+    let mut entries = listed
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(Error::io(folder))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let part = entry.file_name().to_string_lossy().into_owned();
@@ -123,7 +139,13 @@ fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result
             }
         } else if meta.map_or(true, |meta| meta.is_file()) && !part.starts_with('.') {
             let directory = Some(name.rsplit('/').next().unwrap_or(name).to_owned());
-            found.push(Input { file, path, name: below, directory, explicit: false });
+            found.push(Input {
+                file,
+                path,
+                name: below,
+                directory,
+                explicit: false,
+            });
         }
     }
     Ok(())

@@ -20,7 +20,9 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 impl Store {
     /// The newest version of a table, `None` where it was never written.
     pub(crate) async fn snapshot(&self, table: &str) -> Result<Option<Snapshot>> {
-        Log::new(self.location(), schema::table(table)?)?.snapshot().await
+        Log::new(self.location(), schema::table(table)?)?
+            .snapshot()
+            .await
     }
 
     /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
@@ -34,7 +36,9 @@ impl Store {
         let mut pause = Duration::from_millis(5);
         let mut snapshot = log.snapshot_or_create().await?;
         loop {
-            let Some(change) = plan(&snapshot).await? else { return Ok(()) };
+            let Some(change) = plan(&snapshot).await? else {
+                return Ok(());
+            };
             let failure = match snapshot.commit(&change, detail).await {
                 Attempt::Committed => return Ok(()),
                 Attempt::Conflict => None,
@@ -49,7 +53,10 @@ impl Store {
             }
             if started.elapsed() > DEADLINE {
                 let seconds = DEADLINE.as_secs();
-                return Err(Error::Contended { table: table.to_owned(), seconds });
+                return Err(Error::Contended {
+                    table: table.to_owned(),
+                    seconds,
+                });
             }
             tokio::time::sleep(jittered(pause)).await;
             pause = (pause * 2).min(MAX_PAUSE);
@@ -59,6 +66,12 @@ impl Store {
 
 /// Between half of the pause and all of it, at random: writers that collided part ways.
 fn jittered(pause: Duration) -> Duration {
-    let random = u32::from(uuid::Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
+    let random = u32::from(
+        uuid::Uuid::new_v4()
+            .into_bytes()
+            .first()
+            .copied()
+            .unwrap_or(0),
+    );
     pause / 2 + pause * random / 512
 }

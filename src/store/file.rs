@@ -66,7 +66,10 @@ pub(crate) struct DataFile {
 impl DataFile {
     /// Was it written by `optimize`?
     pub(crate) fn is_optimized(&self) -> bool {
-        self.path.rsplit('/').next().is_some_and(|name| name.starts_with(OPTIMIZED))
+        self.path
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| name.starts_with(OPTIMIZED))
     }
 }
 
@@ -101,7 +104,11 @@ pub(crate) async fn write(
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
     let object = Path::from(format!("{}/{path}", table.name));
-    location.objects().put(&object, PutPayload::from(bytes)).await.map_err(Error::Storage)?;
+    location
+        .objects()
+        .put(&object, PutPayload::from(bytes))
+        .await
+        .map_err(Error::Storage)?;
     Ok(DataFile {
         path,
         partition: partition.to_vec(),
@@ -115,12 +122,21 @@ pub(crate) async fn write(
 /// count are in the log, so characters that any path might mind are simply replaced.
 fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
     let plain = |text: &str| -> String {
-        let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let keep = |c: char| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
         text.chars().map(keep).collect()
     };
     let mut path = String::new();
     for (name, value) in partition {
-        path.push_str(&format!("{name}={}/", plain(value.as_deref().unwrap_or("null"))));
+        path.push_str(&format!(
+            "{name}={}/",
+            plain(value.as_deref().unwrap_or("null"))
+        ));
     }
     let kind = match effort {
         Effort::Ingest => "part-",
@@ -133,9 +149,16 @@ fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
 fn sorted(table: &Table, schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
     let rows = concat_batches(schema, batches).map_err(wrong)?;
-    let columns = table.sort.iter().filter_map(|name| rows.column_by_name(name).cloned());
-    let columns: Vec<SortColumn> =
-        columns.map(|values| SortColumn { values, options: None }).collect();
+    let columns = table
+        .sort
+        .iter()
+        .filter_map(|name| rows.column_by_name(name).cloned());
+    let columns: Vec<SortColumn> = columns
+        .map(|values| SortColumn {
+            values,
+            options: None,
+        })
+        .collect();
     if columns.is_empty() {
         return Ok(rows);
     }
@@ -144,9 +167,12 @@ fn sorted(table: &Table, schema: &SchemaRef, batches: &[RecordBatch]) -> Result<
 }
 
 fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Vec<u8>> {
-    let wrong = |error: parquet::errors::ParquetError| Error::damaged(&table.name, error.to_string());
-    let mut encodings: Vec<(&str, Encoding)> =
-        table.stored_columns().map(|column| (column.name.as_str(), column.encoding)).collect();
+    let wrong =
+        |error: parquet::errors::ParquetError| Error::damaged(&table.name, error.to_string());
+    let mut encodings: Vec<(&str, Encoding)> = table
+        .stored_columns()
+        .map(|column| (column.name.as_str(), column.encoding))
+        .collect();
     if effort == Effort::Optimize {
         for (name, encoding) in &mut encodings {
             if let Some(column) = rows.column_by_name(name) {
@@ -154,11 +180,20 @@ fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Vec<u8>> 
             }
         }
     }
-    parquet_bytes(rows, properties(table, &encodings, rows.num_rows(), effort).map_err(wrong)?).map_err(wrong)
+    parquet_bytes(
+        rows,
+        properties(table, &encodings, rows.num_rows(), effort).map_err(wrong)?,
+    )
+    .map_err(wrong)
 }
 
-fn parquet_bytes(rows: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>, ParquetError> {
-    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+fn parquet_bytes(
+    rows: &RecordBatch,
+    properties: WriterProperties,
+) -> Result<Vec<u8>, ParquetError> {
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties)
+        .with_skip_arrow_metadata(true);
     let mut writer = ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options)?;
     writer.write(rows)?;
     writer.into_inner()
@@ -223,9 +258,7 @@ fn encoded(
         Encoding::Lengths => {
             properties.set_column_encoding(path, ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
         }
-        Encoding::Split => {
-            properties.set_column_encoding(path, ParquetEncoding::BYTE_STREAM_SPLIT)
-        }
+        Encoding::Split => properties.set_column_encoding(path, ParquetEncoding::BYTE_STREAM_SPLIT),
     }
 }
 
@@ -253,12 +286,17 @@ fn properties(
 }
 
 fn statistics(rows: &RecordBatch) -> Stats {
-    let mut stats = Stats { num_records: rows.num_rows() as u64, ..Stats::default() };
+    let mut stats = Stats {
+        num_records: rows.num_rows() as u64,
+        ..Stats::default()
+    };
     for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
         if field.data_type().is_nested() {
             continue;
         }
-        stats.null_count.insert(field.name().clone(), Value::from(column.null_count()));
+        stats
+            .null_count
+            .insert(field.name().clone(), Value::from(column.null_count()));
         if let Some((min, max)) = range(column) {
             stats.min_values.insert(field.name().clone(), min);
             stats.max_values.insert(field.name().clone(), max);
@@ -304,7 +342,9 @@ fn finite(range: &(Value, Value)) -> bool {
 
 fn timestamp(microseconds: i64) -> Option<Value> {
     let time = chrono::DateTime::from_timestamp_micros(microseconds)?;
-    Some(Value::from(time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)))
+    Some(Value::from(
+        time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
+    ))
 }
 
 /// A batch of `table`'s file schema from columns by name.

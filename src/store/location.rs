@@ -52,10 +52,17 @@ impl Location {
     }
 
     fn memory() -> Result<Self> {
-        let url = Url::parse("memory:///store/").map_err(|error| Error::Usage(error.to_string()))?;
+        let url =
+            Url::parse("memory:///store/").map_err(|error| Error::Usage(error.to_string()))?;
         let root: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let objects = Arc::new(PrefixStore::new(Arc::clone(&root), "store"));
-        Ok(Self { given: "memory:".to_owned(), url, root, objects, directory: None })
+        Ok(Self {
+            given: "memory:".to_owned(),
+            url,
+            root,
+            objects,
+            directory: None,
+        })
     }
 
     fn directory(given: &str, directory: &FilePath) -> Result<Self> {
@@ -66,7 +73,13 @@ impl Location {
         let prefix = Path::from_absolute_path(&absolute)
             .map_err(|error| Error::Usage(format!("`{given}`: {error}")))?;
         let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix));
-        Ok(Self { given: given.to_owned(), url, root, objects, directory: Some(absolute) })
+        Ok(Self {
+            given: given.to_owned(),
+            url,
+            root,
+            objects,
+            directory: Some(absolute),
+        })
     }
 
     /// As it was given.
@@ -93,7 +106,9 @@ impl Location {
 
     /// URL of a table's folder.
     pub(super) fn table_url(&self, table: &str) -> Result<Url> {
-        self.url.join(&format!("{table}/")).map_err(|error| Error::Usage(error.to_string()))
+        self.url
+            .join(&format!("{table}/"))
+            .map_err(|error| Error::Usage(error.to_string()))
     }
 
     /// The whole object, `None` where there is none.
@@ -108,7 +123,11 @@ impl Location {
     /// Writes a new object; false where there is one already.
     pub(super) async fn create(&self, path: &str, bytes: Vec<u8>) -> Result<bool> {
         let payload = PutPayload::from(bytes);
-        match self.objects.put_opts(&Path::from(path), payload, PutMode::Create.into()).await {
+        match self
+            .objects
+            .put_opts(&Path::from(path), payload, PutMode::Create.into())
+            .await
+        {
             Ok(_) => Ok(true),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
             Err(error) => Err(Error::Storage(error)),

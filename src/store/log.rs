@@ -94,30 +94,20 @@ impl Log {
 
     /// The newest version, `None` where the table was never written.
     pub(crate) async fn snapshot(&self) -> Result<Option<Snapshot>> {
-        self.load(None).await
-    }
-
-    /// The table at `version`.
-    pub(crate) async fn snapshot_at(&self, version: u64) -> Result<Option<Snapshot>> {
-        self.load(Some(version)).await
-    }
-
-    async fn load(&self, version: Option<u64>) -> Result<Option<Snapshot>> {
         let mut table = DeltaTable::new(self.log_store.clone());
         let exists = table.verify_deltatable_existence().await;
         if !exists.map_err(|error| failure(self.table, error))? {
             return Ok(None);
         }
-        let loaded = match version {
-            Some(version) => table.load_version(version).await,
-            None => table.load().await,
-        };
-        match loaded {
+        match table.load().await {
             Ok(()) => {}
             Err(DeltaTableError::NotATable(_)) => return Ok(None),
             Err(error) => return Err(failure(self.table, error)),
         }
-        let state = table.snapshot().map_err(|error| failure(self.table, error))?.clone();
+        let state = table
+            .snapshot()
+            .map_err(|error| failure(self.table, error))?
+            .clone();
         Snapshot::new(self.clone(), state).map(Some)
     }
 
@@ -130,17 +120,31 @@ impl Log {
         match (self.snapshot().await?, created) {
             (Some(snapshot), _) => Ok(snapshot),
             (None, Err(error)) => Err(error),
-            (None, Ok(())) => Err(Error::damaged(&self.table.name, "vanished while it was made")),
+            (None, Ok(())) => Err(Error::damaged(
+                &self.table.name,
+                "vanished while it was made",
+            )),
         }
     }
 
     async fn create(&self) -> Result<()> {
-        let schema: StructType = self.table.stored_schema().as_ref().try_into_kernel().map_err(
-            |error: arrow::error::ArrowError| Error::damaged(&self.table.name, error.to_string()),
-        )?;
+        let schema: StructType = self
+            .table
+            .stored_schema()
+            .as_ref()
+            .try_into_kernel()
+            .map_err(|error: arrow::error::ArrowError| {
+                Error::damaged(&self.table.name, error.to_string())
+            })?;
         let properties = [
-            ("delta.checkpointInterval".to_owned(), Some(CHECKPOINT_INTERVAL.to_owned())),
-            (SCHEMA_VERSION.to_owned(), Some(self.table.version.to_string())),
+            (
+                "delta.checkpointInterval".to_owned(),
+                Some(CHECKPOINT_INTERVAL.to_owned()),
+            ),
+            (
+                SCHEMA_VERSION.to_owned(),
+                Some(self.table.version.to_string()),
+            ),
         ];
         CreateBuilder::new()
             .with_log_store(self.log_store.clone())
@@ -158,16 +162,28 @@ impl Log {
 
     /// All versions that the log still has, the newest first.
     pub(crate) async fn history(&self) -> Result<Vec<Version>> {
-        let Some(snapshot) = self.snapshot().await? else { return Ok(Vec::new()) };
+        let Some(snapshot) = self.snapshot().await? else {
+            return Ok(Vec::new());
+        };
         let mut table = DeltaTable::new(self.log_store.clone());
-        table.load().await.map_err(|error| failure(self.table, error))?;
-        let commits: Vec<_> =
-            table.history(None).try_collect().await.map_err(|error| failure(self.table, error))?;
+        table
+            .load()
+            .await
+            .map_err(|error| failure(self.table, error))?;
+        let commits: Vec<_> = table
+            .history(None)
+            .try_collect()
+            .await
+            .map_err(|error| failure(self.table, error))?;
         let mut version = snapshot.version() + 1;
         let mut history = Vec::with_capacity(commits.len());
         for commit in commits {
             version = version.saturating_sub(1);
-            let detail = commit.info.get("tsql").map(|detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned));
+            let detail = commit.info.get("tsql").map(|detail| {
+                detail
+                    .as_str()
+                    .map_or_else(|| detail.to_string(), str::to_owned)
+            });
             history.push(Version {
                 table: self.table.name.clone(),
                 version,
@@ -180,12 +196,19 @@ impl Log {
     }
 
     /// Deletes files that no version within `retain` needs; returns their paths.
-    pub(crate) async fn vacuum(&self, retain: chrono::Duration, dry_run: bool) -> Result<Vec<String>> {
+    pub(crate) async fn vacuum(
+        &self,
+        retain: chrono::Duration,
+        dry_run: bool,
+    ) -> Result<Vec<String>> {
         let mut table = DeltaTable::new(self.log_store.clone());
         if self.snapshot().await?.is_none() {
             return Ok(Vec::new());
         }
-        table.load().await.map_err(|error| failure(self.table, error))?;
+        table
+            .load()
+            .await
+            .map_err(|error| failure(self.table, error))?;
         let (_, metrics) = table
             .vacuum()
             .with_retention_period(retain)
@@ -202,15 +225,27 @@ impl Snapshot {
     fn new(log: Log, state: DeltaTableState) -> Result<Self> {
         let table = log.table;
         let known = state.metadata().configuration().get(SCHEMA_VERSION);
-        let found = known.and_then(|version| version.parse().ok()).unwrap_or(table.version);
+        let found = known
+            .and_then(|version| version.parse().ok())
+            .unwrap_or(table.version);
         if found > table.version {
             let what = format!("table {}", table.name);
-            return Err(Error::TooNew { what, found, supported: table.version });
+            return Err(Error::TooNew {
+                what,
+                found,
+                supported: table.version,
+            });
         }
         refuse_features(table, &state)?;
         let views = state.log_data().into_iter();
-        let files = views.map(|view| data_file(table, &view)).collect::<Result<Vec<_>>>()?;
-        Ok(Self { log, state, files: Arc::new(files) })
+        let files = views
+            .map(|view| data_file(table, &view))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            log,
+            state,
+            files: Arc::new(files),
+        })
     }
 
     /// Its version, from 0.
@@ -225,7 +260,10 @@ impl Snapshot {
 
     /// How far this application got, by its own count.
     pub(crate) async fn transaction(&self, application: &str) -> Result<Option<i64>> {
-        let found = self.state.transaction_version(self.log.log_store.as_ref(), application).await;
+        let found = self
+            .state
+            .transaction_version(self.log.log_store.as_ref(), application)
+            .await;
         found.map_err(|error| failure(self.log.table, error))
     }
 
@@ -233,8 +271,14 @@ impl Snapshot {
     pub(crate) async fn commit(&self, change: &Change, detail: &str) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();
         let data_change = !change.rewrite;
-        let removes = change.remove.iter().map(|file| Action::Remove(remove(file, data_change, now)));
-        let adds = change.add.iter().map(|file| add(file, data_change).map(Action::Add));
+        let removes = change
+            .remove
+            .iter()
+            .map(|file| Action::Remove(remove(file, data_change, now)));
+        let adds = change
+            .add
+            .iter()
+            .map(|file| add(file, data_change).map(Action::Add));
         let actions: Result<Vec<Action>> = removes.map(Ok).chain(adds).collect();
         let actions = match actions {
             Ok(actions) => actions,
@@ -242,7 +286,9 @@ impl Snapshot {
         };
         let transactions = change.transactions.iter();
         let transactions = transactions
-            .map(|(application, version)| Transaction::new_with_last_update(application, *version, Some(now)))
+            .map(|(application, version)| {
+                Transaction::new_with_last_update(application, *version, Some(now))
+            })
             .collect();
         let metadata = [("tsql".to_owned(), serde_json::Value::from(detail))];
         let properties = CommitProperties::default()
@@ -250,9 +296,16 @@ impl Snapshot {
             .with_metadata(metadata)
             .with_application_transactions(transactions);
         let operation = if change.rewrite {
-            DeltaOperation::Optimize { predicate: None, target_size: 0 }
+            DeltaOperation::Optimize {
+                predicate: None,
+                target_size: 0,
+            }
         } else {
-            DeltaOperation::Write { mode: SaveMode::Append, partition_by: None, predicate: None }
+            DeltaOperation::Write {
+                mode: SaveMode::Append,
+                partition_by: None,
+                predicate: None,
+            }
         };
         let committed = CommitBuilder::from(properties)
             .with_actions(actions)
@@ -260,10 +313,13 @@ impl Snapshot {
             .await;
         match committed {
             Ok(_) => Attempt::Committed,
-            Err(DeltaTableError::VersionAlreadyExists(_)
-            | DeltaTableError::Transaction {
-                source: TransactionError::MaxCommitAttempts(_) | TransactionError::CommitConflict(_),
-            }) => Attempt::Conflict,
+            Err(
+                DeltaTableError::VersionAlreadyExists(_)
+                | DeltaTableError::Transaction {
+                    source:
+                        TransactionError::MaxCommitAttempts(_) | TransactionError::CommitConflict(_),
+                },
+            ) => Attempt::Conflict,
             Err(error) => Attempt::Unclear(failure(self.log.table, error)),
         }
     }
@@ -273,19 +329,29 @@ impl Snapshot {
         if let Some(first) = change.add.first() {
             return Ok(self.files.iter().any(|file| file.path == first.path));
         }
-        for (application, version) in &change.transactions {
-            return Ok(self.transaction(application).await? >= Some(*version));
+        match change.transactions.first() {
+            Some((application, version)) => {
+                Ok(self.transaction(application).await? >= Some(*version))
+            }
+            None => Ok(false),
         }
-        Ok(false)
     }
 }
 
 /// A scan of ours would give wrong rows for these; nothing that tsql writes has them.
 fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
-    let deleted = state.log_data().iter().any(|file| file.deletion_vector_descriptor().is_some());
-    let mapped = state.metadata().configuration().get("delta.columnMapping.mode").is_some_and(|mode| mode != "none");
+    let deleted = state
+        .log_data()
+        .iter()
+        .any(|file| file.deletion_vector_descriptor().is_some());
+    let mapped = state
+        .metadata()
+        .configuration()
+        .get("delta.columnMapping.mode")
+        .is_some_and(|mode| mode != "none");
     if deleted || mapped || state.protocol().min_reader_version() > 1 {
-        let reason = "another program put deletion vectors, column mapping or other reader features on it";
+        let reason =
+            "another program put deletion vectors, column mapping or other reader features on it";
         return Err(Error::damaged(&table.name, reason));
     }
     Ok(())
@@ -294,12 +360,19 @@ fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
 fn failure(table: &Table, error: DeltaTableError) -> Error {
     match error {
         DeltaTableError::ObjectStore { source } => Error::Storage(source),
-        other => Error::Log { table: table.name.clone(), message: other.to_string() },
+        other => Error::Log {
+            table: table.name.clone(),
+            message: other.to_string(),
+        },
     }
 }
 
 fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
-    let stats = view.stats().as_deref().map(serde_json::from_str::<Stats>).transpose();
+    let stats = view
+        .stats()
+        .as_deref()
+        .map(serde_json::from_str::<Stats>)
+        .transpose();
     let stats = stats.map_err(|error| Error::damaged(&table.name, error.to_string()))?;
     let stats = stats.ok_or_else(|| Error::damaged(&table.name, "a file without statistics"))?;
     let values = view.partition_values_map();

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use location::Location;
-pub(crate) use log::{Change, Log, Snapshot};
 pub use log::Version;
+pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use scan::StoredTable;
 
 use crate::error::{Error, Result};
@@ -63,16 +63,24 @@ impl Store {
     pub async fn open(location: &str) -> Result<Self> {
         let location = Location::parse(location)?;
         let Some(bytes) = location.read(MARKER).await? else {
-            return Err(Error::NotAStore { location: location.as_str().to_owned() });
+            return Err(Error::NotAStore {
+                location: location.as_str().to_owned(),
+            });
         };
         let text = String::from_utf8_lossy(&bytes);
         let marker: Marker =
             toml::from_str(&text).map_err(|error| Error::damaged(MARKER, error.to_string()))?;
         if marker.format > FORMAT {
             let what = "the store".to_owned();
-            return Err(Error::TooNew { what, found: marker.format, supported: FORMAT });
+            return Err(Error::TooNew {
+                what,
+                found: marker.format,
+                supported: FORMAT,
+            });
         }
-        Ok(Self { location: Arc::new(location) })
+        Ok(Self {
+            location: Arc::new(location),
+        })
     }
 
     /// Makes a store at `location`, which must not exist or be an empty directory; `memory:` makes
@@ -102,7 +110,9 @@ impl Store {
         if !location.create(MARKER, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
         }
-        Ok(Self { location: Arc::new(location) })
+        Ok(Self {
+            location: Arc::new(location),
+        })
     }
 
     /// Opens the store at `location`, or makes it.
@@ -147,8 +157,14 @@ impl Store {
             .map_err(|error| Error::Usage(format!("--retain: {error}")))?;
         let mut deleted = Vec::new();
         for table in schema::tables()? {
-            let files = Log::new(&self.location, table)?.vacuum(retain, dry_run).await?;
-            deleted.extend(files.into_iter().map(|file| format!("{}/{file}", table.name)));
+            let files = Log::new(&self.location, table)?
+                .vacuum(retain, dry_run)
+                .await?;
+            deleted.extend(
+                files
+                    .into_iter()
+                    .map(|file| format!("{}/{file}", table.name)),
+            );
         }
         Ok(deleted)
     }

@@ -22,11 +22,14 @@ impl Store {
     /// A data frame over the stored columns of a table at `snapshot`.
     pub(crate) fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
         let url = self.object_store_url()?;
-        let config = SessionConfig::new().set_bool("datafusion.execution.parquet.pushdown_filters", true);
+        let config =
+            SessionConfig::new().set_bool("datafusion.execution.parquet.pushdown_filters", true);
         let context = SessionContext::new_with_config(config);
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let table = StoredTable::new(schema::table(table)?, url, snapshot.files());
-        context.read_table(Arc::new(table.map_err(Error::Query)?)).map_err(Error::Query)
+        context
+            .read_table(Arc::new(table.map_err(Error::Query)?))
+            .map_err(Error::Query)
     }
 
     /// The `columns` of the rows of a table that `filter` keeps.

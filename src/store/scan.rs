@@ -21,9 +21,9 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::pruning::PruningPredicate;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use object_store::ObjectMeta;
@@ -59,9 +59,16 @@ impl StoredTable {
         let schema = TableSchema::builder(Arc::new(Schema::new(inside)))
             .with_table_partition_cols(partition)
             .build();
-        let files = files.iter().map(|file| partitioned_file(table, &schema, file));
+        let files = files
+            .iter()
+            .map(|file| partitioned_file(table, &schema, file));
         let files = files.collect::<Result<Vec<_>>>()?;
-        Ok(Self { table, schema, store, files })
+        Ok(Self {
+            table,
+            schema,
+            store,
+            files,
+        })
     }
 
     /// The files that `filters` do not rule out.
@@ -72,11 +79,20 @@ impl StoredTable {
         let schema = self.schema.table_schema();
         let named = DFSchema::try_from(Arc::clone(schema))?;
         let predicate = state.create_physical_expr(filter, &named)?;
-        let predicate = PruningPredicate::try_new(predicate, Arc::clone(schema))?;
-        let statistics = self.files.iter().filter_map(|file| file.statistics.clone()).collect();
+        let predicate = PruningPredicateBuilder::new()
+            .with_file_schema(Arc::clone(schema))
+            .try_build(predicate)?;
+        let statistics = self
+            .files
+            .iter()
+            .filter_map(|file| file.statistics.clone())
+            .collect();
         let kept = predicate.prune(&PrunableStatistics::new(statistics, Arc::clone(schema)))?;
         let files = self.files.iter().zip(kept);
-        Ok(files.filter(|(_, kept)| *kept).map(|(file, _)| file.clone()).collect())
+        Ok(files
+            .filter(|(_, kept)| *kept)
+            .map(|(file, _)| file.clone())
+            .collect())
     }
 
     /// The order that the rows of every file are in.
@@ -84,9 +100,15 @@ impl StoredTable {
         let schema = self.schema.table_schema();
         let columns = self.table.sort.iter().map(|name| {
             let index = schema.index_of(name)?;
-            Ok(PhysicalSortExpr::new_default(Arc::new(Column::new(name, index))).asc().nulls_first())
+            Ok(
+                PhysicalSortExpr::new_default(Arc::new(Column::new(name, index)))
+                    .asc()
+                    .nulls_first(),
+            )
         });
-        Ok(LexOrdering::new(columns.collect::<Result<Vec<_>>>()?).into_iter().collect())
+        Ok(LexOrdering::new(columns.collect::<Result<Vec<_>>>()?)
+            .into_iter()
+            .collect())
     }
 }
 
@@ -108,7 +130,9 @@ impl TableProvider for StoredTable {
         let settled = |filter: &&Expr| {
             let columns = filter.column_refs();
             let simple = is_comparison(filter);
-            let inside = columns.iter().all(|column| self.table.partition.contains(&column.name));
+            let inside = columns
+                .iter()
+                .all(|column| self.table.partition.contains(&column.name));
             if simple && inside && !columns.is_empty() {
                 TableProviderFilterPushDown::Exact
             } else {
@@ -128,7 +152,9 @@ impl TableProvider for StoredTable {
         let files = self.matching(state, filters)?;
         let schema = self.schema.table_schema();
         if files.is_empty() {
-            return Ok(Arc::new(EmptyExec::new(project_schema(schema, projection)?)));
+            return Ok(Arc::new(EmptyExec::new(project_schema(
+                schema, projection,
+            )?)));
         }
         let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
         let statistics = Statistics::try_merge_iter(statistics, schema)?;
@@ -149,8 +175,15 @@ impl TableProvider for StoredTable {
 
     fn statistics(&self) -> Option<Statistics> {
         let schema = self.schema.table_schema();
-        let all = self.files.iter().filter_map(|file| file.statistics.as_deref());
-        if self.files.is_empty() { Some(empty(schema)) } else { Statistics::try_merge_iter(all, schema).ok() }
+        let all = self
+            .files
+            .iter()
+            .filter_map(|file| file.statistics.as_deref());
+        if self.files.is_empty() {
+            Some(empty(schema))
+        } else {
+            Statistics::try_merge_iter(all, schema).ok()
+        }
     }
 }
 
@@ -191,8 +224,15 @@ fn empty(schema: &SchemaRef) -> Statistics {
     statistics
 }
 
-fn partitioned_file(table: &Table, schema: &TableSchema, file: &DataFile) -> Result<PartitionedFile> {
-    let partition = file.partition.iter().map(|(_, value)| ScalarValue::Utf8View(value.clone()));
+fn partitioned_file(
+    table: &Table,
+    schema: &TableSchema,
+    file: &DataFile,
+) -> Result<PartitionedFile> {
+    let partition = file
+        .partition
+        .iter()
+        .map(|(_, value)| ScalarValue::Utf8View(value.clone()));
     let written = chrono::DateTime::from_timestamp_millis(file.written_at_ms).unwrap_or_default();
     let meta = ObjectMeta {
         location: Path::from(format!("{}/{}", table.name, file.path)),

@@ -16,8 +16,8 @@ use futures::stream::BoxStream;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 
 /// Folders above a written file that a store can have made for it: partition folders, the table,
@@ -40,7 +40,9 @@ impl Synced {
             store: "local disk",
             source,
         };
-        synced.map_err(|error| generic(error.into()))?.map_err(|error| generic(error.into()))
+        synced
+            .map_err(|error| generic(error.into()))?
+            .map_err(|error| generic(error.into()))
     }
 }
 
@@ -80,7 +82,11 @@ impl ObjectStore for Synced {
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         let inner = self.0.put_multipart_opts(location, options).await?;
-        Ok(Box::new(SyncedUpload { inner, store: self.clone(), location: location.clone() }))
+        Ok(Box::new(SyncedUpload {
+            inner,
+            store: self.clone(),
+            location: location.clone(),
+        }))
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {

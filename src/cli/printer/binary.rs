@@ -25,7 +25,10 @@ pub(super) struct Arrow<O: Write> {
 impl<O: Write> Arrow<O> {
     /// Writes the schema.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
-        Ok(Self { writer: StreamWriter::try_new(out, schema)?, schema: Arc::clone(schema) })
+        Ok(Self {
+            writer: StreamWriter::try_new(out, schema)?,
+            schema: Arc::clone(schema),
+        })
     }
 }
 
@@ -49,7 +52,11 @@ pub(super) struct Parquet<O: Write + Send> {
 
 impl<O: Write + Send> Parquet<O> {
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
-        if let Some(field) = schema.fields().iter().find(|field| holds_union(field.data_type())) {
+        if let Some(field) = schema
+            .fields()
+            .iter()
+            .find(|field| holds_union(field.data_type()))
+        {
             return Err(ArrowError::SchemaError(format!(
                 "column `{}` holds a union",
                 field.name()
@@ -60,7 +67,10 @@ impl<O: Write + Send> Parquet<O> {
             .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
             .build();
         let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties))?;
-        Ok(Self { writer, schema: Arc::clone(schema) })
+        Ok(Self {
+            writer,
+            schema: Arc::clone(schema),
+        })
     }
 }
 
@@ -120,7 +130,10 @@ mod tests {
     #[test]
     fn arrow_comes_back_as_it_was() {
         let written = bytes(Format::Arrow, schema(), &[batch(), batch()]).unwrap();
-        assert_eq!(format!("{:?}", read_arrow(&written)), format!("{:?}", [batch(), batch()]));
+        assert_eq!(
+            format!("{:?}", read_arrow(&written)),
+            format!("{:?}", [batch(), batch()])
+        );
         let end_of_stream = [255, 255, 255, 255, 0, 0, 0, 0];
         assert!(written.ends_with(&end_of_stream));
     }
@@ -137,7 +150,10 @@ mod tests {
         let column = builder.metadata().row_group(0).column(0).compression();
         assert!(matches!(column, Compression::ZSTD(_)), "{column}");
         let read: Vec<RecordBatch> = builder.build().unwrap().map(Result::unwrap).collect();
-        assert_eq!(format!("{:?}", read[0].columns()), format!("{:?}", batch().columns()));
+        assert_eq!(
+            format!("{:?}", read[0].columns()),
+            format!("{:?}", batch().columns())
+        );
         assert_eq!(read.len(), 1);
     }
 

@@ -15,7 +15,11 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use super::{Format, PrintError, print};
 
 fn attributes() -> Fields {
-    vec![Field::new("a", DataType::Float64, true), Field::new("b", DataType::Utf8, true)].into()
+    vec![
+        Field::new("a", DataType::Float64, true),
+        Field::new("b", DataType::Utf8, true),
+    ]
+    .into()
 }
 
 pub(super) fn schema() -> SchemaRef {
@@ -27,7 +31,11 @@ pub(super) fn schema() -> SchemaRef {
         Field::new("tags", DataType::List(item), true),
         Field::new("attributes", DataType::Struct(attributes()), true),
         Field::new("hash", DataType::Binary, true),
-        Field::new("at", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
+        Field::new(
+            "at",
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            true,
+        ),
         Field::new("price", DataType::Decimal128(6, 2), true),
     ]))
 }
@@ -48,7 +56,12 @@ pub(super) fn batch() -> RecordBatch {
     let prices = Decimal128Array::from(vec![Some(1250), None, Some(-5), Some(0)]);
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from(vec![Some(1), None, Some(3), Some(4)])),
-        Arc::new(Float64Array::from(vec![Some(13_671_200.0), None, Some(f64::NAN), Some(1e22)])),
+        Arc::new(Float64Array::from(vec![
+            Some(13_671_200.0),
+            None,
+            Some(f64::NAN),
+            Some(1e22),
+        ])),
         Arc::new(StringArray::from(vec![
             Some("conv2d"),
             None,
@@ -57,7 +70,12 @@ pub(super) fn batch() -> RecordBatch {
         ])),
         Arc::new(tags),
         Arc::new(StructArray::new(attributes(), columns, Some(nulls))),
-        Arc::new(BinaryArray::from(vec![Some(&b"\x00\xff"[..]), None, Some(b""), Some(b"\n")])),
+        Arc::new(BinaryArray::from(vec![
+            Some(&b"\x00\xff"[..]),
+            None,
+            Some(b""),
+            Some(b"\n"),
+        ])),
         Arc::new(TimestampMicrosecondArray::from(moments).with_timezone("UTC")),
         Arc::new(prices.with_precision_and_scale(6, 2).unwrap()),
     ];
@@ -72,7 +90,10 @@ pub(super) fn stream(
     schema: SchemaRef,
     batches: Vec<Result<RecordBatch, DataFusionError>>,
 ) -> SendableRecordBatchStream {
-    Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter(batches)))
+    Box::pin(RecordBatchStreamAdapter::new(
+        schema,
+        futures::stream::iter(batches),
+    ))
 }
 
 pub(super) fn bytes(
@@ -83,7 +104,13 @@ pub(super) fn bytes(
     let mut out = Vec::new();
     let stream = stream(schema, batches.iter().cloned().map(Ok).collect());
     let rows = futures::executor::block_on(print(stream, format, &mut out))?;
-    assert_eq!(rows, batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>());
+    assert_eq!(
+        rows,
+        batches
+            .iter()
+            .map(|batch| batch.num_rows() as u64)
+            .sum::<u64>()
+    );
     Ok(out)
 }
 

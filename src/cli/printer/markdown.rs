@@ -22,10 +22,17 @@ impl<O: Write> Markdown<O> {
         let (mut names, mut rule) = (String::from("|"), String::from("|"));
         for field in schema.fields() {
             push_cell(field.name(), &mut names);
-            rule.push_str(if is_number(field.data_type()) { " --: |" } else { " --- |" });
+            rule.push_str(if is_number(field.data_type()) {
+                " --: |"
+            } else {
+                " --- |"
+            });
         }
         writeln!(out, "{names}\n{rule}")?;
-        Ok(Self { out, options: json_options() })
+        Ok(Self {
+            out,
+            options: json_options(),
+        })
     }
 }
 

@@ -176,7 +176,10 @@ mod tests {
     impl Write for Pipe {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if self.left == 0 {
-                return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the reader has gone"));
+                return Err(io::Error::new(
+                    io::ErrorKind::BrokenPipe,
+                    "the reader has gone",
+                ));
             }
             let taken = bytes.len().min(self.left);
             self.left -= taken;
@@ -203,7 +206,9 @@ mod tests {
                 let batches = vec![Ok(batch()), Ok(batch())];
                 let result = print(stream(schema(), batches), *format, Pipe { left });
                 let error = futures::executor::block_on(result).unwrap_err();
-                let PrintError::Io(error) = error else { panic!("{format}: {error}") };
+                let PrintError::Io(error) = error else {
+                    panic!("{format}: {error}")
+                };
                 assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{format}");
                 assert_eq!(error.to_string(), "the reader has gone", "{format}");
             }
@@ -213,12 +218,17 @@ mod tests {
     #[test]
     fn a_query_that_fails_keeps_the_rows_before() {
         let mut out = Vec::new();
-        let batches =
-            vec![Ok(one("n", Int32Array::from(vec![1]))), Err(DataFusionError::Plan("no".into()))];
+        let batches = vec![
+            Ok(one("n", Int32Array::from(vec![1]))),
+            Err(DataFusionError::Plan("no".into())),
+        ];
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, true)]));
         let result =
             futures::executor::block_on(print(stream(schema, batches), Format::Csv, &mut out));
-        assert!(matches!(result, Err(PrintError::Query(DataFusionError::Plan(_)))), "{result:?}");
+        assert!(
+            matches!(result, Err(PrintError::Query(DataFusionError::Plan(_)))),
+            "{result:?}"
+        );
         assert_eq!(out, b"n\n1\n");
     }
 
@@ -229,7 +239,10 @@ mod tests {
             let batches = vec![Err(DataFusionError::Plan("no".into()))];
             let result =
                 futures::executor::block_on(print(stream(schema(), batches), *format, &mut out));
-            assert!(matches!(result, Err(PrintError::Query(_))), "{format}: {result:?}");
+            assert!(
+                matches!(result, Err(PrintError::Query(_))),
+                "{format}: {result:?}"
+            );
             assert!(out.is_empty(), "{format}");
         }
     }
@@ -255,7 +268,10 @@ mod tests {
 
     #[test]
     fn floats_read_back_as_they_were() {
-        let batch = one("f", Float32Array::from(vec![0.1, 16_777_216.0, 1e-7, f32::NEG_INFINITY]));
+        let batch = one(
+            "f",
+            Float32Array::from(vec![0.1, 16_777_216.0, 1e-7, f32::NEG_INFINITY]),
+        );
         let schema = batch.schema();
         assert_eq!(
             printed_as(Format::Csv, Arc::clone(&schema), &[batch.clone()]),
@@ -272,7 +288,10 @@ mod tests {
         let batch = one("d", DictionaryArray::<Int32Type>::new(keys, values));
         let schema = batch.schema();
         let wanted = "{\"d\":\"gpu\"}\n{\"d\":null}\n{\"d\":null}\n";
-        assert_eq!(printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]), wanted);
+        assert_eq!(
+            printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]),
+            wanted
+        );
         assert_eq!(printed_as(Format::Tsv, schema, &[batch]), "d\ngpu\n\n\n");
     }
 
@@ -288,27 +307,43 @@ mod tests {
         let batch = one("m", map.finish());
         let schema = batch.schema();
         let wanted = "{\"m\":{\"1\":\"x\",\"-2\":null}}\n{\"m\":null}\n";
-        assert_eq!(printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]), wanted);
-        assert_eq!(printed_as(Format::Tsv, schema, &[batch]), "m\n{\"1\":\"x\",\"-2\":null}\n\n");
+        assert_eq!(
+            printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]),
+            wanted
+        );
+        assert_eq!(
+            printed_as(Format::Tsv, schema, &[batch]),
+            "m\n{\"1\":\"x\",\"-2\":null}\n\n"
+        );
     }
 
     #[test]
     fn unions_are_text() {
-        let fields: UnionFields =
-            [(0, Arc::new(Field::new("i", DataType::Int32, true)))].into_iter().collect();
+        let fields: UnionFields = [(0, Arc::new(Field::new("i", DataType::Int32, true)))]
+            .into_iter()
+            .collect();
         let children: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![5]))];
         let union =
             UnionArray::try_new(fields, ScalarBuffer::from(vec![0_i8]), None, children).unwrap();
         let batch = one("u", union);
         let schema = batch.schema();
-        assert_eq!(printed_as(Format::Csv, Arc::clone(&schema), &[batch.clone()]), "u\n{i=5}\n");
+        assert_eq!(
+            printed_as(Format::Csv, Arc::clone(&schema), &[batch.clone()]),
+            "u\n{i=5}\n"
+        );
         assert_eq!(
             printed_as(Format::Json, Arc::clone(&schema), &[batch.clone()]),
             "[{\"u\":\"{i=5}\"}]\n"
         );
         let error = bytes(Format::Parquet, schema, &[batch]).unwrap_err();
         assert!(
-            matches!(error, PrintError::Unsupported { format: Format::Parquet, .. }),
+            matches!(
+                error,
+                PrintError::Unsupported {
+                    format: Format::Parquet,
+                    ..
+                }
+            ),
             "{error}"
         );
         let wanted = "`parquet` cannot hold this result: Schema error: column `u` holds a union\n";
@@ -317,8 +352,10 @@ mod tests {
 
     #[test]
     fn intervals_are_text_and_no_parquet() {
-        let batch =
-            one("i", IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 0)]));
+        let batch = one(
+            "i",
+            IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 0)]),
+        );
         assert_eq!(
             printed_as(Format::Jsonl, batch.schema(), &[batch.clone()]),
             "{\"i\":\"1 mons 2 days\"}\n"
@@ -330,9 +367,18 @@ mod tests {
     #[test]
     fn an_instant_beyond_the_calendar_is_no_wrong_date() {
         let batch = one("at", TimestampSecondArray::from(vec![i64::MAX]));
-        for format in [Format::Csv, Format::Tsv, Format::Json, Format::Jsonl, Format::Table] {
+        for format in [
+            Format::Csv,
+            Format::Tsv,
+            Format::Json,
+            Format::Jsonl,
+            Format::Table,
+        ] {
             let error = bytes(format, batch.schema(), &[batch.clone()]).unwrap_err();
-            assert!(matches!(error, PrintError::Unsupported { .. }), "{format}: {error}");
+            assert!(
+                matches!(error, PrintError::Unsupported { .. }),
+                "{format}: {error}"
+            );
         }
     }
 }

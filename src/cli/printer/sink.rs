@@ -46,7 +46,10 @@ pub(super) struct Outlet<W: Write> {
 
 impl<W: Write> Outlet<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), failure: None }
+        Self {
+            out: BufWriter::with_capacity(BUFFER_BYTES, out),
+            failure: None,
+        }
     }
 
     /// Why writing failed, if it did.
@@ -96,7 +99,10 @@ mod tests {
     impl Write for Closed<'_> {
         fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
             *self.0 += 1;
-            Err(io::Error::new(io::ErrorKind::BrokenPipe, "the reader has gone"))
+            Err(io::Error::new(
+                io::ErrorKind::BrokenPipe,
+                "the reader has gone",
+            ))
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -109,9 +115,18 @@ mod tests {
         let mut asked = 0;
         let mut outlet = Outlet::new(Closed(&mut asked));
         outlet.write_all(b"row\n").unwrap();
-        assert_eq!(outlet.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        assert_eq!(outlet.write_all(b"row\n").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        assert_eq!(outlet.into_failure().unwrap().to_string(), "the reader has gone");
+        assert_eq!(
+            outlet.flush().unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
+        assert_eq!(
+            outlet.write_all(b"row\n").unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
+        assert_eq!(
+            outlet.into_failure().unwrap().to_string(),
+            "the reader has gone"
+        );
         assert_eq!(asked, 1);
     }
 }

@@ -41,29 +41,47 @@ impl<O: Write> Table<O> {
     pub(super) fn new(schema: &SchemaRef, out: O) -> Self {
         let headers = schema.fields().iter().map(|field| {
             let name = shortened(field.name());
-            Header { width: name.width(), name, to_the_right: is_number(field.data_type()) }
+            Header {
+                width: name.width(),
+                name,
+                to_the_right: is_number(field.data_type()),
+            }
         });
-        Self { out, options: json_options(), headers: headers.collect(), waiting: Some(Vec::new()) }
+        Self {
+            out,
+            options: json_options(),
+            headers: headers.collect(),
+            waiting: Some(Vec::new()),
+        }
     }
 
     /// Writes the header and the rows that waited.
     fn begin(&mut self) -> Result<(), ArrowError> {
-        let Some(rows) = self.waiting.take() else { return Ok(()) };
+        let Some(rows) = self.waiting.take() else {
+            return Ok(());
+        };
         for row in &rows {
             for (header, value) in self.headers.iter_mut().zip(row) {
                 header.width = header.width.max(value.width());
             }
         }
         self.write_border('┌', '┬', '┐')?;
-        let names: Vec<String> = self.headers.iter().map(|header| header.name.clone()).collect();
+        let names: Vec<String> = self
+            .headers
+            .iter()
+            .map(|header| header.name.clone())
+            .collect();
         self.write_row(&names)?;
         self.write_border('├', '┼', '┤')?;
         rows.iter().try_for_each(|row| self.write_row(row))
     }
 
     fn write_border(&mut self, left: char, between: char, right: char) -> Result<(), ArrowError> {
-        let dashes: Vec<String> =
-            self.headers.iter().map(|header| "─".repeat(header.width + 2)).collect();
+        let dashes: Vec<String> = self
+            .headers
+            .iter()
+            .map(|header| "─".repeat(header.width + 2))
+            .collect();
         let dashes = dashes.join(between.encode_utf8(&mut [0; 4]));
         Ok(writeln!(self.out, "{left}{dashes}{right}")?)
     }
@@ -71,7 +89,11 @@ impl<O: Write> Table<O> {
     fn write_row(&mut self, row: &[String]) -> Result<(), ArrowError> {
         for (header, value) in self.headers.iter().zip(row) {
             let space = header.width.saturating_sub(value.width());
-            let (before, after) = if header.to_the_right { (space, 0) } else { (0, space) };
+            let (before, after) = if header.to_the_right {
+                (space, 0)
+            } else {
+                (0, space)
+            };
             write!(self.out, "│ {:before$}{value}{:after$} ", "", "")?;
         }
         Ok(writeln!(self.out, "│")?)
@@ -199,7 +221,13 @@ mod tests {
         assert_eq!(lines.len(), MEASURED_ROWS + 2 + 5);
         assert_eq!(
             lines[lines.len() - 5..],
-            ["│ 9999 │", "│    7 │", "│ 123456789 │", "└──────┘", "(10002 rows)"]
+            [
+                "│ 9999 │",
+                "│    7 │",
+                "│ 123456789 │",
+                "└──────┘",
+                "(10002 rows)"
+            ]
         );
     }
 

@@ -25,7 +25,10 @@ pub(super) struct Csv<O: Write> {
 impl<O: Write> Csv<O> {
     /// Writes the header.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
-        let mut sink = Self { writer: csv::Writer::new(out), options: json_options() };
+        let mut sink = Self {
+            writer: csv::Writer::new(out),
+            options: json_options(),
+        };
         sink.write(&RecordBatch::new_empty(Arc::clone(schema)))?;
         Ok(sink)
     }
@@ -46,7 +49,11 @@ fn flat(batch: &RecordBatch, options: &EncoderOptions) -> Result<RecordBatch, Ar
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
         if is_json(array.data_type()) || matches!(array.data_type(), DataType::Union(_, _)) {
-            fields.push(Arc::new(Field::new(field.name(), DataType::LargeUtf8, true)));
+            fields.push(Arc::new(Field::new(
+                field.name(),
+                DataType::LargeUtf8,
+                true,
+            )));
             arrays.push(Arc::new(texts(field, array, options)?) as ArrayRef);
         } else {
             fields.push(Arc::clone(field));
@@ -71,7 +78,10 @@ impl<O: Write> Tsv<O> {
             line.push('\t');
         }
         write_tsv_line(&mut line, &mut out)?;
-        Ok(Self { out, options: json_options() })
+        Ok(Self {
+            out,
+            options: json_options(),
+        })
     }
 }
 
@@ -132,9 +142,13 @@ pub(super) struct Objects<O: Write, F: JsonFormat> {
 
 impl<O: Write, F: JsonFormat> Objects<O, F> {
     fn with_end(out: O, end: &'static str) -> Self {
-        let builder =
-            WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(Encoders));
-        Self { writer: builder.build(out), end }
+        let builder = WriterBuilder::new()
+            .with_explicit_nulls(true)
+            .with_encoder_factory(Arc::new(Encoders));
+        Self {
+            writer: builder.build(out),
+            end,
+        }
     }
 }
 
@@ -207,12 +221,24 @@ mod tests {
 
     #[test]
     fn jsonl_is_an_object_a_line() {
-        assert_eq!(printed(Format::Jsonl, &[batch()]), format!("{}\n", OBJECTS.join("\n")));
+        assert_eq!(
+            printed(Format::Jsonl, &[batch()]),
+            format!("{}\n", OBJECTS.join("\n"))
+        );
     }
 
     #[test]
     fn no_rows_still_tell_the_columns() {
-        let names = ["id", "runtime_ns", "name", "tags", "attributes", "hash", "at", "price"];
+        let names = [
+            "id",
+            "runtime_ns",
+            "name",
+            "tags",
+            "attributes",
+            "hash",
+            "at",
+            "price",
+        ];
         assert_eq!(printed(Format::Csv, &[]), names.join(",") + "\n");
         assert_eq!(printed(Format::Tsv, &[]), names.join("\t") + "\n");
         assert_eq!(printed(Format::Json, &[]), "[]\n");

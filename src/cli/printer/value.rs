@@ -26,7 +26,11 @@ pub(super) const NULL: &str = "NULL";
 /// A column of a batch, ready to be spelled as text.
 pub(super) enum Column<'a> {
     Plain(ArrayFormatter<'a>),
-    Json { encoder: NullableEncoder<'a>, null: &'a str, scratch: Vec<u8> },
+    Json {
+        encoder: NullableEncoder<'a>,
+        null: &'a str,
+        scratch: Vec<u8>,
+    },
 }
 
 impl<'a> Column<'a> {
@@ -51,9 +55,16 @@ impl<'a> Column<'a> {
     ) -> Result<Self, ArrowError> {
         if is_json(array.data_type()) {
             let encoder = make_encoder(field, array, options)?;
-            return Ok(Self::Json { encoder, null, scratch: Vec::new() });
+            return Ok(Self::Json {
+                encoder,
+                null,
+                scratch: Vec::new(),
+            });
         }
-        Ok(Self::Plain(ArrayFormatter::try_new(array, &FormatOptions::new().with_null(null))?))
+        Ok(Self::Plain(ArrayFormatter::try_new(
+            array,
+            &FormatOptions::new().with_null(null),
+        )?))
     }
 
     /// Appends the value in `row` to `out`.
@@ -61,7 +72,9 @@ impl<'a> Column<'a> {
         match self {
             Self::Plain(formatter) => formatter.value(row).write(out)?,
             Self::Json { encoder, null, .. } if encoder.is_null(row) => out.push_str(null),
-            Self::Json { encoder, scratch, .. } => {
+            Self::Json {
+                encoder, scratch, ..
+            } => {
                 scratch.clear();
                 encoder.encode(row, scratch);
                 out.push_str(&String::from_utf8_lossy(scratch));
@@ -109,7 +122,9 @@ pub(super) fn texts(
 
 /// Options of Arrow's JSON writer and encoders that follow the rules of this module.
 pub(super) fn json_options() -> EncoderOptions {
-    EncoderOptions::default().with_explicit_nulls(true).with_encoder_factory(Arc::new(Encoders))
+    EncoderOptions::default()
+        .with_explicit_nulls(true)
+        .with_encoder_factory(Arc::new(Encoders))
 }
 
 /// The encoders in which this module differs from Arrow's own.
@@ -124,9 +139,9 @@ impl EncoderFactory for Encoders {
         options: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
         let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => {
-                Box::new(Float(ArrayFormatter::try_new(array, &FormatOptions::new())?))
-            }
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
+                ArrayFormatter::try_new(array, &FormatOptions::new())?,
+            )),
             DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
             DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
             data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {
@@ -177,7 +192,11 @@ impl<'a> Object<'a> {
         options: &'a EncoderOptions,
     ) -> Result<Self, ArrowError> {
         let keys = Quoted(texts(field, map.keys(), options)?);
-        Ok(Self { map, keys, values: make_encoder(field, map.values(), options)? })
+        Ok(Self {
+            map,
+            keys,
+            values: make_encoder(field, map.values(), options)?,
+        })
     }
 }
 
@@ -214,9 +233,15 @@ impl<'a> Lookup<'a> {
     ) -> Result<Self, ArrowError> {
         let dictionary = array.as_any_dictionary();
         // Without values every row is NULL, and `normalized_keys` has nothing to point at.
-        let keys =
-            if dictionary.values().is_empty() { Vec::new() } else { dictionary.normalized_keys() };
-        Ok(Self { keys, values: make_encoder(field, dictionary.values(), options)? })
+        let keys = if dictionary.values().is_empty() {
+            Vec::new()
+        } else {
+            dictionary.normalized_keys()
+        };
+        Ok(Self {
+            keys,
+            values: make_encoder(field, dictionary.values(), options)?,
+        })
     }
 }
 

@@ -24,13 +24,22 @@ pub(super) struct Vertical<O> {
 
 impl<O: Write> Vertical<O> {
     pub(super) fn new(schema: &SchemaRef, out: O) -> Self {
-        let mut names: Vec<String> =
-            schema.fields().iter().map(|field| on_one_line(field.name())).collect();
+        let mut names: Vec<String> = schema
+            .fields()
+            .iter()
+            .map(|field| on_one_line(field.name()))
+            .collect();
         let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
         for name in &mut names {
             name.push_str(&" ".repeat(width - name.width()));
         }
-        Self { out, options: json_options(), names, blank: " ".repeat(width), rows: 0 }
+        Self {
+            out,
+            options: json_options(),
+            names,
+            blank: " ".repeat(width),
+            rows: 0,
+        }
     }
 }
 
@@ -61,7 +70,15 @@ impl<O: Write> Sink for Vertical<O> {
 
 /// A computed column is named by its expression, which may hold line ends.
 fn on_one_line(name: &str) -> String {
-    name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+    name.chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -107,7 +124,10 @@ mod tests {
 
     #[test]
     fn rows_are_counted_over_all_batches() {
-        let text = printed(Format::Vertical, &[batch().slice(0, 2), batch().slice(2, 1)]);
+        let text = printed(
+            Format::Vertical,
+            &[batch().slice(0, 2), batch().slice(2, 1)],
+        );
         assert!(text.contains("-[ row 3 ]-----\nid         | 3\n"), "{text}");
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, StringViewBuilder};
 use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, exec_err};
-use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
 use crate::sketch;
@@ -19,7 +19,9 @@ pub(super) struct FillSketch {
 
 impl FillSketch {
     pub(super) fn new() -> Self {
-        Self { signature: super::exact(vec![DataType::Utf8View, DataType::BinaryView]) }
+        Self {
+            signature: super::exact(vec![DataType::Utf8View, DataType::BinaryView]),
+        }
     }
 }
 
@@ -39,9 +41,14 @@ impl ScalarUDFImpl for FillSketch {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [sketches, params] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal("two arguments were promised".to_owned()));
+            return Err(DataFusionError::Internal(
+                "two arguments were promised".to_owned(),
+            ));
         };
-        let (sketches, params) = (as_string_view_array(sketches)?, as_binary_view_array(params)?);
+        let (sketches, params) = (
+            as_string_view_array(sketches)?,
+            as_binary_view_array(params)?,
+        );
         let mut steps = StringViewBuilder::with_capacity(sketches.len());
         let mut text = Vec::new();
         for (sketch, params) in sketches.iter().zip(params.iter()) {

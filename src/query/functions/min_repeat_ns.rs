@@ -7,7 +7,6 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
-
 /// the fastest of the packed repeats, in nanoseconds.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct MinRepeatNs {
@@ -16,7 +15,9 @@ pub(super) struct MinRepeatNs {
 
 impl MinRepeatNs {
     pub(super) fn new() -> Self {
-        Self { signature: super::repeats_signature() }
+        Self {
+            signature: super::repeats_signature(),
+        }
     }
 }
 
@@ -36,7 +37,8 @@ impl ScalarUDFImpl for MinRepeatNs {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let packed = super::PackedRepeats::from_args(&args)?;
         let least = |repeats: Vec<f64>| repeats.into_iter().min_by(f64::total_cmp);
-        let rows: Result<Float64Array> = packed.rows().map(|row| Ok(row?.and_then(least))).collect();
+        let rows: Result<Float64Array> =
+            packed.rows().map(|row| Ok(row?.and_then(least))).collect();
         Ok(ColumnarValue::Array(Arc::new(rows?)))
     }
 }

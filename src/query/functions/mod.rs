@@ -12,9 +12,11 @@ mod workload;
 
 use arrow::array::{Array, BinaryViewArray, Float64Array, Int32Array};
 use arrow::datatypes::DataType;
-use datafusion::common::{DataFusionError, Result};
 use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility,
+};
 use datafusion::prelude::SessionContext;
 
 use crate::repeats;
@@ -36,7 +38,9 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
 
 /// Makes them known to a session.
 pub(crate) fn register(context: &SessionContext) {
-    all().into_iter().for_each(|function| context.register_udf(function));
+    all()
+        .into_iter()
+        .for_each(|function| context.register_udf(function));
 }
 
 fn exact(types: Vec<DataType>) -> Signature {
@@ -45,7 +49,11 @@ fn exact(types: Vec<DataType>) -> Signature {
 
 /// The signature of functions over packed repeats: mean, count, the packed rest.
 fn repeats_signature() -> Signature {
-    exact(vec![DataType::Float64, DataType::Int32, DataType::BinaryView])
+    exact(vec![
+        DataType::Float64,
+        DataType::Int32,
+        DataType::BinaryView,
+    ])
 }
 
 /// The columns that packed repeats are made of.
@@ -59,7 +67,9 @@ impl PackedRepeats {
     fn from_args(args: &ScalarFunctionArgs) -> Result<Self> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [runtime_ns, count, bytes] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal("three arguments were promised".to_owned()));
+            return Err(DataFusionError::Internal(
+                "three arguments were promised".to_owned(),
+            ));
         };
         Ok(Self {
             runtime_ns: as_float64_array(runtime_ns)?.clone(),

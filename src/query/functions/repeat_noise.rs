@@ -17,7 +17,9 @@ pub(super) struct RepeatNoise {
 
 impl RepeatNoise {
     pub(super) fn new() -> Self {
-        Self { signature: super::repeats_signature() }
+        Self {
+            signature: super::repeats_signature(),
+        }
     }
 }
 
@@ -36,8 +38,10 @@ impl ScalarUDFImpl for RepeatNoise {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let packed = super::PackedRepeats::from_args(&args)?;
-        let rows: Result<Float64Array> =
-            packed.rows().map(|row| Ok(row?.map(|repeats| stats::noise(&repeats)))).collect();
+        let rows: Result<Float64Array> = packed
+            .rows()
+            .map(|row| Ok(row?.map(|repeats| stats::noise(&repeats))))
+            .collect();
         Ok(ColumnarValue::Array(Arc::new(rows?)))
     }
 }

@@ -7,7 +7,6 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
-
 /// the packed repeats as a list, in nanoseconds and in the order of timing.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct RepeatsNs {
@@ -16,7 +15,9 @@ pub(super) struct RepeatsNs {
 
 impl RepeatsNs {
     pub(super) fn new() -> Self {
-        Self { signature: super::repeats_signature() }
+        Self {
+            signature: super::repeats_signature(),
+        }
     }
 }
 

@@ -18,7 +18,9 @@ pub(super) struct Scaled {
 
 impl Scaled {
     pub(super) fn new() -> Self {
-        Self { signature: super::exact(vec![DataType::Int64, DataType::Int16]) }
+        Self {
+            signature: super::exact(vec![DataType::Int64, DataType::Int16]),
+        }
     }
 }
 
@@ -38,12 +40,22 @@ impl ScalarUDFImpl for Scaled {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [digits, exponents] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal("two arguments were promised".to_owned()));
+            return Err(DataFusionError::Internal(
+                "two arguments were promised".to_owned(),
+            ));
         };
-        let rows = as_int64_array(digits)?.iter().zip(as_int16_array(exponents)?);
+        let rows = as_int64_array(digits)?
+            .iter()
+            .zip(as_int16_array(exponents)?);
         let scaled: Float64Array = rows
             .map(|(digits, exponent)| {
-                Some(Decimal { digits: digits?, exponent: i32::from(exponent?) }.to_f64(0))
+                Some(
+                    Decimal {
+                        digits: digits?,
+                        exponent: i32::from(exponent?),
+                    }
+                    .to_f64(0),
+                )
             })
             .collect();
         Ok(ColumnarValue::Array(Arc::new(scaled)))

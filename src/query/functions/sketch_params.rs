@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Int64Builder, ListBuilder};
 use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::common::cast::as_binary_view_array;
 use datafusion::common::{DataFusionError, exec_err};
-use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
 use crate::varint;
@@ -19,7 +19,9 @@ pub(super) struct SketchParams {
 
 impl SketchParams {
     pub(super) fn new() -> Self {
-        Self { signature: super::exact(vec![DataType::BinaryView]) }
+        Self {
+            signature: super::exact(vec![DataType::BinaryView]),
+        }
     }
 }
 
@@ -39,7 +41,9 @@ impl ScalarUDFImpl for SketchParams {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [params] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal("one argument was promised".to_owned()));
+            return Err(DataFusionError::Internal(
+                "one argument was promised".to_owned(),
+            ));
         };
         let mut lists = ListBuilder::new(Int64Builder::new());
         for params in as_binary_view_array(params)? {

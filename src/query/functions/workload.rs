@@ -7,7 +7,8 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::as_string_view_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-use serde_json::value::RawValue;
+
+use crate::json;
 
 /// First entry of a workload key (a JSON list), or all others as a JSON list; NULL for a key that
 /// is no such list.
@@ -19,17 +20,27 @@ pub(super) struct Workload {
 
 impl Workload {
     pub(super) fn name() -> Self {
-        Self { signature: super::exact(vec![DataType::Utf8View]), args: false }
+        Self {
+            signature: super::exact(vec![DataType::Utf8View]),
+            args: false,
+        }
     }
 
     pub(super) fn args() -> Self {
-        Self { signature: super::exact(vec![DataType::Utf8View]), args: true }
+        Self {
+            signature: super::exact(vec![DataType::Utf8View]),
+            args: true,
+        }
     }
 }
 
 impl ScalarUDFImpl for Workload {
     fn name(&self) -> &'static str {
-        if self.args { "workload_args" } else { "workload_name" }
+        if self.args {
+            "workload_args"
+        } else {
+            "workload_name"
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -43,7 +54,9 @@ impl ScalarUDFImpl for Workload {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [keys] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal("one argument was promised".to_owned()));
+            return Err(DataFusionError::Internal(
+                "one argument was promised".to_owned(),
+            ));
         };
         let part = if self.args { arguments } else { first };
         let keys = as_string_view_array(keys)?.iter();
@@ -53,14 +66,14 @@ impl ScalarUDFImpl for Workload {
 }
 
 fn first(key: &str) -> Option<String> {
-    let entries: Vec<&RawValue> = serde_json::from_str(key).ok()?;
-    serde_json::from_str(entries.first()?.get()).ok()
+    serde_json::from_str(json::elements(key)?.first()?).ok()
 }
 
 fn arguments(key: &str) -> Option<String> {
-    let entries: Vec<&RawValue> = serde_json::from_str(key).ok()?;
-    let others: Vec<&str> = entries.iter().skip(1).map(|entry| entry.get()).collect();
-    Some(format!("[{}]", others.join(", ")))
+    Some(format!(
+        "[{}]",
+        json::elements(key)?.get(1..).unwrap_or_default().join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -73,7 +86,11 @@ mod tests {
             (r#"["55cbf5"]"#, "55cbf5", "[]"),
             (r#"["12b88b", 1, 56]"#, "12b88b", "[1, 56]"),
             (r#"["3f28", [1, 4], [4, 4]]"#, "3f28", "[[1, 4], [4, 4]]"),
-            (r#"["conv2d", 1, [1, 1], "SAME", true]"#, "conv2d", r#"[1, [1, 1], "SAME", true]"#),
+            (
+                r#"["conv2d", 1, [1, 1], "SAME", true]"#,
+                "conv2d",
+                r#"[1, [1, 1], "SAME", true]"#,
+            ),
         ] {
             assert_eq!(first(key).as_deref(), Some(name));
             assert_eq!(arguments(key).as_deref(), Some(args));

@@ -12,11 +12,15 @@ mod parse;
 mod render;
 
 use std::borrow::Borrow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
+use ahash::RandomState;
+
 use crate::identity::ProgramHash;
+use crate::json;
 use crate::number::Decimal;
 use crate::repeats;
 use crate::sketch::{self, Scan};
@@ -29,10 +33,18 @@ pub(crate) const NAME: &str = "tenset";
 
 /// Does a file that begins like this look like an auto_scheduler log? Comments may come first.
 pub(crate) fn sniff(head: &[u8]) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n').filter(|line| !is_comment(line));
+    let mut lines = head
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !is_comment(line));
     lines.next().is_some_and(|line| {
-        let line: Vec<u8> = line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        [b"{\"i\":[[".as_slice(), b"{\"r\":[[", b"{\"v\":\"v0."].iter().any(|start| line.starts_with(start))
+        let line: Vec<u8> = line
+            .iter()
+            .copied()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        [b"{\"i\":[[".as_slice(), b"{\"r\":[[", b"{\"v\":\"v0."]
+            .iter()
+            .any(|start| line.starts_with(start))
     })
 }
 
@@ -108,23 +120,31 @@ struct Parser<'a> {
     /// Lines end in `\r\n`.
     crlf: bool,
     rows: Rows,
-    /// Raw key, task and version, and a way to spell them -> what follows from them.
-    known: HashMap<(&'a [u8], &'a [u8], &'a [u8], Writer), Rc<Known>>,
+    known: HashMap<Raw<'a>, Rc<Known>, RandomState>,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    sketches: HashMap<Sketch, u32>,
+    /// Open and literal sketches.
+    sketches: [HashMap<Vec<u8>, u32, RandomState>; 2],
     /// The writer of the line before.
     writer: Writer,
     scan: Scan,
+    /// The scanned program in TVM's spelling, as it was read.
+    original: Vec<u8>,
     params: Vec<u8>,
+    /// The program and the line, as they are rebuilt.
     steps: Vec<u8>,
     rebuilt: Vec<u8>,
 }
+
+/// Key, task and version of a line as written, and who may have spelled them so.
+type Raw<'a> = (&'a [u8], &'a [u8], &'a [u8], Writer);
 
 struct Known {
     workload_key: String,
     environment: Environment,
     frame: Frame,
+    /// Places of graph and environment in the rows, once a line was found to be spelled so.
+    ids: OnceCell<(u32, u32)>,
 }
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed.
@@ -132,12 +152,13 @@ pub(crate) fn parse(chunk: &[u8], crlf: bool) -> Rows {
     let mut parser = Parser {
         crlf,
         rows: Rows::default(),
-        known: HashMap::new(),
+        known: HashMap::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
-        sketches: HashMap::new(),
+        sketches: Default::default(),
         writer: Writer::Tvm,
         scan: Scan::default(),
+        original: Vec::new(),
         params: Vec::new(),
         steps: Vec::new(),
         rebuilt: Vec::new(),
@@ -157,13 +178,19 @@ pub(crate) fn parse(chunk: &[u8], crlf: bool) -> Rows {
 impl Rows {
     /// The packed numbers of a record, `None` where its sketch is the text itself.
     pub(crate) fn params(&self, row: &Row) -> Option<&[u8]> {
-        let literal = self.sketches.get(row.sketch as usize).is_none_or(|sketch| sketch.literal);
-        self.params.get(row.params.0..row.params.1).filter(|_| !literal)
+        let literal = self
+            .sketches
+            .get(row.sketch as usize)
+            .is_none_or(|sketch| sketch.literal);
+        self.params
+            .get(row.params.0..row.params.1)
+            .filter(|_| !literal)
     }
 
     /// The packed repeats of a record.
     pub(crate) fn repeats(&self, row: &Row) -> Option<&[u8]> {
-        row.repeats.and_then(|(start, end)| self.repeats.get(start..end))
+        row.repeats
+            .and_then(|(start, end)| self.repeats.get(start..end))
     }
 }
 
@@ -179,19 +206,23 @@ impl<'a> Parser<'a> {
             }
         };
         let line_number = self.rows.line_count;
-        self.rows.others.push(OtherLine { line: line_number, reason, text: line.to_vec() });
+        self.rows.others.push(OtherLine {
+            line: line_number,
+            reason,
+            text: line.to_vec(),
+        });
     }
 
     fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
         self.known(fields, Writer::Tvm)?;
-        self.steps.clear();
+        self.original.clear();
         if self.scan.respell {
-            self.steps.extend_from_slice(&sketch::canonical(fields.steps));
-            sketch::scan(&self.steps, &mut self.scan)?;
+            self.original.extend_from_slice(&json::spaced(fields.steps));
+            sketch::scan(&self.original, &mut self.scan)?;
         } else {
-            self.steps.extend_from_slice(fields.steps);
+            self.original.extend_from_slice(fields.steps);
         }
-        let program = ProgramHash::of(&self.steps);
+        let program = ProgramHash::of(&self.original);
         let mut row = Row {
             line: self.rows.line_count,
             graph: 0,
@@ -210,29 +241,60 @@ impl<'a> Parser<'a> {
         if fields.error_no == 0 && fields.costs.iter().any(|cost| cost.digits != 0) {
             let packed = repeats::pack(&fields.costs);
             row.runtime_ns = packed.as_ref().map(|packed| packed.runtime_ns);
-            row.repeat_count = i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
+            row.repeat_count =
+                i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
             repeats = packed.and_then(|packed| packed.bytes);
         }
-        let sketch = self.sketch();
+        self.params.clear();
+        if !self.scan.literal {
+            let params = &mut self.params;
+            self.scan
+                .numbers
+                .iter()
+                .for_each(|&number| varint::write_unsigned(number, params));
+        }
+        let known = self.prove(line, fields, &row, repeats.as_deref())?;
         row.params = append(&mut self.rows.params, &self.params);
-        let known = self.prove(line, fields, &sketch, &row, repeats.as_deref())?;
-        row.graph = intern(&mut self.graphs, &mut self.rows.graphs, &known.workload_key);
-        row.environment =
-            intern(&mut self.environments, &mut self.rows.environments, &known.environment);
-        row.sketch = intern(&mut self.sketches, &mut self.rows.sketches, &sketch);
+        (row.graph, row.environment) = self.ids(&known);
+        row.sketch = self.sketch();
         row.repeats = repeats.map(|bytes| append(&mut self.rows.repeats, &bytes));
         self.rows.records.push(row);
         Ok(())
     }
 
-    /// The sketch of the scanned program; its numbers go to `params`.
-    fn sketch(&mut self) -> Sketch {
-        self.params.clear();
+    fn ids(&mut self, known: &Known) -> (u32, u32) {
+        let rows = &mut self.rows;
+        *known.ids.get_or_init(|| {
+            let graph = intern(&mut self.graphs, &mut rows.graphs, &known.workload_key);
+            let environment = intern(
+                &mut self.environments,
+                &mut rows.environments,
+                &known.environment,
+            );
+            (graph, environment)
+        })
+    }
+
+    /// The place of the scanned program's sketch.
+    fn sketch(&mut self) -> u32 {
         let literal = self.scan.literal;
-        if !literal {
-            self.scan.numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut self.params));
+        let text = if literal {
+            &self.original
+        } else {
+            &self.scan.sketch
+        };
+        let [open, closed] = &mut self.sketches;
+        let places = if literal { closed } else { open };
+        if let Some(&place) = places.get(text) {
+            return place;
         }
-        Sketch { text: if literal { &self.steps } else { &self.scan.sketch }.clone(), literal }
+        let place = u32::try_from(self.rows.sketches.len()).unwrap_or(u32::MAX);
+        places.insert(text.clone(), place);
+        self.rows.sketches.push(Sketch {
+            text: text.clone(),
+            literal,
+        });
+        place
     }
 
     /// Rebuilds the line from what its columns will hold, in the spelling of the line before or
@@ -241,13 +303,16 @@ impl<'a> Parser<'a> {
         &mut self,
         line: &[u8],
         fields: &parse::Fields<'a>,
-        sketch: &Sketch,
         row: &Row,
         repeats: Option<&[u8]>,
     ) -> Result<Rc<Known>, String> {
         self.steps.clear();
-        let params = (!sketch.literal).then_some(self.params.as_slice());
-        let filled = sketch::fill(&sketch.text, params, &mut self.steps);
+        let (sketch, params) = if self.scan.literal {
+            (&self.original, None)
+        } else {
+            (&self.scan.sketch, Some(self.params.as_slice()))
+        };
+        let filled = sketch::fill(sketch, params, &mut self.steps);
         let result = Measurement {
             runtime_ns: row.runtime_ns,
             repeat_count: row.repeat_count,
@@ -268,7 +333,9 @@ impl<'a> Parser<'a> {
                 return Ok(known);
             }
         }
-        self.rows.verbatim.push((self.rows.records.len(), line.to_vec()));
+        self.rows
+            .verbatim
+            .push((self.rows.records.len(), line.to_vec()));
         self.known(fields, Writer::Tvm)
     }
 
@@ -281,7 +348,12 @@ impl<'a> Parser<'a> {
             serde_json::from_slice(fields.key).map_err(|error| error.to_string())?;
         let environment = Environment::parse(fields.task, fields.version, writer)?;
         let frame = Frame::new(&workload_key, &environment);
-        let known = Rc::new(Known { workload_key, environment, frame });
+        let known = Rc::new(Known {
+            workload_key,
+            environment,
+            frame,
+            ids: OnceCell::new(),
+        });
         self.known.insert(raw, Rc::clone(&known));
         Ok(known)
     }
@@ -319,15 +391,27 @@ mod tests {
         let rows = parse(text.as_bytes(), false);
         assert!(rows.others.is_empty(), "{:?}", rows.others);
         assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
-        rows.environments.iter().map(|environment| environment.writer.name()).collect()
+        rows.environments
+            .iter()
+            .map(|environment| environment.writer.name())
+            .collect()
     }
 
     #[test]
     fn every_writer_is_rebuilt_from_columns() {
-        let compact = LINE.replace(", ", ",").replace(": ", ":").replace("keys=cpu \"", "keys=cpu\"");
+        let compact = LINE
+            .replace(", ", ",")
+            .replace(": ", ":")
+            .replace("keys=cpu \"", "keys=cpu\"");
         assert_eq!(writers(LINE), ["tvm"]);
-        assert_eq!(writers(&LINE.replace("0.0128171", "0.01281712345678901")), ["python"]);
-        assert_eq!(writers(&compact.replace("[\\\"mm\\\",8]", "[\\\"mm\\\", 8]")), ["tvm-compact"]);
+        assert_eq!(
+            writers(&LINE.replace("0.0128171", "0.01281712345678901")),
+            ["python"]
+        );
+        assert_eq!(
+            writers(&compact.replace("[\\\"mm\\\",8]", "[\\\"mm\\\", 8]")),
+            ["tvm-compact"]
+        );
     }
 
     #[test]
@@ -368,19 +452,34 @@ mod tests {
         ]
         .join("\r\n");
         let rows = parse(format!("{text}\r\n").as_bytes(), true);
-        let results: Vec<_> = rows.records.iter().map(|row| (row.runtime_ns, row.error_no)).collect();
+        let results: Vec<_> = rows
+            .records
+            .iter()
+            .map(|row| (row.runtime_ns, row.error_no))
+            .collect();
         assert_eq!(results, [(None, 0), (None, 6)]);
         assert!(rows.verbatim.is_empty());
     }
 
     #[test]
     fn comments_and_broken_lines_stand_beside_the_records() {
-        let text = format!("# a comment\n\n{LINE}\n{{\"i\": 1}}\n{}", LINE.get(..100).unwrap());
+        let text = format!(
+            "# a comment\n\n{LINE}\n{{\"i\": 1}}\n{}",
+            LINE.get(..100).unwrap()
+        );
         let rows = parse(text.as_bytes(), false);
         assert_eq!((rows.line_count, rows.records.len()), (5, 1));
-        let others: Vec<_> = rows.others.iter().map(|other| (other.line, other.reason.is_some())).collect();
+        let others: Vec<_> = rows
+            .others
+            .iter()
+            .map(|other| (other.line, other.reason.is_some()))
+            .collect();
         assert_eq!(others, [(0, false), (1, false), (3, true), (4, true)]);
-        let back: Vec<&[u8]> = rows.others.iter().map(|other| other.text.as_slice()).collect();
+        let back: Vec<&[u8]> = rows
+            .others
+            .iter()
+            .map(|other| other.text.as_slice())
+            .collect();
         assert_eq!(back.first().copied(), Some(b"# a comment".as_slice()));
     }
 

@@ -3,8 +3,9 @@
 //! The grammar is that of TVM's `measure_record.cc`: an object with the keys `i`, `r` and `v` in
 //! any order, nothing else. Versions v0.2 to v0.6 differ in the length of the task tuple.
 
+use crate::json::{number_length, string_length};
 use crate::number::Decimal;
-use crate::sketch::{self, Scan, number_length, string_length};
+use crate::sketch::{self, Scan};
 
 /// Largest error number that TVM defines is 8; what a reader may meet is what fits the column.
 const ERROR_NUMBERS: std::ops::RangeInclusive<i64> = 0..=i16::MAX as i64;
@@ -42,7 +43,10 @@ pub(super) fn parse<'a>(
 ) -> Result<(), String> {
     let text = std::str::from_utf8(line)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
-    let mut cursor = Cursor { text: text.as_bytes(), at: 0 };
+    let mut cursor = Cursor {
+        text: text.as_bytes(),
+        at: 0,
+    };
     let (mut input, mut result, mut version) = (false, false, false);
     cursor.expect(b'{')?;
     loop {
@@ -95,11 +99,20 @@ impl<'a> Cursor<'a> {
     }
 
     fn fail<T>(&self, wanted: &str) -> Result<T, String> {
-        match self.text.get(self.at..).and_then(|rest| std::str::from_utf8(rest).ok()?.chars().next()) {
-            None => Err(format!("the line ends at byte {}, {wanted} expected", self.at)),
-            Some(found) => {
-                Err(format!("`{}` at byte {}, {wanted} expected", found.escape_default(), self.at + 1))
-            }
+        match self
+            .text
+            .get(self.at..)
+            .and_then(|rest| std::str::from_utf8(rest).ok()?.chars().next())
+        {
+            None => Err(format!(
+                "the line ends at byte {}, {wanted} expected",
+                self.at
+            )),
+            Some(found) => Err(format!(
+                "`{}` at byte {}, {wanted} expected",
+                found.escape_default(),
+                self.at + 1
+            )),
         }
     }
 
@@ -141,7 +154,10 @@ impl<'a> Cursor<'a> {
         }
         match string_length(self.rest()) {
             Some(length) => Ok(self.take(length)),
-            None => Err(format!("the string at byte {} does not end or is broken", self.at + 1)),
+            None => Err(format!(
+                "the string at byte {} does not end or is broken",
+                self.at + 1
+            )),
         }
     }
 
@@ -153,11 +169,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn integer(&mut self, name: &str, range: &std::ops::RangeInclusive<i64>) -> Result<i64, String> {
+    fn integer(
+        &mut self,
+        name: &str,
+        range: &std::ops::RangeInclusive<i64>,
+    ) -> Result<i64, String> {
         let text = self.number()?;
-        let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
+        let value = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<i64>().ok());
         value.filter(|value| range.contains(value)).ok_or_else(|| {
-            format!("{name} {} is out of range ({} to {})", shown(text), range.start(), range.end())
+            format!(
+                "{name} {} is out of range ({} to {})",
+                shown(text),
+                range.start(),
+                range.end()
+            )
         })
     }
 
@@ -166,7 +193,9 @@ impl<'a> Cursor<'a> {
         if let Some(decimal) = Decimal::parse(text) {
             return Ok(decimal);
         }
-        let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+        let value = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok());
         value
             .filter(|value| value.is_finite())
             .and_then(Decimal::from_f64)
@@ -192,7 +221,8 @@ impl<'a> Cursor<'a> {
         self.expect(b',')?;
         self.expect(b'[')?;
         self.expect(b'[')?;
-        self.expect(b']').map_err(|error| format!("{error}: the list of stages is always empty"))?;
+        self.expect(b']')
+            .map_err(|error| format!("{error}: the list of stages is always empty"))?;
         self.expect(b',')?;
         self.space();
         let length = sketch::scan(self.rest(), scan)?;
@@ -207,7 +237,11 @@ impl<'a> Cursor<'a> {
         loop {
             self.element()?;
             if self.next_or_close(b']')? {
-                return Ok(self.text.get(start..self.at - 1).unwrap_or(&[]).trim_ascii_end());
+                return Ok(self
+                    .text
+                    .get(start..self.at - 1)
+                    .unwrap_or(&[])
+                    .trim_ascii_end());
             }
         }
     }
@@ -286,7 +320,12 @@ mod tests {
     const LINE: &str = r#"{"i": [["[\"mm\", 8]", "llvm -keys=cpu ", [8, 64], "", 1, []], [[], [["CI", 1]]]], "r": [[0.5, 1e+10], 4, 3.25, 1697658022], "v": "v0.6"}"#;
 
     fn reason(line: &str) -> String {
-        parse(line.as_bytes(), &mut Fields::default(), &mut Scan::default()).unwrap_err()
+        parse(
+            line.as_bytes(),
+            &mut Fields::default(),
+            &mut Scan::default(),
+        )
+        .unwrap_err()
     }
 
     #[test]
@@ -297,14 +336,22 @@ mod tests {
         assert_eq!(fields.task, br#""llvm -keys=cpu ", [8, 64], "", 1, []"#);
         assert_eq!(fields.steps, br#"[["CI", 1]]"#);
         assert_eq!(fields.costs.len(), 2);
-        assert_eq!((fields.error_no, fields.timestamp, fields.version), (4, 1_697_658_022, b"\"v0.6\"".as_slice()));
+        assert_eq!(
+            (fields.error_no, fields.timestamp, fields.version),
+            (4, 1_697_658_022, b"\"v0.6\"".as_slice())
+        );
     }
 
     #[test]
     fn keys_may_come_in_any_order() {
         let (input, rest) = LINE.trim_matches(['{', '}']).split_once(", \"r\"").unwrap();
         let line = format!("{{\"r\"{rest}, {input}}}");
-        parse(line.as_bytes(), &mut Fields::default(), &mut Scan::default()).unwrap();
+        parse(
+            line.as_bytes(),
+            &mut Fields::default(),
+            &mut Scan::default(),
+        )
+        .unwrap();
     }
 
     #[test]
@@ -314,15 +361,31 @@ mod tests {
             (", \"v\": \"v0.6\"", "", "key `v` is missing"),
             ("1e+10", "1e999", "cost `1e999` is out of range"),
             ("0.5", "-0.5", "a cost is negative"),
-            ("], 4,", "], 99999,", "error_no `99999` is out of range (0 to 32767)"),
-            ("1697658022", "16976580220000000000", "timestamp `16976580220000000000` is out of range"),
-            ("[[], [[\"CI\"", "[[1], [[\"CI\"", "the list of stages is always empty"),
+            (
+                "], 4,",
+                "], 99999,",
+                "error_no `99999` is out of range (0 to 32767)",
+            ),
+            (
+                "1697658022",
+                "16976580220000000000",
+                "timestamp `16976580220000000000` is out of range",
+            ),
+            (
+                "[[], [[\"CI\"",
+                "[[1], [[\"CI\"",
+                "the list of stages is always empty",
+            ),
             ("\"v0.6\"}", "\"v0.6\"} x", "the end of the line expected"),
             ("\"v0.6\"}", "", "the line ends at byte"),
         ] {
             let line = LINE.replacen(from, to, 1);
             assert_ne!(line, LINE, "{from}");
-            assert!(reason(&line).contains(wanted), "{wanted}: {}", reason(&line));
+            assert!(
+                reason(&line).contains(wanted),
+                "{wanted}: {}",
+                reason(&line)
+            );
         }
     }
 

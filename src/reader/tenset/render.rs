@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::number::{Decimal, Spelling, write_integer};
-use crate::{repeats, sketch};
+use crate::{json, repeats};
 
 /// How the program that wrote the line spells JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,8 +22,12 @@ pub(crate) enum Writer {
 
 impl Writer {
     /// All of them, the most frequent first.
-    pub(super) const ALL: [Self; 4] =
-        [Self::Tvm, Self::Python, Self::TvmCompact, Self::PythonCompact];
+    pub(super) const ALL: [Self; 4] = [
+        Self::Tvm,
+        Self::Python,
+        Self::TvmCompact,
+        Self::PythonCompact,
+    ];
 
     /// Its name in the `environments` table.
     pub(crate) fn name(self) -> &'static str {
@@ -53,12 +57,20 @@ impl Writer {
     }
 
     fn spelling(self) -> Spelling {
-        if self.is_python() { Spelling::Shortest } else { Spelling::SixDigits }
+        if self.is_python() {
+            Spelling::Shortest
+        } else {
+            Spelling::SixDigits
+        }
     }
 
     /// TVM's cost of a failed measurement, 1e10 s.
     fn failed(self) -> &'static [u8] {
-        if self.is_python() { b"10000000000.0" } else { b"1e+10" }
+        if self.is_python() {
+            b"10000000000.0"
+        } else {
+            b"1e+10"
+        }
     }
 
     fn write_string(self, text: &str, out: &mut Vec<u8>) {
@@ -118,22 +130,32 @@ impl Environment {
     /// Reads the task tuple behind its key (raw JSON, without brackets) and the version (raw).
     pub(super) fn parse(task: &[u8], version: &[u8], writer: Writer) -> Result<Self, String> {
         let list = [b"[", task, b"]"].concat();
-        let values: Vec<Value> = serde_json::from_slice(&list).map_err(|error| error.to_string())?;
+        let values: Vec<Value> =
+            serde_json::from_slice(&list).map_err(|error| error.to_string())?;
         let log_version = serde_json::from_slice(version).map_err(|error| error.to_string())?;
         let mut values = values.into_iter();
         let wrong = |what: &str| format!("{what} of the task is not what any version writes");
-        let Some(Value::String(target)) = values.next() else { return Err(wrong("the target")) };
+        let Some(Value::String(target)) = values.next() else {
+            return Err(wrong("the target"));
+        };
         let integers = |value: Value| serde_json::from_value::<Vec<i64>>(value);
         let hardware_params = values.next().map(integers).transpose();
-        let target_host = values.next().map(serde_json::from_value::<String>).transpose();
+        let target_host = values
+            .next()
+            .map(serde_json::from_value::<String>)
+            .transpose();
         let option = values.next().map(serde_json::from_value::<i32>).transpose();
-        let names = values.next().map(serde_json::from_value::<Vec<String>>).transpose();
+        let names = values
+            .next()
+            .map(serde_json::from_value::<Vec<String>>)
+            .transpose();
         if let Some(value) = values.next() {
             return Err(format!("the task has an element too many: `{value}`"));
         }
         Ok(Self {
             target,
-            hardware_params: hardware_params.map_err(|_| wrong("the list of hardware parameters"))?,
+            hardware_params: hardware_params
+                .map_err(|_| wrong("the list of hardware parameters"))?,
             target_host: target_host.map_err(|_| wrong("the target host"))?,
             layout_rewrite_option: option.map_err(|_| wrong("the layout rewrite option"))?,
             task_input_names: names.map_err(|_| wrong("the list of input names"))?,
@@ -145,7 +167,11 @@ impl Environment {
     /// One text that says all of it: what `environment_id` is the hash of.
     pub(crate) fn canonical(&self) -> String {
         let mut out = Vec::new();
-        Self { writer: Writer::Tvm, ..self.clone() }.write_task(&mut out);
+        Self {
+            writer: Writer::Tvm,
+            ..self.clone()
+        }
+        .write_task(&mut out);
         let task = String::from_utf8_lossy(&out).into_owned();
         format!("{task}\n{}\n{}", self.log_version, self.writer.name())
     }
@@ -167,7 +193,9 @@ impl Environment {
         }
         if let Some(names) = &self.task_input_names {
             out.extend_from_slice(comma);
-            write_list(names, comma, out, |name, out| self.writer.write_string(name, out));
+            write_list(names, comma, out, |name, out| {
+                self.writer.write_string(name, out)
+            });
         }
     }
 }
@@ -211,7 +239,8 @@ impl Frame {
         let writer = environment.writer;
         let spaced = |text: &str| {
             let text = text.as_bytes().iter().copied();
-            text.filter(|&byte| !(writer.is_compact() && byte == b' ')).collect::<Vec<u8>>()
+            text.filter(|&byte| !(writer.is_compact() && byte == b' '))
+                .collect::<Vec<u8>>()
         };
         let mut head = spaced("{\"i\": [[");
         writer.write_string(workload_key, &mut head);
@@ -221,7 +250,12 @@ impl Frame {
         let mut tail = spaced("], \"v\": ");
         writer.write_string(&environment.log_version, &mut tail);
         tail.push(b'}');
-        Self { writer, head, middle: spaced("]], \"r\": ["), tail }
+        Self {
+            writer,
+            head,
+            middle: spaced("]], \"r\": ["),
+            tail,
+        }
     }
 
     /// Appends a line. `steps` is the program in TVM's spelling. False where the columns cannot be
@@ -271,7 +305,7 @@ fn write_compact(steps: &[u8], out: &mut Vec<u8>) {
     let mut rest = steps;
     while let Some((&byte, after)) = rest.split_first() {
         if byte == b'"' {
-            let length = sketch::string_length(rest).unwrap_or(rest.len());
+            let length = json::string_length(rest).unwrap_or(rest.len());
             let (text, after) = rest.split_at(length.min(rest.len()));
             out.extend_from_slice(text);
             rest = after;

@@ -1,0 +1,18 @@
+-- TenSet's labels of one platform as its scripts compute them: a failed record costs 1e10 s.
+-- parameter platform = epyc-1t : platform as in records.platform
+SELECT t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
+  min(t.cost_s) OVER task AS min_latency_s,
+  min(t.cost_s) OVER task / t.cost_s AS throughput,
+  t.error_no, sum(t.failed) OVER task AS failed_in_task
+FROM (
+  SELECT g.workload_key, e.target, r.config_id, r.source_id, r.line, r.error_no,
+    CAST(CASE WHEN r.status = 'ok' THEN r.runtime_ns / 1e9 ELSE 1e10 END AS REAL) AS cost_s,
+    CASE WHEN r.status = 'ok' THEN 0 ELSE 1 END AS failed
+  FROM records AS r
+  JOIN graphs AS g ON g.graph_id = r.graph_id
+  JOIN environments AS e ON e.environment_id = r.environment_id
+  WHERE r.platform = $platform AND r.status <> 'unmeasured'
+) AS t
+JOIN (SELECT DISTINCT source_id, name FROM sources) AS s ON s.source_id = t.source_id
+WINDOW task AS (PARTITION BY t.workload_key, t.target)
+ORDER BY source, t.line
