@@ -1,1 +1,33 @@
-//! Integration tests.
+//! Integration tests: the command as people use it, and the library where that is shorter.
+//!
+//! One binary, because each one links all of DataFusion.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stderr,
+    reason = "a test fails by panicking and says why it was skipped"
+)]
+
+#[path = "suite/support.rs"]
+mod support;
+
+#[path = "suite/engines.rs"]
+mod engines;
+#[path = "suite/giving_back.rs"]
+mod giving_back;
+#[path = "suite/killed.rs"]
+mod killed;
+#[path = "suite/layering.rs"]
+mod layering;
+#[path = "suite/real_logs.rs"]
+mod real_logs;
+#[path = "suite/refused.rs"]
+mod refused;
+#[path = "suite/shell.rs"]
+mod shell;
+#[path = "suite/sql.rs"]
+mod sql;

@@ -23,7 +23,13 @@ pub(super) struct Query {
     #[arg(value_name = "SQL")]
     sql: Option<String>,
     /// The query, where it must not be taken for a command
-    #[arg(short = 'c', long, value_name = "SQL", conflicts_with = "sql")]
+    #[arg(
+        short = 'c',
+        long,
+        value_name = "SQL",
+        conflicts_with = "sql",
+        allow_hyphen_values = true
+    )]
     command: Option<String>,
     /// A file with the query, or several that end in `;`
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["sql", "command"])]

@@ -158,10 +158,11 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        let listed: Vec<String> = questions()
+        let mut listed: Vec<String> = questions()
             .iter()
             .map(|question| format!("{}.sql", question.name))
             .collect();
+        listed.sort();
         assert_eq!(names, listed);
     }
 

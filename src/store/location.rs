@@ -66,7 +66,7 @@ impl Location {
     }
 
     fn directory(given: &str, directory: &FilePath) -> Result<Self> {
-        let absolute = std::path::absolute(directory).map_err(Error::io(directory))?;
+        let absolute = resolved(directory)?;
         let url = Url::from_directory_path(&absolute)
             .map_err(|()| Error::Usage(format!("`{given}` is no directory that a URL can name")))?;
         let root: Arc<dyn ObjectStore> = Arc::new(Synced::new(LocalFileSystem::new()));
@@ -131,6 +131,28 @@ impl Location {
             Ok(_) => Ok(true),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
             Err(error) => Err(Error::Storage(error)),
+        }
+    }
+}
+
+/// The absolute path without `..` and links, as far as it exists.
+fn resolved(directory: &FilePath) -> Result<PathBuf> {
+    let absolute = std::path::absolute(directory).map_err(Error::io(directory))?;
+    let mut missing = Vec::new();
+    let mut existing = absolute.as_path();
+    loop {
+        if let Ok(found) = existing.canonicalize() {
+            return Ok(missing
+                .iter()
+                .rev()
+                .fold(found, |path, part| path.join(part)));
+        }
+        match (existing.file_name(), existing.parent()) {
+            (Some(part), Some(parent)) => {
+                missing.push(part);
+                existing = parent;
+            }
+            _ => return Ok(absolute),
         }
     }
 }

@@ -274,7 +274,11 @@ mod tests {
         );
         let schema = batch.schema();
         assert_eq!(
-            printed_as(Format::Csv, Arc::clone(&schema), &[batch.clone()]),
+            printed_as(
+                Format::Csv,
+                Arc::clone(&schema),
+                std::slice::from_ref(&batch)
+            ),
             "f\n0.1\n16777216.0\n1e-7\n-inf\n"
         );
         let wanted = "[{\"f\":0.1},{\"f\":16777216.0},{\"f\":1e-7},{\"f\":null}]\n";
@@ -289,7 +293,11 @@ mod tests {
         let schema = batch.schema();
         let wanted = "{\"d\":\"gpu\"}\n{\"d\":null}\n{\"d\":null}\n";
         assert_eq!(
-            printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]),
+            printed_as(
+                Format::Jsonl,
+                Arc::clone(&schema),
+                std::slice::from_ref(&batch)
+            ),
             wanted
         );
         assert_eq!(printed_as(Format::Tsv, schema, &[batch]), "d\ngpu\n\n\n");
@@ -308,7 +316,11 @@ mod tests {
         let schema = batch.schema();
         let wanted = "{\"m\":{\"1\":\"x\",\"-2\":null}}\n{\"m\":null}\n";
         assert_eq!(
-            printed_as(Format::Jsonl, Arc::clone(&schema), &[batch.clone()]),
+            printed_as(
+                Format::Jsonl,
+                Arc::clone(&schema),
+                std::slice::from_ref(&batch)
+            ),
             wanted
         );
         assert_eq!(
@@ -328,11 +340,19 @@ mod tests {
         let batch = one("u", union);
         let schema = batch.schema();
         assert_eq!(
-            printed_as(Format::Csv, Arc::clone(&schema), &[batch.clone()]),
+            printed_as(
+                Format::Csv,
+                Arc::clone(&schema),
+                std::slice::from_ref(&batch)
+            ),
             "u\n{i=5}\n"
         );
         assert_eq!(
-            printed_as(Format::Json, Arc::clone(&schema), &[batch.clone()]),
+            printed_as(
+                Format::Json,
+                Arc::clone(&schema),
+                std::slice::from_ref(&batch)
+            ),
             "[{\"u\":\"{i=5}\"}]\n"
         );
         let error = bytes(Format::Parquet, schema, &[batch]).unwrap_err();
@@ -357,7 +377,7 @@ mod tests {
             IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(1, 2, 0)]),
         );
         assert_eq!(
-            printed_as(Format::Jsonl, batch.schema(), &[batch.clone()]),
+            printed_as(Format::Jsonl, batch.schema(), std::slice::from_ref(&batch)),
             "{\"i\":\"1 mons 2 days\"}\n"
         );
         let error = bytes(Format::Parquet, batch.schema(), &[batch]).unwrap_err();
@@ -374,7 +394,7 @@ mod tests {
             Format::Jsonl,
             Format::Table,
         ] {
-            let error = bytes(format, batch.schema(), &[batch.clone()]).unwrap_err();
+            let error = bytes(format, batch.schema(), std::slice::from_ref(&batch)).unwrap_err();
             assert!(
                 matches!(error, PrintError::Unsupported { .. }),
                 "{format}: {error}"

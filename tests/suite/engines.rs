@@ -1,0 +1,120 @@
+//! Other engines read the store, and answer the same questions over the raw lines.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Place, shared};
+
+/// A Python with duckdb and deltalake; `.ci/run` makes one and requires it.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("TSQL_TEST_PYTHON").map(PathBuf::from);
+    let cached = std::env::var_os("HOME")
+        .map(|home| PathBuf::from(home).join(".cache/tsql/venv/bin/python"));
+    let found = named.or(cached).filter(|python| python.is_file());
+    if found.is_none() {
+        assert!(
+            std::env::var_os("TSQL_REQUIRE_PYTHON").is_none(),
+            "no Python with duckdb"
+        );
+        eprintln!("skipped: no Python with duckdb and deltalake; name one in TSQL_TEST_PYTHON");
+    }
+    found
+}
+
+fn run(python: &PathBuf, script: &str, args: &[&str]) -> Value {
+    let script = format!("{}/tests/python/{script}", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(python)
+        .arg(script)
+        .args(args)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn ingested() -> (Place, PathBuf) {
+    let place = Place::new();
+    let logs = shared().map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data"),
+        |shared| shared.join("data/tenset"),
+    );
+    let folders: Vec<PathBuf> = std::fs::read_dir(&logs)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    for folder in folders.iter().filter(|path| path.is_dir()) {
+        place.ok(&["ingest", "-q", folder.to_str().unwrap()]);
+    }
+    (place, logs)
+}
+
+#[test]
+fn duckdb_and_delta_rs_count_the_same_rows() {
+    let Some(python) = python() else { return };
+    let (place, _) = ingested();
+    for upkeep in [false, true] {
+        if upkeep {
+            place.ok(&["optimize"]);
+        }
+        let counted = run(
+            &python,
+            "count_rows.py",
+            &[place.path().join(".tsql").to_str().unwrap()],
+        );
+        for table in [
+            "graphs",
+            "environments",
+            "configurations",
+            "records",
+            "sources",
+        ] {
+            let ours = place.rows(&format!("SELECT count(*) FROM stored.{table}"));
+            let ours: u64 = ours[0].parse().unwrap();
+            assert!(ours > 0, "{table}");
+            assert_eq!(counted["duckdb"][table], ours, "{table} in DuckDB");
+            assert_eq!(counted["deltalake"][table], ours, "{table} in deltalake");
+        }
+    }
+}
+
+/// Ours and DuckDB's own SQL over the raw lines, in `tests/python/questions.json`.
+#[test]
+fn ten_answers_equal_duckdb_over_the_raw_lines() {
+    let Some(python) = python() else { return };
+    let (place, logs) = ingested();
+    let text = include_str!("../python/questions.json");
+    let questions: Value = serde_json::from_str(text).unwrap();
+    let answers = run(&python, "raw_answers.py", &[logs.to_str().unwrap()]);
+    let questions = questions.as_array().unwrap();
+    assert!(questions.len() >= 10);
+    for question in questions {
+        let name = question["name"].as_str().unwrap();
+        let out = place
+            .ok(&["--format", "jsonl", question["tsql"].as_str().unwrap()])
+            .stdout;
+        let ours: Vec<Value> = out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let theirs = answers[name].as_array().unwrap();
+        assert!(!ours.is_empty(), "{name}");
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            let ours: Vec<&Value> = ours.as_object().unwrap().values().collect();
+            for (ours, theirs) in ours.into_iter().zip(theirs.as_array().unwrap()) {
+                assert!(same(ours, theirs), "{name}: {ours} is not {theirs}");
+            }
+        }
+    }
+}
+
+/// Equal, numbers to twelve digits: the engines add in different orders.
+fn same(ours: &Value, theirs: &Value) -> bool {
+    match (ours.as_f64(), theirs.as_f64()) {
+        (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-12 * theirs.abs(),
+        _ => ours == theirs,
+    }
+}

@@ -1,0 +1,137 @@
+//! Killed at any moment, run again: every row once. Many writers: nothing lost, nothing doubled.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Place, log};
+
+/// Kills of one test. Each is followed by the same command.
+const KILLS: u32 = 100;
+
+const FILES: [&str; 4] = ["p/a.json", "p/b.json", "q/c.json", "q/d.json"];
+
+fn place_with_logs() -> Place {
+    let place = Place::new();
+    for (index, file) in (0_u32..).zip(FILES) {
+        let text = log(1 + index * 500, 700) + "# a comment\nno record\n" + &log(9000 + index, 30);
+        place.write(file, text);
+    }
+    place
+}
+
+fn assert_whole(place: &Place) {
+    assert_eq!(
+        place.rows("SELECT count(*), count(DISTINCT (source_id, line)) FROM records"),
+        ["2920,2920"]
+    );
+    assert_eq!(
+        place.rows("SELECT kind, count(*) FROM lines GROUP BY 1 ORDER BY 1"),
+        ["comment,4", "rejected,4"]
+    );
+    assert_eq!(place.rows("SELECT count(*) FROM sources"), ["4"]);
+    place.assert_sound(&FILES);
+}
+
+/// A small generator of our own: the kills must be the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}
+
+#[test]
+fn a_hundred_kills_lose_nothing_and_double_nothing() {
+    let args = ["ingest", "-q", "p", "q"];
+    let trial = place_with_logs();
+    let started = Instant::now();
+    trial.tsql(&args);
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
+    let mut random = Random(20_261_121);
+    let mut place = place_with_logs();
+    let mut interrupted = 0;
+    for kill in 0..KILLS {
+        let mut child = place
+            .command(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(whole + whole / 5)));
+        interrupted += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        // Now and then the same store is killed several times before it is completed.
+        if random.below(3) == 0 {
+            continue;
+        }
+        let again = place.tsql(&args);
+        assert_eq!(
+            again.code,
+            Some(if kill_left_work(&again) { 1 } else { 0 }),
+            "{}",
+            again.stderr
+        );
+        if kill % 10 == 9 {
+            assert_whole(&place);
+        }
+        assert_eq!(place.rows("SELECT count(*) FROM records"), ["2920"]);
+        place = place_with_logs();
+    }
+    place.tsql(&args);
+    assert_whole(&place);
+    assert!(
+        interrupted > KILLS / 4,
+        "only {interrupted} runs were still going when they were killed"
+    );
+}
+
+/// The refused lines are told by the run that reads the files, not by one that finds them done.
+fn kill_left_work(ran: &crate::support::Ran) -> bool {
+    ran.code == Some(1)
+}
+
+#[test]
+fn two_runs_over_the_same_files_store_them_once() {
+    for _ in 0..3 {
+        let place = place_with_logs();
+        place.ok(&["init"]);
+        let mut first = place.command(&["ingest", "-q", "p", "q"]).spawn().unwrap();
+        let mut second = place.command(&["ingest", "-q", "p", "q"]).spawn().unwrap();
+        first.wait().unwrap();
+        second.wait().unwrap();
+        assert_whole(&place);
+    }
+}
+
+#[test]
+fn four_writers_of_one_store_lose_nothing() {
+    let place = Place::new();
+    place.ok(&["init"]);
+    let folders = ["w0", "w1", "w2", "w3"];
+    for (index, folder) in (0_u32..).zip(folders) {
+        for file in 0..3 {
+            // The writers share half of their programs.
+            place.write(
+                &format!("{folder}/{file}.json"),
+                log(1 + index * 50 + file * 1000, 100),
+            );
+        }
+    }
+    let children: Vec<_> = folders
+        .iter()
+        .map(|folder| place.command(&["ingest", "-q", folder]).spawn().unwrap())
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["1200"]);
+    assert_eq!(place.rows("SELECT count(*) FROM configurations"), ["750"]);
+    assert_eq!(place.rows("SELECT count(*) FROM graphs"), ["1"]);
+    place.ok(&["check"]);
+}

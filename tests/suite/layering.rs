@@ -1,0 +1,137 @@
+//! The house rules that a compiler does not check.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules by rank: an import goes only to a lower one.
+const RANKS: [&[&str]; 9] = [
+    &["error"],
+    &[
+        "schema", "number", "json", "varint", "bits", "identity", "column", "stats",
+    ],
+    &["sketch", "repeats"],
+    &["reader", "store"],
+    &["dedupe"],
+    &["ingest", "query"],
+    &["export", "upkeep", "demo"],
+    &["check"],
+    &["cli"],
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn all_sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    sources(&root, &mut found);
+    let named = |path: PathBuf| {
+        let name = path
+            .strip_prefix(&root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        (name, fs::read_to_string(&path).unwrap())
+    };
+    found.into_iter().map(named).collect()
+}
+
+/// The crate's modules that a file names, below `use crate::{...}` too.
+fn imports(text: &str) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (at, _) in text.match_indices("crate::") {
+        let rest = &text[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let group = &group[..group.find(['}', ';']).unwrap()];
+            modules.extend(group.split(',').map(|name| word(name.trim())));
+        } else {
+            modules.push(word(rest));
+        }
+    }
+    modules
+}
+
+fn word(text: &str) -> String {
+    text.chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+        .collect()
+}
+
+#[test]
+fn imports_go_to_lower_ranks_only() {
+    let ranks: BTreeMap<&str, usize> = RANKS
+        .iter()
+        .enumerate()
+        .flat_map(|(rank, names)| names.iter().map(move |name| (*name, rank)))
+        .collect();
+    let mut seen = 0;
+    for (file, text) in all_sources() {
+        let module = file.split(['/', '.']).next().unwrap();
+        if ["lib", "main"].contains(&module) {
+            continue;
+        }
+        let own = ranks
+            .get(module)
+            .unwrap_or_else(|| panic!("{file} has no rank"));
+        for import in imports(&text) {
+            let Some(rank) = ranks.get(import.as_str()) else {
+                continue;
+            };
+            assert!(rank < own || import == module, "{file} imports {import}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "the search finds imports");
+}
+
+#[test]
+fn files_stay_small() {
+    for (file, text) in all_sources() {
+        let limit = if file == "main.rs" { 40 } else { 500 };
+        assert!(
+            text.lines().count() <= limit,
+            "{file} has {} lines",
+            text.lines().count()
+        );
+    }
+}
+
+#[test]
+fn only_the_log_names_its_format() {
+    for (file, text) in all_sources() {
+        let named = text.contains("deltalake") || text.contains("delta_log");
+        assert!(
+            !named || ["store/log.rs", "store/mod.rs"].contains(&file.as_str()),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn the_lock_file_has_one_arrow_and_one_engine() {
+    let lock =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap();
+    for name in [
+        "arrow",
+        "parquet",
+        "datafusion",
+        "object_store",
+        "deltalake-core",
+    ] {
+        assert_eq!(
+            lock.matches(&format!("name = \"{name}\"\n")).count(),
+            1,
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! All real logs: counts as other tools have them, bytes as they were.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::support::{Place, shared};
+
+const FOLDERS: [&str; 4] = ["a100", "x86", "k80", "tutorial-logs"];
+
+fn ingested() -> Option<(Place, Value)> {
+    let shared = shared()?;
+    let place = Place::new();
+    for folder in FOLDERS {
+        let path = shared.join("data/tenset").join(folder);
+        place.ok(&["ingest", "-q", path.to_str().unwrap()]);
+    }
+    let golden = shared.join("golden/tenset/real_files.expected.json");
+    let golden = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
+    Some((place, golden))
+}
+
+/// Rows of a query as JSON objects, by the source's name.
+fn by_source(place: &Place, sql: &str) -> BTreeMap<String, Vec<Value>> {
+    let out = place.ok(&["--format", "jsonl", sql]).stdout;
+    let mut rows: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for line in out.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        rows.entry(row["name"].as_str().unwrap().to_owned())
+            .or_default()
+            .push(row);
+    }
+    rows
+}
+
+/// Key -> count, as the golden file writes histograms.
+fn histogram(rows: Option<&Vec<Value>>) -> Value {
+    let rows = rows.into_iter().flatten();
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    Value::Object(
+        rows.map(|row| (text(&row["key"]), row["n"].clone()))
+            .collect(),
+    )
+}
+
+#[test]
+fn every_real_file_has_the_counts_that_others_find() {
+    let Some((place, golden)) = ingested() else {
+        return;
+    };
+    let grouped = |key: &str| {
+        by_source(
+            &place,
+            &format!(
+                "SELECT s.name, {key} AS key, count(*) AS n FROM records r \
+             JOIN sources s ON s.source_id = r.source_id \
+             JOIN environments e ON e.environment_id = r.environment_id GROUP BY 1, 2"
+            ),
+        )
+    };
+    let errors = grouped("r.error_no");
+    let versions = grouped("e.log_version");
+    let targets = grouped("e.target");
+    let costs = grouped("CASE WHEN r.status = 'ok' THEN r.repeat_count ELSE 1 END");
+    let totals = by_source(
+        &place,
+        "SELECT s.name, count(*) AS records, count(DISTINCT r.config_id) AS programs, \
+         count(DISTINCT g.workload_key || e.target) AS tasks FROM records r \
+         JOIN sources s ON s.source_id = r.source_id JOIN graphs g ON g.graph_id = r.graph_id \
+         JOIN environments e ON e.environment_id = r.environment_id GROUP BY 1",
+    );
+    let comments = by_source(
+        &place,
+        "SELECT s.name, count(*) AS n FROM lines l JOIN sources s ON s.source_id = l.source_id \
+         WHERE l.kind = 'comment' GROUP BY 1",
+    );
+    let files = golden.as_object().unwrap();
+    let mut checked = 0;
+    for (path, wanted) in files {
+        let name = path.strip_prefix("data/tenset/").unwrap();
+        if !FOLDERS.contains(&name.split('/').next().unwrap()) {
+            continue;
+        }
+        let total = &totals[name][0];
+        assert_eq!(total["records"], wanted["records"], "{name}");
+        assert_eq!(total["programs"], wanted["distinct_programs"], "{name}");
+        assert_eq!(total["tasks"], wanted["n_tasks"], "{name}");
+        let repeated = total["records"].as_u64().unwrap() - total["programs"].as_u64().unwrap();
+        assert_eq!(
+            repeated,
+            wanted["duplicate_rows"].as_u64().unwrap(),
+            "{name}"
+        );
+        let comments = comments
+            .get(name)
+            .map_or(Value::from(0), |rows| rows[0]["n"].clone());
+        assert_eq!(comments, wanted["comment_lines"], "{name}");
+        assert_eq!(histogram(errors.get(name)), wanted["error_no"], "{name}");
+        assert_eq!(histogram(versions.get(name)), wanted["versions"], "{name}");
+        assert_eq!(histogram(targets.get(name)), wanted["targets"], "{name}");
+        assert_eq!(histogram(costs.get(name)), wanted["n_costs"], "{name}");
+        checked += 1;
+    }
+    assert_eq!(checked, 27);
+}
+
+#[test]
+fn every_step_of_every_real_program_is_there() {
+    let Some((place, golden)) = ingested() else {
+        return;
+    };
+    let steps = by_source(
+        &place,
+        "SELECT s.name, c.steps FROM records r JOIN configurations c ON c.config_id = r.config_id \
+         JOIN sources s ON s.source_id = r.source_id",
+    );
+    for (name, rows) in steps {
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for row in rows {
+            let program: Value = serde_json::from_str(row["steps"].as_str().unwrap()).unwrap();
+            for step in program.as_array().unwrap() {
+                *kinds
+                    .entry(step[0].as_str().unwrap().to_owned())
+                    .or_default() += 1;
+            }
+        }
+        let wanted = &golden[format!("data/tenset/{name}")]["steps"];
+        assert_eq!(&serde_json::to_value(kinds).unwrap(), wanted, "{name}");
+    }
+}
+
+#[test]
+fn every_real_file_comes_back_to_the_byte_also_after_upkeep() {
+    let Some((place, _)) = ingested() else { return };
+    let shared = shared().unwrap().join("data/tenset");
+    for upkeep in [false, true] {
+        if upkeep {
+            place.ok(&["optimize"]);
+            place.ok(&["vacuum", "--retain", "0s"]);
+        }
+        place.ok(&["check"]);
+        place.ok(&["export", "--to", "back"]);
+        let mut files = 0;
+        for folder in FOLDERS {
+            for entry in std::fs::read_dir(shared.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let name = format!(
+                    "back/{folder}/{}",
+                    path.file_name().unwrap().to_str().unwrap()
+                );
+                assert!(
+                    place.read(&name) == std::fs::read(&path).unwrap(),
+                    "{name} differs"
+                );
+                files += 1;
+            }
+        }
+        assert_eq!(files, 27);
+    }
+}
+
+#[test]
+fn a_second_ingest_of_real_files_adds_nothing() {
+    let Some((place, _)) = ingested() else { return };
+    let count = "SELECT (SELECT count(*) FROM records) AS a, (SELECT count(*) FROM configurations) AS b, \
+                 (SELECT count(*) FROM lines) AS c, (SELECT count(*) FROM sources) AS d";
+    let before = place.rows(count);
+    let path = shared().unwrap().join("data/tenset/x86");
+    let again = place.ok(&["ingest", path.to_str().unwrap()]);
+    assert!(again.stderr.contains("5 already there"), "{}", again.stderr);
+    assert_eq!(place.rows(count), before);
+}

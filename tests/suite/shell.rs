@@ -1,0 +1,222 @@
+//! The command line: formats, places of the query, exit codes, pipes.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::support::{Place, log};
+
+fn filled() -> Place {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "p"]);
+    place
+}
+
+#[test]
+fn every_format_holds_every_row() {
+    let place = filled();
+    let sql = "SELECT line, runtime_ns, error_message FROM records ORDER BY line LIMIT 2";
+    for (format, wanted) in [
+        (
+            "csv",
+            "line,runtime_ns,error_message\n1,1001000.0,\n2,1002000.0,\n",
+        ),
+        (
+            "tsv",
+            "line\truntime_ns\terror_message\n1\t1001000.0\t\n2\t1002000.0\t\n",
+        ),
+        (
+            "jsonl",
+            "{\"line\":1,\"runtime_ns\":1001000.0,\"error_message\":null}\n{\"line\":2,\"runtime_ns\":1002000.0,\"error_message\":null}\n",
+        ),
+        ("none", ""),
+    ] {
+        assert_eq!(
+            place.ok(&["--format", format, sql]).stdout,
+            wanted,
+            "{format}"
+        );
+    }
+    assert!(
+        place
+            .ok(&["--format", "table", sql])
+            .stdout
+            .contains("(2 rows)")
+    );
+    assert!(
+        place
+            .ok(&["--format", "markdown", sql])
+            .stdout
+            .starts_with("| line")
+    );
+    assert!(
+        place
+            .ok(&["--format", "vertical", sql])
+            .stdout
+            .starts_with("-[ row 1 ]")
+    );
+    for (file, magic) in [
+        ("x.parquet", b"PAR1".as_slice()),
+        ("x.arrow", &[255, 255, 255, 255]),
+    ] {
+        assert_eq!(place.ok(&[sql, "-o", file]).stdout, "");
+        assert!(place.read(file).starts_with(magic), "{file}");
+    }
+    let back = place.rows("SELECT sum(runtime_ns) FROM 'x.parquet'");
+    assert_eq!(back, ["2003000.0"]);
+}
+
+#[test]
+fn a_query_comes_from_anywhere() {
+    let place = filled();
+    place.write("q.sql", "SELECT 1 AS a;\n-- then\nSELECT 2 AS b;");
+    assert_eq!(place.ok(&["-f", "q.sql"]).stdout, "a\n1\nb\n2\n");
+    assert_eq!(
+        place.ok(&["-c", "-- comment first\nSELECT 3 AS c"]).stdout,
+        "c\n3\n"
+    );
+    for args in [vec!["-"], vec![]] {
+        assert_eq!(
+            place.tsql_with_input(&args, b"SELECT 4 AS d").stdout,
+            "d\n4\n"
+        );
+    }
+}
+
+#[test]
+fn errors_go_to_stderr_with_code_2() {
+    let place = filled();
+    for (args, reason) in [
+        (vec!["SELEC 1"], "Expected: an SQL statement"),
+        (vec!["SELECT nothing FROM records"], "nothing"),
+        (vec!["SELECT * FROM record"], "record"),
+        (vec!["ingst"], "no command `ingst`\nhint: "),
+        (
+            vec!["describe", "record"],
+            "no table named `record`\nhint: there are graphs, ",
+        ),
+        (vec!["queries", "best"], "no question named `best`"),
+        (vec!["--format", "xml", "SELECT 1"], "possible values"),
+        (vec!["-f", "missing.sql"], "missing.sql: "),
+    ] {
+        let ran = place.tsql(&args);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(2), ""),
+            "{args:?}: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(reason), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let place = filled();
+    let sql = "SELECT a.value, b.value FROM generate_series(1, 3000) a, generate_series(1, 300) b";
+    let mut child = place
+        .command(&[sql])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).as_ref()
+        ),
+        (Some(0), "")
+    );
+}
+
+#[test]
+fn the_store_is_named_or_found_or_built_in() {
+    let place = filled();
+    let count = "SELECT count(*) FROM records";
+    std::fs::create_dir_all(place.path().join("deep/down")).unwrap();
+    let below = place
+        .command(&[count])
+        .current_dir(place.path().join("deep/down"))
+        .output()
+        .unwrap();
+    assert_eq!(below.stdout, b"count(*)\n3\n");
+    let named = Place::new();
+    let store = place.path().join(".tsql");
+    let output = named
+        .command(&[count])
+        .env("TSQL_STORE", &store)
+        .output()
+        .unwrap();
+    assert_eq!(output.stdout, b"count(*)\n3\n");
+    assert_eq!(
+        named
+            .ok(&["--store", store.to_str().unwrap(), count])
+            .stdout,
+        "count(*)\n3\n"
+    );
+    let sample = named.ok(&[count]);
+    assert_eq!(sample.stdout, "count(*)\n480\n");
+    assert!(
+        sample.stderr.starts_with("note: no store here"),
+        "{}",
+        sample.stderr
+    );
+}
+
+#[test]
+fn every_ready_made_question_has_an_answer_in_the_sample() {
+    let place = Place::new();
+    let listed = place.ok(&["queries", "--format", "csv"]).stdout;
+    for name in listed
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').next().unwrap())
+    {
+        let rows = place.ok(&["queries", name]).stdout.lines().count();
+        assert!(rows > 1 || name == "rejected-lines", "{name}");
+    }
+    let set = place
+        .ok(&[
+            "queries",
+            "best-program-per-graph",
+            "--set",
+            "platform=epyc-2t",
+        ])
+        .stdout;
+    assert!(set.contains("epyc-2t/"), "{set}");
+}
+
+#[test]
+fn tables_describe_and_history_tell_what_is_there() {
+    let place = filled();
+    assert!(place.ok(&["tables"]).stdout.contains("records,3,1,"));
+    let columns = place.ok(&["describe", "records"]).stdout;
+    assert!(
+        columns.contains("runtime_ns,Float64,yes,ns,stored,"),
+        "{columns}"
+    );
+    assert!(
+        columns.contains("noise,Float64,yes,,computed,"),
+        "{columns}"
+    );
+    place.ok(&["optimize"]);
+    assert!(
+        place.ok(&["optimize"]).stderr.starts_with("0 files"),
+        "a second time there is nothing to do"
+    );
+    let history = place.ok(&["history"]).stdout;
+    assert!(
+        history.contains("records,1,WRITE,ingest of 1 files"),
+        "{history}"
+    );
+    assert!(
+        place
+            .ok(&["vacuum", "--dry-run", "--retain", "0s"])
+            .stdout
+            .contains("part-")
+            || history.contains("OPTIMIZE")
+    );
+}

@@ -1,0 +1,145 @@
+//! Running the command, and log lines of our own making.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What a run of the command left behind.
+pub(crate) struct Ran {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+}
+
+/// A folder to work in, with a store `s` and inputs.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path().join(name)).unwrap()
+    }
+
+    /// The command, not started yet, in this folder and without the caller's environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tsql"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn tsql(&self, args: &[&str]) -> Ran {
+        ran(self.command(args).output().unwrap())
+    }
+
+    pub(crate) fn tsql_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(args);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        ran(child.wait_with_output().unwrap())
+    }
+
+    /// Runs and expects success.
+    pub(crate) fn ok(&self, args: &[&str]) -> Ran {
+        let ran = self.tsql(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        ran
+    }
+
+    /// The CSV rows of a query, without the header.
+    pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
+        self.ok(&[sql])
+            .stdout
+            .lines()
+            .skip(1)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The store is sound, and every file below `inputs` comes back as it is.
+    pub(crate) fn assert_sound(&self, inputs: &[&str]) {
+        self.ok(&["check"]);
+        let _ = fs::remove_dir_all(self.path().join("back"));
+        self.ok(&["export", "--to", "back"]);
+        for input in inputs {
+            assert_eq!(
+                self.read(&format!("back/{input}")),
+                self.read(input),
+                "{input}"
+            );
+        }
+    }
+}
+
+fn ran(output: std::process::Output) -> Ran {
+    Ran {
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        code: output.status.code(),
+    }
+}
+
+/// The folder of real logs that stands beside some checkouts.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    if !shared.join("data/tenset").is_dir() {
+        eprintln!("skipped: no real logs in {}", shared.display());
+        return None;
+    }
+    Some(shared)
+}
+
+/// A v0.6 line as TVM writes it: a program told by `tile`, measured in `costs` seconds.
+pub(crate) fn line(tile: u32, costs: &str) -> String {
+    result_line(
+        tile,
+        &format!("[{costs}], 0, 0.5, {}", 1_700_000_000 + tile),
+    )
+}
+
+/// A line with this result.
+pub(crate) fn result_line(tile: u32, result: &str) -> String {
+    format!(
+        concat!(
+            r#"{{"i": [["[\"mm\", 64, 64]", "llvm -keys=cpu", [4, 32, 64, 0, 0, 0, 0, 0], "", 0, []], "#,
+            r#"[[], [["SP", 1, 0, 64, [{}, 4], 1], ["FU", 1, [0, 1]], ["AN", 1, 0, 3], "#,
+            r#"["PR", 1, 0, "auto_unroll_max_step$16"]]]], "r": [{}], "v": "v0.6"}}"#
+        ),
+        tile, result
+    )
+}
+
+/// `count` lines from `first` on, each with its line feed.
+pub(crate) fn log(first: u32, count: u32) -> String {
+    (first..first + count)
+        .map(|tile| line(tile, &format!("0.00{}", 1000 + tile)) + "\n")
+        .collect()
+}
