@@ -15,8 +15,7 @@ use crate::error::{Error, Result};
 
 /// The place of a store, and how to read and write there.
 ///
-/// - Paths given to [`Location::objects`] are relative to the store.
-/// - On a local disk every write is on the disk before it is reported (see `synced`).
+/// - On a local disk every write is on the disk before it is reported.
 #[derive(Clone, Debug)]
 pub struct Location {
     given: String,

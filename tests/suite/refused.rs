@@ -13,7 +13,7 @@ fn every_bad_line_is_refused_with_its_reason_and_kept() {
     let bad: [(Vec<u8>, &str); 8] = [
         (b"{}".to_vec(), "a string expected"),
         (
-            good[..90].as_bytes().to_vec(),
+            good.as_bytes()[..90].to_vec(),
             "the line ends inside of the transform steps",
         ),
         (b"{\"i\": \xff\xff}".to_vec(), "invalid UTF-8 at byte 7"),
