@@ -42,6 +42,8 @@ pub(crate) struct Ledger {
     by_name: HashMap<String, i64>,
     /// Platform and size -> sources.
     by_size: HashMap<(String, u64), Vec<i64>>,
+    /// Records of each source.
+    pub(crate) records_of: HashMap<i64, u64>,
     /// Records and other lines that all its rows stand for.
     pub(crate) record_count: u64,
     pub(crate) other_count: u64,
@@ -143,6 +145,8 @@ impl Ledger {
         );
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
+            *self.records_of.entry(ids.value(row)).or_default() +=
+                records.value(row).unsigned_abs();
             self.other_count += others.value(row).unsigned_abs();
             let source = Source {
                 source_id: ids.value(row),

@@ -219,6 +219,17 @@ impl Run<'_> {
         let Some(open) = self.open.take() else {
             return Ok(true);
         };
+        let stored = self.orphans.unknown_records(open.reading.source_id);
+        if stored != open.resumed {
+            return Err(Error::Source {
+                location: open.path,
+                reason: format!(
+                    "an interrupted run stored {stored} records of it, of which the file has only {} now\n\
+                     hint: it was changed since; put it back as it was, ingest it, then the new one",
+                    open.resumed
+                ),
+            });
+        }
         let report = &mut self.report;
         report.files += 1;
         report.grown_files += u64::from(open.reading.segment > 0);

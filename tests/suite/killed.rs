@@ -96,6 +96,36 @@ fn kill_left_work(ran: &crate::support::Ran) -> bool {
     ran.code == Some(1)
 }
 
+/// A run that was killed after its records and before its ledger: the ledger is taken away.
+#[test]
+fn an_interrupted_run_is_completed_or_the_changed_file_is_told() {
+    let place = place_with_logs();
+    place.tsql(&["ingest", "-q", "p", "q"]);
+    std::fs::remove_dir_all(place.path().join(".tsql/sources")).unwrap();
+    let as_it_was = place.read("p/a.json");
+    place.write("p/a.json", log(5000, 300));
+    let changed = place.tsql(&["ingest", "-q", "p", "q"]);
+    assert_eq!(changed.code, Some(2));
+    assert!(
+        changed
+            .stderr
+            .contains("an interrupted run stored 730 records"),
+        "{}",
+        changed.stderr
+    );
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["2920"]);
+    place.write("p/a.json", as_it_was);
+    let completed = place.tsql(&["ingest", "p", "q"]);
+    assert!(
+        completed
+            .stderr
+            .contains("2920 were stored by an interrupted run"),
+        "{}",
+        completed.stderr
+    );
+    assert_whole(&place);
+}
+
 #[test]
 fn two_runs_over_the_same_files_store_them_once() {
     for _ in 0..3 {
