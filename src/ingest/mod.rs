@@ -4,6 +4,7 @@
 //! by the next run over it. Nothing is ever stored twice: a file that the store has is skipped, of
 //! one that has grown only the new lines are read.
 
+mod closed;
 mod group;
 pub(crate) mod ledger;
 mod orphans;

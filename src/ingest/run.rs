@@ -1,20 +1,19 @@
 //! One ingest: the messages of the pipeline become rows, commits and a report.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
-
+use super::closed::{Closed, source_columns};
 use super::group::{Group, one_file};
-use super::ledger::{Ledger, Reading, Source};
+use super::ledger::{Ledger, Reading};
 use super::orphans::Orphans;
 use super::pipeline::{self, End, Job, Message};
-use super::tables::{Other, other_columns, repeated, texts};
+use super::tables::{Other, other_columns};
 use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
 use crate::reader::Compression;
-use crate::reader::tenset::{NAME, Rows};
+use crate::reader::tenset::Rows;
 use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
@@ -34,24 +33,6 @@ struct Open {
     others: Vec<Other>,
     /// The last line is a record.
     last_is_record: bool,
-}
-
-/// A file's row in the ledger, with its lines that are no records.
-struct Closed {
-    reading: Reading,
-    path: String,
-    compression: Option<&'static str>,
-    crlf: bool,
-    end_byte: u64,
-    content_hash: String,
-    line_count: u64,
-    records: u64,
-    rejects: u64,
-    verbatim: u64,
-    other_count: u64,
-    others: Vec<Other>,
-    open_line: Option<&'static str>,
-    same_as: Option<i64>,
 }
 
 struct Run<'a> {
@@ -414,98 +395,4 @@ impl Open {
             same_as: None,
         }
     }
-}
-
-impl Closed {
-    fn alias(name: String, segment: i32, path: String, same_as: &Source) -> Self {
-        let reading = Reading {
-            source_id: crate::identity::source_id(NAME, &same_as.platform, &name),
-            platform: same_as.platform.clone(),
-            name,
-            segment,
-            first_byte: 0,
-            first_line: 1,
-            crlf: None,
-        };
-        Self {
-            reading,
-            path,
-            compression: None,
-            crlf: same_as.crlf,
-            end_byte: same_as.end_byte,
-            content_hash: same_as.content_hash.clone(),
-            line_count: 0,
-            records: 0,
-            rejects: 0,
-            verbatim: 0,
-            other_count: 0,
-            others: Vec::new(),
-            open_line: None,
-            same_as: Some(same_as.source_id),
-        }
-    }
-
-    /// Who this is, and how far it got, in the log of the records.
-    fn transaction(&self) -> Option<(String, i64)> {
-        let application = format!("source:{:016x}", self.reading.source_id);
-        self.same_as
-            .is_none()
-            .then(|| (application, self.end_byte.cast_signed()))
-    }
-}
-
-fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, ArrayRef> {
-    let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(
-            closed.iter().map(|file| number(file).cast_signed()),
-        ))
-    };
-    let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)).collect());
-    let maybe = |text: fn(&Closed) -> Option<&'static str>| -> ArrayRef {
-        Arc::new(
-            closed
-                .iter()
-                .map(|file| text(file))
-                .collect::<StringArray>(),
-        )
-    };
-    let ids = closed.iter().map(|file| file.reading.source_id);
-    let segments = closed.iter().map(|file| file.reading.segment);
-    let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
-    let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
-    BTreeMap::from([
-        (
-            "source_id",
-            Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef,
-        ),
-        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
-        ("dataset", repeated(NAME, closed.len())),
-        ("platform", text(|file| &file.reading.platform)),
-        ("name", text(|file| &file.reading.name)),
-        ("path", text(|file| &file.path)),
-        ("compression", maybe(|file| file.compression)),
-        ("same_as", Arc::new(same_as)),
-        ("first_byte", numbers(|file| file.reading.first_byte)),
-        ("end_byte", numbers(|file| file.end_byte)),
-        ("first_line", numbers(|file| file.reading.first_line)),
-        ("line_count", numbers(|file| file.line_count)),
-        ("record_count", numbers(|file| file.records)),
-        ("other_count", numbers(|file| file.other_count)),
-        ("reject_count", numbers(|file| file.rejects)),
-        ("verbatim_count", numbers(|file| file.verbatim)),
-        (
-            "line_ending",
-            text(|file| if file.crlf { "crlf" } else { "lf" }),
-        ),
-        ("open_line", maybe(|file| file.open_line)),
-        ("content_hash", text(|file| &file.content_hash)),
-        (
-            "ingested_at",
-            Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
-        ),
-        (
-            "tsql_version",
-            repeated(env!("CARGO_PKG_VERSION"), closed.len()),
-        ),
-    ])
 }

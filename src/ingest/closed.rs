@@ -1,0 +1,124 @@
+//! A file that was read to its end: its row in the ledger.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+
+use super::ledger::{Reading, Source};
+use super::tables::{Other, repeated, texts};
+use crate::reader::tenset::NAME;
+
+/// A file's row in the ledger, with its lines that are no records.
+pub(super) struct Closed {
+    pub(super) reading: Reading,
+    pub(super) path: String,
+    pub(super) compression: Option<&'static str>,
+    pub(super) crlf: bool,
+    pub(super) end_byte: u64,
+    pub(super) content_hash: String,
+    pub(super) line_count: u64,
+    pub(super) records: u64,
+    pub(super) rejects: u64,
+    pub(super) verbatim: u64,
+    pub(super) other_count: u64,
+    pub(super) others: Vec<Other>,
+    pub(super) open_line: Option<&'static str>,
+    pub(super) same_as: Option<i64>,
+}
+
+impl Closed {
+    /// A file with the bytes of `same_as`.
+    pub(super) fn alias(name: String, segment: i32, path: String, same_as: &Source) -> Self {
+        let reading = Reading {
+            source_id: crate::identity::source_id(NAME, &same_as.platform, &name),
+            platform: same_as.platform.clone(),
+            name,
+            segment,
+            first_byte: 0,
+            first_line: 1,
+            crlf: None,
+        };
+        Self {
+            reading,
+            path,
+            compression: None,
+            crlf: same_as.crlf,
+            end_byte: same_as.end_byte,
+            content_hash: same_as.content_hash.clone(),
+            line_count: 0,
+            records: 0,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            others: Vec::new(),
+            open_line: None,
+            same_as: Some(same_as.source_id),
+        }
+    }
+
+    /// Who this is, and how far it got, in the log of the records.
+    pub(super) fn transaction(&self) -> Option<(String, i64)> {
+        let application = format!("source:{:016x}", self.reading.source_id);
+        self.same_as
+            .is_none()
+            .then(|| (application, self.end_byte.cast_signed()))
+    }
+}
+
+/// Rows of `sources`.
+pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, ArrayRef> {
+    let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(
+            closed.iter().map(|file| number(file).cast_signed()),
+        ))
+    };
+    let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)).collect());
+    let maybe = |text: fn(&Closed) -> Option<&'static str>| -> ArrayRef {
+        Arc::new(
+            closed
+                .iter()
+                .map(|file| text(file))
+                .collect::<StringArray>(),
+        )
+    };
+    let ids = closed.iter().map(|file| file.reading.source_id);
+    let segments = closed.iter().map(|file| file.reading.segment);
+    let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
+    let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
+    BTreeMap::from([
+        (
+            "source_id",
+            Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef,
+        ),
+        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
+        ("dataset", repeated(NAME, closed.len())),
+        ("platform", text(|file| &file.reading.platform)),
+        ("name", text(|file| &file.reading.name)),
+        ("path", text(|file| &file.path)),
+        ("compression", maybe(|file| file.compression)),
+        ("same_as", Arc::new(same_as)),
+        ("first_byte", numbers(|file| file.reading.first_byte)),
+        ("end_byte", numbers(|file| file.end_byte)),
+        ("first_line", numbers(|file| file.reading.first_line)),
+        ("line_count", numbers(|file| file.line_count)),
+        ("record_count", numbers(|file| file.records)),
+        ("other_count", numbers(|file| file.other_count)),
+        ("reject_count", numbers(|file| file.rejects)),
+        ("verbatim_count", numbers(|file| file.verbatim)),
+        (
+            "line_ending",
+            text(|file| if file.crlf { "crlf" } else { "lf" }),
+        ),
+        ("open_line", maybe(|file| file.open_line)),
+        ("content_hash", text(|file| &file.content_hash)),
+        (
+            "ingested_at",
+            Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
+        ),
+        (
+            "tsql_version",
+            repeated(env!("CARGO_PKG_VERSION"), closed.len()),
+        ),
+    ])
+}
