@@ -1,6 +1,7 @@
 //! What a store knows already: the numbers of the configurations of the graphs at hand.
 //!
-//! Two programs are one configuration where their canonical steps have the same XXH3-128. Numbers
+//! Two programs are one configuration where their canonical steps (of layouts: what each node gets)
+//! have the same XXH3-128. Numbers
 //! are given out one after the other, so that a column of them costs a bit or two in a file and
 //! not eight bytes: with hashes for numbers, a record and its configuration would spend 16 bytes on
 //! naming each other, more than on all else of them. Two writers cannot give out the same number:
@@ -17,7 +18,7 @@ use serde_json::Value;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::identity::ProgramHash;
-use crate::sketch;
+use crate::steps::Hasher;
 use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
 
@@ -68,22 +69,16 @@ impl Configurations {
             column::text(batch, "sketch")?,
             column::bytes(batch, "params")?,
         );
-        let mut steps = Vec::new();
+        let mut hasher = Hasher::default();
         for row in 0..batch.num_rows() {
-            steps.clear();
+            let number = configs.value(row);
             let sketch = column::text_at(sketches, row).unwrap_or_default();
-            if !sketch::fill(sketch.as_bytes(), column::bytes_at(params, row), &mut steps) {
-                let reason = format!(
-                    "parameters of {} do not fit their sketch",
-                    configs.value(row)
-                );
-                return Err(Error::damaged("configurations", reason));
-            }
-            self.insert(
-                graphs.value(row),
-                ProgramHash::of(&steps),
-                configs.value(row),
-            );
+            let program = hasher.hash(sketch, column::bytes_at(params, row));
+            let program = program.ok_or_else(|| {
+                let reason = format!("parameters of {number} do not fit their sketch");
+                Error::damaged("configurations", reason)
+            })?;
+            self.insert(graphs.value(row), program, number);
         }
         Ok(())
     }
@@ -114,14 +109,9 @@ impl Configurations {
     }
 }
 
-/// The number after the greatest that is taken at `snapshot`.
-pub(crate) fn next_number(snapshot: &Snapshot) -> i64 {
-    let greatest = |file: &DataFile| {
-        file.stats
-            .max_values
-            .get("config_id")
-            .and_then(Value::as_i64)
-    };
+/// The number after the greatest that is taken in `column` at `snapshot`.
+pub(crate) fn next_number(snapshot: &Snapshot, column: &str) -> i64 {
+    let greatest = |file: &DataFile| file.stats.max_values.get(column).and_then(Value::as_i64);
     snapshot
         .files()
         .iter()

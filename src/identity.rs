@@ -8,17 +8,27 @@
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-/// Identifier of a thing of `kind` with these parts.
-fn content_id(kind: &str, parts: &[&[u8]]) -> i64 {
+/// The canonical form of a thing of `kind` with these parts.
+fn canonical(kind: &str, parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 8).sum::<usize>());
     for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(part);
     }
-    XxHash3_64::oneshot(&bytes).cast_signed()
+    bytes
 }
 
-/// A TenSet graph: its dataset and its workload key, verbatim.
+/// Identifier of a thing of `kind` with these parts.
+fn content_id(kind: &str, parts: &[&[u8]]) -> i64 {
+    XxHash3_64::oneshot(&canonical(kind, parts)).cast_signed()
+}
+
+/// XXH3-128 of the parts of a core graph, in hex: the workload key of graphs that have no name.
+pub(crate) fn core_hash(parts: &[&[u8]]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(&canonical("core/1", parts)))
+}
+
+/// A graph: its dataset and its workload key, verbatim.
 pub(crate) fn graph_id(dataset: &str, workload_key: &str) -> i64 {
     content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
 }
@@ -37,13 +47,28 @@ pub(crate) fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
 }
 
 /// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ProgramHash(u128);
 
 impl ProgramHash {
     /// Hash of `steps` in TVM's own spelling.
     pub(crate) fn of(steps: &[u8]) -> Self {
         Self(XxHash3_128::oneshot(steps))
+    }
+
+    /// Hash of what a layout configuration chose for one of its nodes: the node's place in the row
+    /// as four little-endian bytes, then the 18 numbers.
+    pub(crate) fn of_slot(slot: u32, vector: &[u8; 18]) -> Self {
+        let mut bytes = [0; 22];
+        let (place, numbers) = bytes.split_at_mut(4);
+        place.copy_from_slice(&slot.to_le_bytes());
+        numbers.copy_from_slice(vector);
+        Self(XxHash3_128::oneshot(&bytes))
+    }
+
+    /// Hash of both together, in whatever order and grouping they are added.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
     }
 }
 
@@ -88,6 +113,10 @@ mod tests {
         assert_eq!(
             ProgramHash::of(b"[[\"CI\", 1]]").0,
             0xc681_ca7e_c1c0_f2eb_150a_c9d5_6f98_c246
+        );
+        assert_eq!(
+            ProgramHash::of_slot(7, &std::array::from_fn(|place| [1, 0, 255][place.min(2)])).0,
+            0x9f41_e4b1_d785_c6c2_3fa7_75ac_972b_ab3c
         );
         assert_eq!(
             source_id("tenset", "k80", "k80/a.json"),

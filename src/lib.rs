@@ -80,22 +80,30 @@ pub mod schema;
 
 mod bits;
 mod column;
+mod hlo;
 mod identity;
 mod json;
 mod number;
+mod ranking;
 mod stats;
 mod varint;
 
+mod graph;
+mod layout;
 mod repeats;
 mod sketch;
+mod tile;
 
 mod reader;
+mod steps;
 mod store;
 
 mod dedupe;
 
 mod ingest;
 mod query;
+
+mod loading;
 
 mod check;
 mod demo;

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
+    include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/environments.toml"),
     include_str!("../schemas/configurations.toml"),
@@ -24,7 +25,11 @@ const TABLES: [&str; 6] = [
     include_str!("../schemas/sources.toml"),
 ];
 
-const VIEWS: [&str; 1] = [include_str!("../schemas/rejects.toml")];
+const VIEWS: [&str; 3] = [
+    include_str!("../schemas/nodes.toml"),
+    include_str!("../schemas/edges.toml"),
+    include_str!("../schemas/rejects.toml"),
+];
 
 /// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -115,6 +120,9 @@ pub struct View {
     pub doc: String,
     /// The query.
     pub sql: String,
+    /// What it gives, in its order.
+    #[serde(rename = "column")]
+    pub columns: Vec<Column>,
 }
 
 impl Table {

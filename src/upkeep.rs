@@ -15,7 +15,7 @@ use crate::schema::{self, Table};
 use crate::sketch::{self, Scan};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
-use crate::{column, varint};
+use crate::{column, layout, varint};
 
 /// Rows of an optimized file: 30 to 60 MB of records.
 const FILE_ROWS: usize = 1 << 21;
@@ -189,6 +189,7 @@ fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let mut rows = ConfigurationRows::default();
     let mut scan = Scan::default();
+    let mut layouts: Vec<Members> = Vec::new();
     for batch in batches {
         let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
         let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
@@ -206,11 +207,19 @@ fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
         let params =
             datafusion::common::cast::as_binary_view_array(&params).map_err(Error::Query)?;
         for row in 0..batch.num_rows() {
-            let (sketch, packed) = reopened(
-                sketches.value(row),
-                column::bytes_at(params, row),
-                &mut scan,
-            )?;
+            let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
+            if layout::is_layout(sketch) {
+                let member = (numbers.value(row), own.unwrap_or_default().to_vec());
+                let graph = graphs.value(row);
+                match layouts.last_mut() {
+                    Some((last, text, members)) if *last == graph && text == sketch => {
+                        members.push(member);
+                    }
+                    _ => layouts.push((graph, sketch.to_owned(), vec![member])),
+                }
+                continue;
+            }
+            let (sketch, packed) = reopened(sketch, own, &mut scan)?;
             rows.push_open(
                 graphs.value(row),
                 numbers.value(row),
@@ -219,8 +228,16 @@ fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
             );
         }
     }
+    for (graph, sketch, members) in layouts {
+        let members = members.iter();
+        let members = members.map(|(number, params)| (*number, params.as_slice()));
+        rows.push_fixed(graph, &sketch, members);
+    }
     file::batch(table, rows.finish()?)
 }
+
+/// Configurations of a graph that have the same layouts: numbers and codes.
+type Members = (i64, String, Vec<(i64, Vec<u8>)>);
 
 /// The program's sketch with all holes open, and its packed numbers.
 fn reopened(

@@ -178,7 +178,12 @@ impl Lines {
 /// All environments by their identifiers.
 pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64, Environment>> {
     let mut environments = HashMap::new();
-    for batch in collect(context, "SELECT * FROM stored.environments").await? {
+    for batch in collect(
+        context,
+        "SELECT * FROM stored.environments WHERE dataset = 'tenset'",
+    )
+    .await?
+    {
         let ids = column::numbers::<Int64Type>(&batch, "environment_id")?;
         let text = |name| column::text(&batch, name);
         let (targets, hosts) = (text("target")?, text("target_host")?);

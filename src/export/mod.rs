@@ -2,6 +2,7 @@
 
 mod lines;
 pub(crate) use lines::environments;
+mod npz;
 mod source;
 
 use std::collections::HashMap;
@@ -17,7 +18,9 @@ use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::store::Store;
 
+use crate::loading::Loader;
 use lines::Lines;
+use npz::{Arrays, Nowhere, Npz};
 use source::{Segment, SourceFile};
 
 /// Sources whose rows are asked for together.
@@ -87,6 +90,7 @@ impl Store {
         let sources = source::all(&context).await?;
         let wanted: Vec<&SourceFile> = sources.iter().filter(|source| wanted(source)).collect();
         let mut lines = Lines::load(&context).await?;
+        let mut loader = Loader::new(self).await?;
         let mut exported = Exported::default();
         for group in wanted.chunks(SOURCES_AT_ONCE) {
             let ids = group
@@ -96,6 +100,15 @@ impl Store {
             let others = source::others(&context, &ids).await?;
             for source in group {
                 let mut target = open(source)?;
+                if source.document.is_some() {
+                    let reason = give_arrays(&mut loader, source, target).await?;
+                    exported.files += 1;
+                    exported.bytes += source.end_byte();
+                    exported
+                        .damaged
+                        .extend(reason.map(|reason| (source.name.clone(), reason)));
+                    continue;
+                }
                 let none = Vec::new();
                 let others = others.get(&source.rows_of).unwrap_or(&none);
                 let rows = lines::of_source(&context, source.rows_of).await?;
@@ -154,6 +167,33 @@ impl Store {
         out.flush().map_err(failed)?;
         Ok(count)
     }
+}
+
+/// Writes the arrays of a source; why they are not what was ingested.
+async fn give_arrays(
+    loader: &mut Loader,
+    source: &SourceFile,
+    target: Target,
+) -> Result<Option<String>> {
+    let arrays = Arrays::load(loader, source).await?;
+    let Target { file, path } = target;
+    let hash = match file {
+        None => arrays.write(&mut Nowhere)?,
+        Some(file) => {
+            let mut npz = Npz::new(file, &path);
+            let hash = arrays.write(&mut npz)?;
+            let file = Some(npz.finish()?);
+            let path = path.clone();
+            Target { file, path }.keep()?;
+            hash
+        }
+    };
+    let wanted = source
+        .document
+        .as_ref()
+        .map(|document| &document.arrays_hash);
+    Ok((Some(&hash) != wanted)
+        .then(|| format!("rebuilt arrays with hash {hash}, ingested were others")))
 }
 
 /// A path that stays below the folder that it is joined to, whatever the name says.

@@ -23,6 +23,16 @@ pub(super) struct SourceFile {
     pub(super) segments: Vec<Segment>,
     crlf: bool,
     pub(super) content_hash: String,
+    /// For a file that is one document.
+    pub(super) document: Option<SourceDocument>,
+}
+
+/// What a document's arrays are made of.
+#[derive(Clone, Debug)]
+pub(super) struct SourceDocument {
+    pub(super) graph_id: i64,
+    pub(super) arrays: String,
+    pub(super) arrays_hash: String,
 }
 
 /// What one ingest read of a file.
@@ -38,6 +48,7 @@ pub(super) struct Segment {
     name: String,
     compressed: bool,
     same_as: Option<i64>,
+    document: Option<SourceDocument>,
 }
 
 /// A line that is no record, or a part of one.
@@ -93,6 +104,15 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         );
         let (names, open, hashes) = (text("name")?, text("open_line")?, text("content_hash")?);
         let (endings, compression) = (text("line_ending")?, text("compression")?);
+        let (arrays, array_hashes) = (text("arrays")?, text("arrays_hash")?);
+        let graphs = integers("graph_id")?;
+        let document = |row| {
+            Some(SourceDocument {
+                graph_id: column::value(graphs, row)?,
+                arrays: column::text_at(arrays, row)?.to_owned(),
+                arrays_hash: column::text_at(array_hashes, row)?.to_owned(),
+            })
+        };
         for row in 0..batch.num_rows() {
             segments.entry(ids.value(row)).or_default().push(Segment {
                 number: numbers.value(row),
@@ -105,6 +125,7 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 name: names.value(row).to_owned(),
                 compressed: compression.is_valid(row),
                 same_as: column::value(same_as, row),
+                document: document(row),
             });
         }
     }
@@ -135,6 +156,9 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
         compressed: last.compressed,
         rows_of,
         crlf: segments.first().is_some_and(|segment| segment.crlf),
+        document: segments
+            .first()
+            .and_then(|segment| segment.document.clone()),
         segments,
         content_hash: last.content_hash.clone(),
     })

@@ -7,14 +7,15 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicro
 
 use super::ledger::{Reading, Source};
 use super::tables::{Other, repeated, texts};
-use crate::reader::tenset::NAME;
 
 /// A file's row in the ledger, with its lines that are no records.
 pub(super) struct Closed {
+    pub(super) dataset: &'static str,
     pub(super) reading: Reading,
     pub(super) path: String,
     pub(super) compression: Option<&'static str>,
-    pub(super) crlf: bool,
+    /// `None` for a file without lines.
+    pub(super) crlf: Option<bool>,
     pub(super) end_byte: u64,
     pub(super) content_hash: String,
     pub(super) line_count: u64,
@@ -25,13 +26,31 @@ pub(super) struct Closed {
     pub(super) others: Vec<Other>,
     pub(super) open_line: Option<&'static str>,
     pub(super) same_as: Option<i64>,
+    pub(super) about: About,
+}
+
+/// What the ledger says of files that are one document.
+#[derive(Default)]
+pub(super) struct About {
+    pub(super) collection: Option<String>,
+    pub(super) split: Option<String>,
+    pub(super) network: Option<String>,
+    pub(super) graph_id: Option<i64>,
+    pub(super) arrays: Option<String>,
+    pub(super) arrays_hash: Option<String>,
 }
 
 impl Closed {
     /// A file with the bytes of `same_as`.
-    pub(super) fn alias(name: String, segment: i32, path: String, same_as: &Source) -> Self {
+    pub(super) fn alias(
+        dataset: &'static str,
+        name: String,
+        segment: i32,
+        path: String,
+        same_as: &Source,
+    ) -> Self {
         let reading = Reading {
-            source_id: crate::identity::source_id(NAME, &same_as.platform, &name),
+            source_id: crate::identity::source_id(dataset, &same_as.platform, &name),
             platform: same_as.platform.clone(),
             name,
             segment,
@@ -40,6 +59,7 @@ impl Closed {
             crlf: None,
         };
         Self {
+            dataset,
             reading,
             path,
             compression: None,
@@ -54,6 +74,11 @@ impl Closed {
             others: Vec::new(),
             open_line: None,
             same_as: Some(same_as.source_id),
+            about: About {
+                collection: same_as.collection.clone(),
+                split: same_as.split.clone(),
+                ..About::default()
+            },
         }
     }
 
@@ -74,7 +99,7 @@ pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, Array
         ))
     };
     let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)).collect());
-    let maybe = |text: fn(&Closed) -> Option<&'static str>| -> ArrayRef {
+    let maybe = |text: fn(&Closed) -> Option<&str>| -> ArrayRef {
         Arc::new(
             closed
                 .iter()
@@ -92,9 +117,26 @@ pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, Array
             Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef,
         ),
         ("segment", Arc::new(Int32Array::from_iter_values(segments))),
-        ("dataset", repeated(NAME, closed.len())),
+        ("dataset", text(|file| file.dataset)),
         ("platform", text(|file| &file.reading.platform)),
         ("name", text(|file| &file.reading.name)),
+        ("collection", maybe(|file| file.about.collection.as_deref())),
+        ("split", maybe(|file| file.about.split.as_deref())),
+        ("network", maybe(|file| file.about.network.as_deref())),
+        (
+            "graph_id",
+            Arc::new(
+                closed
+                    .iter()
+                    .map(|file| file.about.graph_id)
+                    .collect::<Int64Array>(),
+            ),
+        ),
+        ("arrays", maybe(|file| file.about.arrays.as_deref())),
+        (
+            "arrays_hash",
+            maybe(|file| file.about.arrays_hash.as_deref()),
+        ),
         ("path", text(|file| &file.path)),
         ("compression", maybe(|file| file.compression)),
         ("same_as", Arc::new(same_as)),
@@ -108,7 +150,7 @@ pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, Array
         ("verbatim_count", numbers(|file| file.verbatim)),
         (
             "line_ending",
-            text(|file| if file.crlf { "crlf" } else { "lf" }),
+            maybe(|file| file.crlf.map(|crlf| if crlf { "crlf" } else { "lf" })),
         ),
         ("open_line", maybe(|file| file.open_line)),
         ("content_hash", text(|file| &file.content_hash)),

@@ -65,13 +65,19 @@ pub(super) struct Group<'a> {
 
 /// The identifiers in a table at one version.
 #[derive(Default)]
-struct KnownIds {
-    version: Option<u64>,
-    ids: HashSet<i64>,
+pub(super) struct KnownIds {
+    pub(super) version: Option<u64>,
+    pub(super) ids: HashSet<i64>,
 }
 
 impl KnownIds {
-    async fn load(&mut self, store: &Store, table: &str, id: &str, at: &Snapshot) -> Result<()> {
+    pub(super) async fn load(
+        &mut self,
+        store: &Store,
+        table: &str,
+        id: &str,
+        at: &Snapshot,
+    ) -> Result<()> {
         if self.version == Some(at.version()) {
             return Ok(());
         }
@@ -253,7 +259,7 @@ impl<'a> Group<'a> {
                 known.load(store, snapshot, &graphs).await?;
                 given.clear();
                 let mut rows = super::tables::ConfigurationRows::default();
-                let mut number = next_number(snapshot);
+                let mut number = next_number(snapshot, "config_id");
                 for (&graph, programs) in &programs {
                     for &(hash, chunk, row) in programs {
                         if known.number(graph, hash).is_some() {

@@ -27,9 +27,12 @@ pub(crate) struct Source {
     /// `record` or `other` where the last line has no line ending.
     pub(crate) open_line: Option<String>,
     pub(crate) content_hash: String,
-    pub(crate) crlf: bool,
+    /// `None` for a file without lines.
+    pub(crate) crlf: Option<bool>,
     /// Its records stand under this source.
     pub(crate) same_as: Option<i64>,
+    pub(crate) collection: Option<String>,
+    pub(crate) split: Option<String>,
 }
 
 /// In place of a number of segments: the source is read by this run and not committed yet.
@@ -109,6 +112,8 @@ impl Ledger {
             "same_as",
             "record_count",
             "other_count",
+            "collection",
+            "split",
         ];
         for batch in store.read("sources", snapshot, &columns, None).await? {
             self.learn(&batch)?;
@@ -143,6 +148,7 @@ impl Ledger {
             texts("content_hash")?,
             texts("line_ending")?,
         );
+        let (collections, splits) = (texts("collection")?, texts("split")?);
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
             *self.records_of.entry(ids.value(row)).or_default() +=
@@ -157,8 +163,10 @@ impl Ledger {
                 last_line: (lines.value(row) + counts.value(row) - 1).unsigned_abs(),
                 open_line: column::text_at(open, row).map(str::to_owned),
                 content_hash: hashes.value(row).to_owned(),
-                crlf: endings.value(row) == "crlf",
+                crlf: column::text_at(endings, row).map(|ending| ending == "crlf"),
                 same_as: same_as.is_valid(row).then(|| same_as.value(row)),
+                collection: column::text_at(collections, row).map(str::to_owned),
+                split: column::text_at(splits, row).map(str::to_owned),
             };
             let known = self.sources.get(&source.source_id);
             if known.is_none_or(|known| known.segments < source.segments) {
@@ -178,10 +186,7 @@ impl Ledger {
     /// What is to be done with `input` on `platform`. Reads the file only where the store has one
     /// of its name, or one of its size.
     pub(crate) fn plan(&self, dataset: &str, platform: &str, input: &Input) -> Result<Plan> {
-        let same_name: Vec<&Source> = (1..)
-            .map_while(|copy| self.by_name.get(&numbered(&input.name, copy)))
-            .filter_map(|id| self.sources.get(id))
-            .collect();
+        let same_name = self.of_name(&input.name);
         let size = std::fs::metadata(&input.file)
             .map_err(Error::io(&input.file))?
             .len();
@@ -222,7 +227,54 @@ impl Ledger {
             }
         }
         let name = numbered(&input.name, same_name.len() + 1);
-        Ok(Plan::Read(Reading {
+        Ok(Plan::Read(Reading::whole(dataset, platform, name)))
+    }
+
+    /// What is to be done with a file that is read as a whole or not at all: `named`, with these
+    /// bytes and this hash. It stands for another only where `alike` says that this one says the
+    /// same of its records.
+    pub(crate) fn plan_document(
+        &self,
+        dataset: &str,
+        platform: &str,
+        named: &str,
+        bytes: u64,
+        content_hash: &str,
+        alike: impl Fn(&Source) -> bool,
+    ) -> Plan {
+        let same_name = self.of_name(named);
+        let same =
+            |source: &&Source| source.platform == platform && source.content_hash == content_hash;
+        if same_name.iter().copied().any(|source| same(&source)) {
+            return Plan::Unchanged;
+        }
+        let name = numbered(named, same_name.len() + 1);
+        let same_size = self.by_size.get(&(platform.to_owned(), bytes));
+        let twins = same_size.into_iter().flatten();
+        let mut twins = twins.filter_map(|id| self.sources.get(id)).filter(same);
+        match twins.find(|twin| twin.same_as.is_none() && alike(twin)) {
+            Some(twin) => Plan::Alias {
+                name,
+                segment: 0,
+                same_as: twin.clone(),
+            },
+            None => Plan::Read(Reading::whole(dataset, platform, name)),
+        }
+    }
+
+    /// The files that were given under this name, the first one first.
+    fn of_name(&self, name: &str) -> Vec<&Source> {
+        (1..)
+            .map_while(|copy| self.by_name.get(&numbered(name, copy)))
+            .filter_map(|id| self.sources.get(id))
+            .collect()
+    }
+}
+
+impl Reading {
+    /// All of a new file.
+    fn whole(dataset: &str, platform: &str, name: String) -> Self {
+        Self {
             source_id: source_id(dataset, platform, &name),
             platform: platform.to_owned(),
             name,
@@ -230,7 +282,7 @@ impl Ledger {
             first_byte: 0,
             first_line: 1,
             crlf: None,
-        }))
+        }
     }
 }
 
@@ -262,7 +314,7 @@ fn grown(source: &Source, prefixes: &Prefixes) -> Plan {
         segment: source.segments,
         first_byte,
         first_line,
-        crlf: (source.end_byte > 0).then_some(source.crlf),
+        crlf: source.crlf.filter(|_| source.end_byte > 0),
     })
 }
 

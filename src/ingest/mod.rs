@@ -5,6 +5,8 @@
 //! one that has grown only the new lines are read.
 
 mod closed;
+mod commits;
+mod documents;
 mod group;
 pub(crate) mod ledger;
 mod orphans;
@@ -21,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::reader::{self, Input};
+use crate::reader::{self, Format, Input};
 use crate::store::Store;
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
@@ -36,7 +38,8 @@ const STDIN: &str = "-";
 /// How to ingest.
 #[derive(Clone)]
 pub struct IngestOptions {
-    /// Platform of the records; without it the name of each file's directory.
+    /// Platform of the records; without it the name of each log's directory, and `tpu-v3` for
+    /// TpuGraphs.
     pub platform: Option<String>,
     /// Stop at the first line that is refused.
     pub strict: bool,
@@ -58,6 +61,14 @@ impl Default for IngestOptions {
             progress: Arc::new(|_| {}),
             stop,
         }
+    }
+}
+
+impl IngestOptions {
+    /// Threads that parse.
+    fn parsers(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.unwrap_or(cores).max(1)
     }
 }
 
@@ -130,6 +141,33 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.rejects == 0 && self.failed_files.is_empty()
     }
+
+    /// Adds what another run did.
+    fn add(&mut self, other: Self) {
+        for (sum, count) in [
+            (&mut self.files, other.files),
+            (&mut self.unchanged_files, other.unchanged_files),
+            (&mut self.same_files, other.same_files),
+            (&mut self.grown_files, other.grown_files),
+            (&mut self.lines, other.lines),
+            (&mut self.records, other.records),
+            (&mut self.resumed_records, other.resumed_records),
+            (&mut self.failed_records, other.failed_records),
+            (&mut self.unmeasured_records, other.unmeasured_records),
+            (&mut self.verbatim_records, other.verbatim_records),
+            (&mut self.new_graphs, other.new_graphs),
+            (&mut self.new_configurations, other.new_configurations),
+            (&mut self.rejects, other.rejects),
+            (&mut self.bytes_in, other.bytes_in),
+            (&mut self.bytes_out, other.bytes_out),
+        ] {
+            *sum += count;
+        }
+        self.skipped_files.extend(other.skipped_files);
+        self.failed_files.extend(other.failed_files);
+        self.first_rejects.extend(other.first_rejects);
+        self.elapsed += other.elapsed;
+    }
 }
 
 impl Store {
@@ -152,26 +190,29 @@ impl Store {
                 found.extend(reader::find(input)?);
             }
         }
-        let jobs = jobs(found, options.platform.as_deref())?;
-        let size =
-            |job: &pipeline::Job| std::fs::metadata(&job.input.file).map_or(0, |meta| meta.len());
-        let bytes = jobs.iter().map(size).sum();
+        let found = distinct(found);
+        let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
         (options.progress)(Event::Planned {
-            files: jobs.len() as u64,
-            bytes,
+            files: found.len() as u64,
+            bytes: found.iter().map(size).sum(),
         });
-        let before = self.data_bytes().await?;
-        let mut report = None;
-        for _ in 0..ATTEMPTS {
-            report = run::run(self, jobs.clone(), options).await?;
-            if report.is_some() {
-                break;
+        let (mut logs, mut documents) = (Vec::new(), Vec::new());
+        for input in found {
+            match reader::format(&input.file).unwrap_or(Format::Lines) {
+                Format::Lines => logs.push(input),
+                format => documents.push((input, format)),
             }
         }
-        let mut report = report.ok_or_else(|| Error::Contended {
-            table: "sources".to_owned(),
-            seconds: started.elapsed().as_secs(),
-        })?;
+        let jobs = jobs(logs, options.platform.as_deref())?;
+        let before = self.data_bytes().await?;
+        let mut report = Report::default();
+        if !jobs.is_empty() {
+            report.add(until_done(async || run::run(self, jobs.clone(), options).await).await?);
+        }
+        if !documents.is_empty() {
+            let run = async || documents::run(self, documents.clone(), options).await;
+            report.add(until_done(run).await?);
+        }
         drop(spooled);
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -200,18 +241,36 @@ impl Store {
     }
 }
 
-/// The inputs with their platforms, each file once.
-fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>> {
+/// Runs until no other ingest takes a file of its.
+async fn until_done(run: impl AsyncFn() -> Result<Option<Report>>) -> Result<Report> {
+    let started = Instant::now();
+    for _ in 0..ATTEMPTS {
+        if let Some(report) = run().await? {
+            return Ok(report);
+        }
+    }
+    Err(Error::Contended {
+        table: "sources".to_owned(),
+        seconds: started.elapsed().as_secs(),
+    })
+}
+
+/// Each file once.
+fn distinct(inputs: Vec<Input>) -> Vec<Input> {
     let mut seen = HashSet::new();
+    let canonical = |input: &Input| {
+        let path = input.file.canonicalize();
+        path.unwrap_or_else(|_| input.file.clone())
+    };
+    let mut inputs = inputs;
+    inputs.retain(|input| seen.insert(canonical(input)));
+    inputs
+}
+
+/// The logs with their platforms.
+fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>> {
     let mut jobs = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let canonical = input
-            .file
-            .canonicalize()
-            .unwrap_or_else(|_| input.file.clone());
-        if !seen.insert(canonical) {
-            continue;
-        }
         let platform = platform
             .map(str::to_owned)
             .or_else(|| input.directory.clone());

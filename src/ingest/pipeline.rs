@@ -71,7 +71,7 @@ pub(super) struct Job {
     pub(super) platform: String,
 }
 
-type Numbered = (u64, Message);
+type Numbered<M> = (u64, M);
 
 /// A chunk on its way to a parser.
 struct Chunk {
@@ -81,15 +81,23 @@ struct Chunk {
 }
 
 /// The messages of a running pipeline in their order.
-pub(super) struct Ordered {
-    messages: mpsc::Receiver<Numbered>,
-    early: BTreeMap<u64, Message>,
+pub(super) struct Ordered<M> {
+    messages: mpsc::Receiver<Numbered<M>>,
+    early: BTreeMap<u64, M>,
     next: u64,
 }
 
-impl Ordered {
+impl<M> Ordered<M> {
+    pub(super) fn new(messages: mpsc::Receiver<Numbered<M>>) -> Self {
+        Self {
+            messages,
+            early: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
     /// The next message, `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Message> {
+    pub(super) async fn next(&mut self) -> Option<M> {
         loop {
             if let Some(message) = self.early.remove(&self.next) {
                 self.next += 1;
@@ -109,7 +117,7 @@ pub(super) fn start(
     parsers: usize,
     progress: Progress,
     stop: Arc<AtomicBool>,
-) -> Ordered {
+) -> Ordered<Message> {
     let (results, messages) = mpsc::channel(parsers * 4);
     let (chunks, work) = sync_channel::<Chunk>(parsers * 2);
     let work = Arc::new(Mutex::new(work));
@@ -132,14 +140,10 @@ pub(super) fn start(
             }
         }
     });
-    Ordered {
-        messages,
-        early: BTreeMap::new(),
-        next: 0,
-    }
+    Ordered::new(messages)
 }
 
-fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered>) {
+fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered<Message>>) {
     loop {
         let chunk = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(chunk) = chunk else { return };
@@ -153,7 +157,7 @@ fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered>) {
 struct Reader {
     ledger: Ledger,
     chunks: SyncSender<Chunk>,
-    results: mpsc::Sender<Numbered>,
+    results: mpsc::Sender<Numbered<Message>>,
     number: u64,
     progress: Progress,
     stop: Arc<AtomicBool>,
@@ -295,8 +299,10 @@ impl Reader {
             last_line: 0,
             open_line: None,
             content_hash: end.content_hash.clone(),
-            crlf,
+            crlf: Some(crlf),
             same_as: None,
+            collection: None,
+            split: None,
         });
         self.send(Message::End(end))
     }

@@ -1,11 +1,11 @@
 //! One ingest: the messages of the pipeline become rows, commits and a report.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::closed::{Closed, source_columns};
-use super::group::{Group, one_file};
+use super::closed::{About, Closed};
+use super::commits::Commits;
+use super::group::Group;
 use super::ledger::{Ledger, Reading};
 use super::orphans::Orphans;
 use super::pipeline::{self, End, Job, Message};
@@ -13,10 +13,10 @@ use super::tables::{Other, other_columns};
 use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
 use crate::reader::Compression;
-use crate::reader::tenset::Rows;
+use crate::reader::tenset::{NAME, Rows};
 use crate::schema;
+use crate::store::Store;
 use crate::store::file::{self, DataFile, Effort};
-use crate::store::{Change, Snapshot, Store};
 
 /// A file that is being read.
 struct Open {
@@ -37,9 +37,7 @@ struct Open {
 
 struct Run<'a> {
     store: &'a Store,
-    /// Versions of `lines` and `records` that hold nothing of this run's files but what
-    /// `orphans` says.
-    clear: HashMap<&'static str, u64>,
+    commits: Commits<'a>,
     options: &'a IngestOptions,
     orphans: Orphans,
     group: Group<'a>,
@@ -57,8 +55,7 @@ pub(super) async fn run(
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
     let (orphans, clear) = Orphans::find(store, &ledger).await?;
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let parsers = options.threads.unwrap_or(cores).max(1);
+    let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let progress = Arc::clone(&options.progress);
     let mut messages = pipeline::start(jobs, ledger, parsers, progress, Arc::clone(&stop.0));
@@ -66,7 +63,7 @@ pub(super) async fn run(
     let report = Report::default();
     let mut run = Run {
         store,
-        clear,
+        commits: Commits { store, clear },
         options,
         orphans,
         group,
@@ -91,7 +88,7 @@ pub(super) async fn run(
 }
 
 /// Stops the reader thread when the run ends early.
-struct Halt(Arc<AtomicBool>);
+pub(super) struct Halt(pub(super) Arc<AtomicBool>);
 
 impl Drop for Halt {
     fn drop(&mut self) {
@@ -123,7 +120,7 @@ impl Run<'_> {
             } => {
                 self.report.same_files += 1;
                 self.closed
-                    .push(Closed::alias(name, segment, path, &same_as));
+                    .push(Closed::alias(NAME, name, segment, path, &same_as));
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
@@ -241,10 +238,10 @@ impl Run<'_> {
             return Ok(true);
         }
         let lines = self.write_lines(&closed).await?;
-        let done = self.commit_rows("lines", lines, &closed).await?
-            && self.commit_rows("records", records, &closed).await?;
+        let done = self.commits.rows("lines", lines, &closed).await?
+            && self.commits.rows("records", records, &closed).await?;
         if done {
-            self.commit_sources(&closed).await?;
+            self.commits.sources(&closed).await?;
         }
         Ok(done)
     }
@@ -273,64 +270,6 @@ impl Run<'_> {
         Ok(vec![
             file::write(location, table, &[], &batches, Effort::Ingest).await?,
         ])
-    }
-
-    /// Adds files of rows, unless the log says by now that rows of the same sources are there.
-    async fn commit_rows(
-        &mut self,
-        table: &'static str,
-        add: Vec<DataFile>,
-        closed: &[Closed],
-    ) -> Result<bool> {
-        if add.is_empty() {
-            return Ok(true);
-        }
-        let transactions: Vec<_> = closed.iter().filter_map(Closed::transaction).collect();
-        let change = Change {
-            add,
-            transactions,
-            ..Change::default()
-        };
-        let detail = format!("ingest of {} files", closed.len());
-        let clear = &self.clear;
-        let (mut done, mut version) = (true, None);
-        self.store
-            .commit(table, &detail, async |snapshot: &Snapshot| {
-                if clear.get(table) != Some(&snapshot.version()) {
-                    for (application, end) in &change.transactions {
-                        if snapshot.transaction(application).await? >= Some(*end) {
-                            done = false;
-                            return Ok(None);
-                        }
-                    }
-                }
-                version = Some(snapshot.version() + 1);
-                Ok(Some(change.clone()))
-            })
-            .await?;
-        if let Some(version) = version.filter(|_| done) {
-            self.clear.insert(table, version);
-        }
-        Ok(done)
-    }
-
-    async fn commit_sources(&self, closed: &[Closed]) -> Result<()> {
-        let store = self.store;
-        store
-            .commit("sources", "ingest", async |snapshot: &Snapshot| {
-                let ledger = Ledger::at(store, snapshot).await?;
-                let new: Vec<&Closed> = closed
-                    .iter()
-                    .filter(|file| !ledger.has(file.reading.source_id, file.reading.segment))
-                    .collect();
-                if new.is_empty() {
-                    return Ok(None);
-                }
-                one_file(store, "sources", source_columns(&new))
-                    .await
-                    .map(Some)
-            })
-            .await
     }
 }
 
@@ -379,11 +318,12 @@ impl Open {
             "other"
         };
         Closed {
+            dataset: NAME,
             line_count: self.next_line - self.reading.first_line,
             reading: self.reading,
             path: self.path,
             compression: self.compression.map(Compression::name),
-            crlf: self.crlf,
+            crlf: Some(self.crlf),
             end_byte: end.end_byte,
             content_hash: end.content_hash,
             records: self.records,
@@ -393,6 +333,7 @@ impl Open {
             others: self.others,
             open_line: end.unterminated.then_some(open),
             same_as: None,
+            about: About::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rows to Arrow columns, table by table.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{
@@ -93,6 +93,8 @@ pub(crate) struct ConfigurationRows {
     /// Distinct sketches of each graph.
     places: HashMap<(i64, Sketch), u32>,
     texts: Vec<Vec<u8>>,
+    /// Places of sketches that stay as they are.
+    fixed: HashSet<usize>,
 }
 
 impl ConfigurationRows {
@@ -127,6 +129,24 @@ impl ConfigurationRows {
         self.params.push(params.map(<[u8]>::to_vec));
     }
 
+    /// Adds configurations whose sketch stays as it is: numbers and parameters.
+    pub(crate) fn push_fixed<'a>(
+        &mut self,
+        graph: i64,
+        sketch: &str,
+        rows: impl Iterator<Item = (i64, &'a [u8])>,
+    ) {
+        let place = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.fixed.insert(self.texts.len());
+        self.texts.push(sketch.as_bytes().to_vec());
+        for (number, params) in rows {
+            self.graphs.push(graph);
+            self.numbers.push(number);
+            self.sketches.push(place);
+            self.params.push(Some(params.to_vec()));
+        }
+    }
+
     pub(crate) fn finish(self) -> Result<Columns> {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.texts.len()];
         for (row, &sketch) in self.sketches.iter().enumerate() {
@@ -137,8 +157,12 @@ impl ConfigurationRows {
         let mut texts: Vec<&str> = vec![""; self.sketches.len()];
         let mut closed = Vec::with_capacity(self.texts.len());
         let mut params = self.params;
-        for (text, members) in self.texts.iter().zip(&members) {
-            closed.push(close(text, members, &mut params)?);
+        for (place, (text, members)) in self.texts.iter().zip(&members).enumerate() {
+            closed.push(if self.fixed.contains(&place) {
+                String::from_utf8_lossy(text).into_owned()
+            } else {
+                close(text, members, &mut params)?
+            });
         }
         for (text, members) in closed.iter().zip(&members) {
             for &row in members {

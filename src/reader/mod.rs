@@ -5,6 +5,7 @@
 
 pub(crate) mod lines;
 pub(crate) mod tenset;
+pub(crate) mod tpugraphs;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -45,6 +46,36 @@ impl Compression {
             Self::Zstd => "zstd",
         }
     }
+}
+
+/// What a file is, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// A log, line by line; also what nobody knows.
+    Lines,
+    /// Arrays of NumPy.
+    Npz,
+    /// An archive of files, also a compressed one.
+    Tar,
+}
+
+/// Where a tar says that it is one.
+const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
+
+/// Tells the format of a file.
+pub(crate) fn format(file: &Path) -> Result<Format> {
+    let (reader, _) = open(file)?;
+    let mut head = Vec::new();
+    // A damaged compressed file is told as one when its lines are read.
+    let _ = reader.take(512).read_to_end(&mut head);
+    let (at, magic) = TAR_MAGIC;
+    Ok(if tpugraphs::sniff(&head) {
+        Format::Npz
+    } else if head.get(at..at + magic.len()) == Some(magic) {
+        Format::Tar
+    } else {
+        Format::Lines
+    })
 }
 
 /// Opens a file and undoes its compression.

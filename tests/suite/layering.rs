@@ -5,15 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules by rank: an import goes only to a lower one.
-const RANKS: [&[&str]; 9] = [
+const RANKS: [&[&str]; 10] = [
     &["error"],
     &[
-        "schema", "number", "json", "varint", "bits", "identity", "column", "stats",
+        "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
+        "ranking",
     ],
-    &["sketch", "repeats"],
-    &["reader", "store"],
+    &["sketch", "repeats", "layout", "graph", "tile"],
+    &["reader", "store", "steps"],
     &["dedupe"],
     &["ingest", "query"],
+    &["loading"],
     &["export", "upkeep", "demo"],
     &["check"],
     &["cli"],

@@ -9,7 +9,7 @@ use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
-use crate::sketch;
+use crate::steps::Filler;
 
 /// the transform steps of a configuration from its sketch and its packed parameters.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -50,10 +50,10 @@ impl ScalarUDFImpl for FillSketch {
             as_binary_view_array(params)?,
         );
         let mut steps = StringViewBuilder::with_capacity(sketches.len());
-        let mut text = Vec::new();
+        let (mut filler, mut text) = (Filler::default(), Vec::new());
         for (sketch, params) in sketches.iter().zip(params.iter()) {
             text.clear();
-            let filled = sketch.map(|sketch| sketch::fill(sketch.as_bytes(), params, &mut text));
+            let filled = sketch.map(|sketch| filler.fill(sketch, params, &mut text));
             match (filled, std::str::from_utf8(&text)) {
                 (None, _) => steps.append_null(),
                 (Some(true), Ok(text)) => steps.append_value(text),

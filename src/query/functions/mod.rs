@@ -2,20 +2,26 @@
 //! any worker that has called [`register`].
 
 mod fill_sketch;
+mod hlo_opcode;
 mod lossy_text;
 mod min_repeat_ns;
+mod node_feature;
+mod ranking;
 mod repeat_noise;
 mod repeats_ns;
 mod scaled;
 mod sketch_params;
+mod unpack_graph;
 mod workload;
 
-use arrow::array::{Array, BinaryViewArray, Float64Array, Int32Array};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BinaryViewArray, Float64Array, Int32Array};
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility,
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility, create_udf,
 };
 use datafusion::prelude::SessionContext;
 
@@ -25,12 +31,18 @@ use crate::repeats;
 pub(crate) fn all() -> Vec<ScalarUDF> {
     vec![
         ScalarUDF::from(fill_sketch::FillSketch::new()),
+        hlo_opcode::udf(),
         ScalarUDF::from(lossy_text::LossyText::new()),
         ScalarUDF::from(min_repeat_ns::MinRepeatNs::new()),
+        node_feature::one(),
+        node_feature::all(),
         ScalarUDF::from(repeat_noise::RepeatNoise::new()),
         ScalarUDF::from(repeats_ns::RepeatsNs::new()),
         ScalarUDF::from(scaled::Scaled::new()),
         ScalarUDF::from(sketch_params::SketchParams::new()),
+        unpack_graph::nodes(),
+        unpack_graph::edges(),
+        unpack_graph::steps(),
         ScalarUDF::from(workload::Workload::name()),
         ScalarUDF::from(workload::Workload::args()),
     ]
@@ -41,6 +53,29 @@ pub(crate) fn register(context: &SessionContext) {
     all()
         .into_iter()
         .for_each(|function| context.register_udf(function));
+    ranking::all()
+        .into_iter()
+        .for_each(|aggregate| context.register_udaf(aggregate));
+}
+
+/// A function of arrays without further ado.
+fn function(
+    name: &str,
+    types: Vec<DataType>,
+    gives: DataType,
+    run: fn(&[ArrayRef]) -> Result<ArrayRef>,
+) -> ScalarUDF {
+    let run = move |args: &[ColumnarValue]| {
+        let arrays = ColumnarValue::values_to_arrays(args)?;
+        run(&arrays).map(ColumnarValue::Array)
+    };
+    create_udf(name, types, gives, Volatility::Immutable, Arc::new(run))
+}
+
+/// An argument of a [`function`].
+fn argument(args: &[ArrayRef], place: usize) -> Result<&ArrayRef> {
+    args.get(place)
+        .ok_or_else(|| DataFusionError::Internal(format!("no argument {place}")))
 }
 
 fn exact(types: Vec<DataType>) -> Signature {

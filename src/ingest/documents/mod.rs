@@ -1,0 +1,196 @@
+//! Files that are one document each: read as a whole, or refused as a whole.
+//!
+//! ```text
+//! npz files, also in tar ─▶ read ─▶ node types ─▶ graphs ─▶ configurations ─▶ records ─▶ sources
+//! ```
+//!
+//! The order of the commits is that of lines, and so is what a crash leaves: rows that nothing
+//! refers to yet, or records of files that the ledger does not have. The next run finds both.
+
+mod group;
+mod read;
+mod rows;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::closed::{About, Closed};
+use super::commits::Commits;
+use super::ledger::Ledger;
+use super::orphans::Orphans;
+use super::run::Halt;
+use super::{IngestOptions, Report};
+use crate::error::{Error, Result};
+use crate::reader::tpugraphs::{Form, NAME, PLATFORM};
+use crate::reader::{Format, Input};
+use crate::store::Store;
+use group::{Group, Held};
+use read::{Found, Message};
+
+/// Records that are committed together, if a file ends then.
+const GROUP_ROWS: usize = 1 << 18;
+
+/// Files that are committed together.
+const GROUP_FILES: usize = 512;
+
+struct Run<'a> {
+    store: &'a Store,
+    commits: Commits<'a>,
+    orphans: Orphans,
+    group: Group<'a>,
+    closed: Vec<Closed>,
+    /// Sources that were refused: what has their bytes is refused too.
+    refused: HashSet<i64>,
+    strict: bool,
+    report: Report,
+}
+
+/// Ingests `inputs`; `None` where another run was found to ingest one of the same files, and all
+/// must be looked at again.
+pub(super) async fn run(
+    store: &Store,
+    inputs: Vec<(Input, Format)>,
+    options: &IngestOptions,
+) -> Result<Option<Report>> {
+    let ledger = Ledger::load(store).await?;
+    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let parsers = options.parsers();
+    let stop = Halt(Arc::new(AtomicBool::new(false)));
+    let platform = options.platform.clone();
+    let mut messages = read::start(
+        inputs,
+        platform.unwrap_or_else(|| PLATFORM.to_owned()),
+        ledger,
+        parsers,
+        Arc::clone(&options.progress),
+        Arc::clone(&stop.0),
+    );
+    let mut run = Run {
+        store,
+        commits: Commits { store, clear },
+        orphans,
+        group: Group::new(store),
+        closed: Vec::new(),
+        refused: HashSet::new(),
+        strict: options.strict,
+        report: Report::default(),
+    };
+    while let Some(message) = messages.next().await {
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        run.take(message)?;
+        let full = run.group.rows() >= GROUP_ROWS || run.closed.len() >= GROUP_FILES;
+        if full && !run.commit().await? {
+            return Ok(None);
+        }
+    }
+    if !run.commit().await? {
+        return Ok(None);
+    }
+    run.report.new_graphs = run.group.new_graphs;
+    run.report.new_configurations = run.group.new_configurations;
+    Ok(Some(run.report))
+}
+
+impl Run<'_> {
+    fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Document(found) => self.document(*found),
+            Message::Unchanged => self.report.unchanged_files += 1,
+            Message::Alias {
+                name,
+                path,
+                same_as,
+            } => {
+                if self.refused.contains(&same_as.source_id) {
+                    let reason = format!("the same bytes as {}", same_as.name);
+                    return self.fail(path, reason);
+                }
+                self.report.same_files += 1;
+                self.closed
+                    .push(Closed::alias(NAME, name, 0, path, &same_as));
+            }
+            Message::Skipped { path } => self.report.skipped_files.push(path),
+            Message::Failed {
+                path,
+                reason,
+                source_id,
+            } => {
+                self.refused.extend(source_id);
+                return self.fail(path, reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, path: String, reason: String) -> Result<()> {
+        if self.strict {
+            return Err(Error::Source {
+                location: path,
+                reason,
+            });
+        }
+        self.report.failed_files.push((path, reason));
+        Ok(())
+    }
+
+    fn document(&mut self, found: Found) {
+        let document = found.document;
+        let count = document.runtimes.len() as u64;
+        let withheld = document.runtimes.iter().filter(|&&runtime| runtime == 0);
+        self.report.files += 1;
+        self.report.lines += count;
+        self.report.unmeasured_records += withheld.count() as u64;
+        self.report.bytes_in += document.array_bytes;
+        let resumed = self.orphans.unknown_records(found.reading.source_id);
+        if resumed > 0 {
+            self.report.resumed_records += count;
+        } else {
+            self.report.records += count;
+        }
+        let held = Held::new(document, &found.reading, &found.place, resumed);
+        self.closed.push(Closed {
+            dataset: NAME,
+            path: found.path,
+            compression: None,
+            crlf: None,
+            end_byte: found.bytes,
+            content_hash: found.content_hash,
+            line_count: count,
+            records: count,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            others: Vec::new(),
+            open_line: None,
+            same_as: None,
+            about: About {
+                collection: found.place.collection.clone(),
+                split: found.place.split.clone(),
+                network: Some(found.place.network().to_owned()),
+                graph_id: Some(held.graph_id),
+                arrays: Some(Form::spell_all(&held.document.forms)),
+                arrays_hash: Some(held.document.arrays_hash.clone()),
+            },
+            reading: found.reading,
+        });
+        self.group.add(held);
+    }
+
+    /// Makes all files so far part of the store. False where another run is about to do so with
+    /// one of them.
+    async fn commit(&mut self) -> Result<bool> {
+        let files = self.group.finish().await?;
+        let closed = std::mem::take(&mut self.closed);
+        if closed.is_empty() {
+            return Ok(true);
+        }
+        let done = self.commits.rows("records", files, &closed).await?;
+        if done {
+            self.commits.sources(&closed).await?;
+        }
+        Ok(done)
+    }
+}

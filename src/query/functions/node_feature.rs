@@ -1,0 +1,72 @@
+//! `node_feature`: one of a node's 140 features by its name; `node_features`: all of them.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Int64Array, Int64Builder, ListBuilder};
+use arrow::datatypes::DataType;
+use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
+use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::logical_expr::ScalarUDF;
+
+use crate::graph::unpack_features;
+use crate::hlo::{FEATURE_COUNT, FEATURES, feature_index};
+
+/// One feature by name: `node_feature(features, 'shape_dimensions_0')`.
+pub(super) fn one() -> ScalarUDF {
+    let types = vec![DataType::BinaryView, DataType::Utf8View];
+    super::function("node_feature", types, DataType::Int64, by_name)
+}
+
+/// All features in their order.
+pub(super) fn all() -> ScalarUDF {
+    let list = DataType::new_list(DataType::Int64, true);
+    super::function("node_features", vec![DataType::BinaryView], list, lists)
+}
+
+fn unpacked(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
+    unpack_features(features).ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))
+}
+
+fn by_name(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let features = as_binary_view_array(super::argument(args, 0)?)?;
+    let names = as_string_view_array(super::argument(args, 1)?)?;
+    let mut last = ("", 0);
+    let one = |(features, name): (Option<&[u8]>, _)| {
+        let (Some(features), Some(name)) = (features, name) else {
+            return Ok(None);
+        };
+        if last.0 != name {
+            last = (name, feature_index(name).ok_or_else(|| unknown(name))?);
+        }
+        Ok(unpacked(features)?.get(last.1).copied())
+    };
+    let values: Result<Int64Array> = features.iter().zip(names.iter()).map(one).collect();
+    Ok(Arc::new(values?))
+}
+
+fn unknown(name: &str) -> datafusion::common::DataFusionError {
+    let close = FEATURES.iter().filter(|feature| feature.contains(name));
+    let close: Vec<&str> = close.copied().take(5).collect();
+    let known = if close.is_empty() {
+        "there are is_root, shape_dimensions_0, window_size_0, layout_minor_to_major_0, ..."
+            .to_owned()
+    } else {
+        format!("there are {}", close.join(", "))
+    };
+    exec_datafusion_err!("node_feature: no feature `{name}`\nhint: {known}")
+}
+
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let features = as_binary_view_array(super::argument(args, 0)?)?;
+    let mut lists = ListBuilder::new(Int64Builder::with_capacity(features.len() * FEATURE_COUNT));
+    for features in features.iter() {
+        match features {
+            Some(features) => {
+                lists.values().append_slice(&unpacked(features)?);
+                lists.append(true);
+            }
+            None => lists.append(false),
+        }
+    }
+    Ok(Arc::new(lists.finish()))
+}

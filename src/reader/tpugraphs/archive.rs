@@ -1,0 +1,139 @@
+//! The arrays of an npz file, each inflated once, in pieces.
+
+use std::io::{Read, Seek};
+
+use twox_hash::xxhash3_128::Hasher;
+use zip::ZipArchive;
+use zip::read::ZipFile;
+
+use super::npy::Header;
+
+/// Bytes that are inflated at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Most numbers of an array that is held in memory. The largest of the release has 6 million.
+const MAX_NUMBERS: u64 = 1 << 24;
+
+/// Members that an archive may have; the release's have six or seven.
+const MAX_MEMBERS: usize = 64;
+
+/// What follows the name of an array in the archive.
+const SUFFIX: &str = ".npy";
+
+/// An open npz file.
+pub(super) struct Archive<R> {
+    zip: ZipArchive<R>,
+    /// Arrays in their order in the file.
+    pub(super) names: Vec<String>,
+}
+
+impl<R: Read + Seek> Archive<R> {
+    /// Reads the directory at the end of the file.
+    pub(super) fn open(input: R) -> Result<Self, String> {
+        let zip = ZipArchive::new(input).map_err(|error| error.to_string())?;
+        if zip.len() > MAX_MEMBERS {
+            return Err(format!("{} members: no file of TpuGraphs", zip.len()));
+        }
+        let mut names: Vec<String> = Vec::with_capacity(zip.len());
+        for index in 0..zip.len() {
+            let member = zip.name_for_index(index).ok_or("a member without a name")?;
+            let member = member.map_err(|error| error.to_string())?;
+            let name = member.strip_suffix(SUFFIX);
+            let name = name.ok_or_else(|| format!("{member}: no array"))?;
+            if names.iter().any(|other| other == name) {
+                return Err(format!("{name}: there twice"));
+            }
+            names.push(name.to_owned());
+        }
+        Ok(Self { zip, names })
+    }
+
+    /// Begins to read an array.
+    pub(super) fn array(&mut self, name: &str) -> Result<Member<'_, R>, String> {
+        let file = self.zip.by_name(&format!("{name}{SUFFIX}"));
+        let mut file = file.map_err(|error| error.to_string())?;
+        let header = Header::read(&mut file)?;
+        let bytes = header
+            .count()
+            .and_then(|count| count.checked_mul(header.dtype.bytes as u64));
+        let left = bytes.ok_or_else(|| format!("shape {:?} is too large", header.shape))?;
+        Ok(Member {
+            file,
+            header,
+            left,
+            hasher: Hasher::new(),
+            piece: Vec::new(),
+        })
+    }
+}
+
+/// An array that is being read.
+pub(super) struct Member<'a, R: Read + Seek> {
+    file: ZipFile<'a, R>,
+    pub(super) header: Header,
+    /// Bytes of numbers that are still to come.
+    left: u64,
+    hasher: Hasher,
+    piece: Vec<u8>,
+}
+
+impl<R: Read + Seek> Member<'_, R> {
+    /// Hands all numbers on as they are in the file, in pieces of whole `unit`s of bytes.
+    pub(super) fn pieces(
+        &mut self,
+        unit: usize,
+        mut take: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let most = PIECE_BYTES.next_multiple_of(unit.max(1));
+        while self.left > 0 {
+            let wanted = usize::try_from(self.left).map_or(most, |left| left.min(most));
+            self.piece.resize(wanted, 0);
+            let read = self.file.read_exact(&mut self.piece);
+            read.map_err(|error| format!("{error}; {} bytes are missing", self.left))?;
+            self.hasher.write(&self.piece);
+            self.left -= wanted as u64;
+            for unit in self.piece.chunks(unit.max(1)) {
+                take(unit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All numbers in the order of their indices, whatever their order in the file.
+    pub(super) fn numbers(&mut self) -> Result<Vec<i64>, String> {
+        let count = self.header.count().unwrap_or(u64::MAX);
+        if count > MAX_NUMBERS {
+            return Err(format!("{count} numbers: at most {MAX_NUMBERS} are read"));
+        }
+        let dtype = self.header.dtype.clone();
+        let mut numbers = Vec::new();
+        self.pieces(dtype.bytes << 10, |bytes| dtype.decode(bytes, &mut numbers))?;
+        if self.header.fortran
+            && let [rows, columns] = self.header.shape.as_slice()
+        {
+            return transposed(&numbers, *columns, *rows);
+        }
+        Ok(numbers)
+    }
+
+    /// Looks that nothing follows and that the check sum is right; the hash of the numbers' bytes.
+    pub(super) fn finish(mut self) -> Result<u128, String> {
+        let mut rest = [0; 64];
+        match self.file.read(&mut rest) {
+            Ok(0) => Ok(self.hasher.finish_128()),
+            Ok(_) => Err("longer than its header says".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// A matrix of `rows` and `columns` in rows, as columns.
+pub(super) fn transposed(numbers: &[i64], rows: u64, columns: u64) -> Result<Vec<i64>, String> {
+    let size = |size| usize::try_from(size).map_err(|_| "too large".to_owned());
+    let (rows, columns) = (size(rows)?, size(columns)?);
+    let mut turned = Vec::with_capacity(numbers.len());
+    for column in 0..columns {
+        turned.extend(numbers.iter().skip(column).step_by(columns).take(rows));
+    }
+    Ok(turned)
+}
