@@ -105,18 +105,22 @@ mod query;
 
 mod loading;
 
+mod batch;
 mod check;
 mod demo;
 mod export;
+mod score;
 mod upkeep;
 
 #[doc(hidden)]
 pub mod cli;
 
+pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
 pub use check::Checked;
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use ingest::{Event, IngestOptions, Progress, Report};
 pub use query::{Parameter, Question, question, questions};
+pub use score::{Scored, ScoredRow};
 pub use store::{Location, Store, Version};
 pub use upkeep::Optimized;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow::datatypes::{Float64Type, Int16Type, Int64Type};
 use datafusion::prelude::SessionContext;
 

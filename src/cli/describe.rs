@@ -25,9 +25,14 @@ pub(super) struct Describe {
 }
 
 pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
-    let table = schema::table(&command.table)?;
-    let columns = table.columns.iter();
+    let views = schema::views()?;
+    let view = views.iter().find(|view| view.name == command.table);
+    let columns = match view {
+        Some(view) => view.columns.iter(),
+        None => schema::table(&command.table)?.columns.iter(),
+    };
     let kind = |column: &schema::Column| match (&column.sql, column.hidden) {
+        _ if view.is_some() => "view",
         (Some(_), _) => "computed",
         (None, true) => "hidden",
         (None, false) => "stored",

@@ -7,23 +7,28 @@ use clap::{Args, ValueEnum};
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
 use crate::error::Error;
+use crate::store::Store;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// auto_scheduler JSON lines
     Tenset,
+    /// Submission to the TpuGraphs competition, from --predictions
+    Submission,
 }
 
 /// Give sources back byte for byte, or records as log lines
 ///
 /// With --to, every ingested file is written again, proven against the hash that was taken when it
-/// was ingested. With --format, the records that --where selects are written as lines that TVM
-/// loads.
+/// was ingested (TpuGraphs: every array bit for bit, in a zip file of our own). With --format tenset,
+/// the records that --where selects are written as lines that TVM loads; with --format submission,
+/// predictions as a file for Kaggle's "Fast or Slow?".
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
     tsql export --to back/ --source 'a100/*conv2d*'\n  \
-    tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json")]
+    tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json\n  \
+    tsql export --format submission --predictions predictions.parquet -o submission.csv")]
 pub(super) struct Export {
     /// Folder that the files are written to
     #[arg(long, value_name = "DIR", required_unless_present = "format")]
@@ -42,7 +47,15 @@ pub(super) struct Export {
         requires = "format"
     )]
     predicate: String,
-    /// Write the lines to this file [default: standard output]
+    /// Predictions: a CSV or Parquet file, or a query in parentheses, with the columns id, sample
+    /// (index of the configuration, from 0) and score (lower is faster)
+    #[arg(
+        long,
+        value_name = "FILE|(SQL)",
+        required_if_eq("format", "submission")
+    )]
+    predictions: Option<String>,
+    /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
 }
@@ -66,24 +79,34 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
             PARTLY
         });
     }
-    let records = match &command.output {
+    let written = match &command.output {
         Some(path) => {
             let file = std::fs::File::create(path).map_err(Error::io(path))?;
-            let mut out = std::io::BufWriter::new(file);
-            store.export_lines(&command.predicate, &mut out).await?
+            write(&store, &command, &mut std::io::BufWriter::new(file)).await
         }
         None => {
             let mut out = std::io::BufWriter::new(std::io::stdout());
-            match store.export_lines(&command.predicate, &mut out).await {
-                Err(Error::Io { source, .. })
-                    if source.kind() == std::io::ErrorKind::BrokenPipe =>
-                {
-                    return Ok(DONE);
-                }
-                other => other?,
-            }
+            write(&store, &command, &mut out).await
         }
     };
-    talk(&counted(records, "record"));
+    match written {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(error.into()),
+        Ok(written) => talk(&written),
+    }
     Ok(DONE)
+}
+
+/// Writes what was asked for; says how much it was.
+async fn write(
+    store: &Store,
+    command: &Export,
+    out: &mut (dyn std::io::Write + Send),
+) -> Result<String, Error> {
+    if let (Some(Form::Submission), Some(predictions)) = (command.format, &command.predictions) {
+        let rows = store.write_submission(predictions, out).await?;
+        return Ok(counted(rows, "row"));
+    }
+    let records = store.export_lines(&command.predicate, out).await?;
+    Ok(counted(records, "record"))
 }

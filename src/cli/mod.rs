@@ -3,6 +3,7 @@
 //! stdout is data, stderr is talk. Exit codes: 0 done, 1 done but something was refused or found
 //! damaged, 2 not done, 130 interrupted.
 
+mod batch;
 mod check;
 mod describe;
 mod export;
@@ -13,6 +14,7 @@ mod optimize;
 mod place;
 mod printer;
 mod queries;
+mod score;
 mod sql;
 mod tables;
 mod vacuum;
@@ -63,6 +65,8 @@ enum Command {
     Init(init::Init),
     Ingest(ingest::Ingest),
     Export(export::Export),
+    Batch(batch::Batch),
+    Score(score::Score),
     Tables(tables::Tables),
     Describe(describe::Describe),
     Queries(queries::Queries),
@@ -138,6 +142,8 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Some(Command::Init(command)) => init::run(place, command).await,
         Some(Command::Ingest(command)) => ingest::run(place, command).await,
         Some(Command::Export(command)) => export::run(place, command).await,
+        Some(Command::Batch(command)) => batch::run(place, command).await,
+        Some(Command::Score(command)) => score::run(place, command).await,
         Some(Command::Tables(command)) => tables::run(place, command).await,
         Some(Command::Describe(command)) => describe::run(place, command).await,
         Some(Command::Queries(command)) => queries::run(place, command).await,

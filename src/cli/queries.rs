@@ -15,7 +15,7 @@ use crate::query::{Parameter, question, questions};
 /// List the ready-made questions, or answer one
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100"
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv"
 )]
 pub(super) struct Queries {
     /// The question to answer
@@ -42,10 +42,8 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         printed.map_err(Error::io("standard output"))?;
         return Ok(DONE);
     }
-    let values = question.values(&command.set)?;
     let context = place.open_or_demo().await?.session().await?;
-    let frame = context.sql(question.sql).await.map_err(Error::Query)?;
-    let frame = frame.with_param_values(values).map_err(Error::Query)?;
+    let frame = question.ask(&context, &command.set).await?;
     print(
         frame.execute_stream().await.map_err(Error::Query)?,
         &command.output,

@@ -43,11 +43,19 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
                 .sum::<i64>(),
         );
     }
+    let views = schema::views()?;
+    let nothing = || std::iter::repeat_n(None, views.len());
+    names.extend(views.iter().map(|view| view.name.as_str()));
+    docs.extend(views.iter().map(|view| view.doc.as_str()));
+    let with_views = |own: Vec<i64>| -> ArrayRef {
+        let own = own.into_iter().map(Some).chain(nothing());
+        Arc::new(own.collect::<Int64Array>())
+    };
     let columns: [(&str, ArrayRef); 5] = [
         ("table", Arc::new(StringArray::from(names))),
-        ("rows", Arc::new(Int64Array::from(rows))),
-        ("files", Arc::new(Int64Array::from(files))),
-        ("bytes", Arc::new(Int64Array::from(bytes))),
+        ("rows", with_views(rows)),
+        ("files", with_views(files)),
+        ("bytes", with_views(bytes)),
         ("doc", Arc::new(StringArray::from(docs))),
     ];
     show(columns, &command.output).await

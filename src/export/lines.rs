@@ -39,7 +39,7 @@ pub(super) async fn selected(
 ) -> Result<SendableRecordBatchStream> {
     let sql = format!(
         "SELECT {COLUMNS} FROM {JOINED} \
-         JOIN (SELECT source_id AS s, line AS l FROM records WHERE ({predicate})) AS k \
+         JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset = 'tenset' AND ({predicate})) AS k \
          ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
     );
     stream(context, &sql).await

@@ -1,9 +1,12 @@
 //! The ready-made questions of `queries/`.
 //!
 //! A file is named by its question. Its first comment line is the title, lines
-//! `-- parameter NAME = DEFAULT : meaning` follow, then one `SELECT` with `$NAME` placeholders.
+//! `-- parameter NAME = DEFAULT : meaning` follow, then one `SELECT` with `$NAME` placeholders. A
+//! line `-- file NAME : meaning` names a table that the user brings.
 
 use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::dataframe::DataFrame;
+use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
 
@@ -30,6 +33,10 @@ const FILES: &[(&str, &str)] = &questions![
     "tenset-labels",
     "tenset-labels-valid",
     "top-k-per-graph",
+    "tpugraphs-collections",
+    "tpugraphs-noise",
+    "tpugraphs-ops",
+    "tpugraphs-score",
 ];
 
 /// A question with its SQL.
@@ -41,6 +48,8 @@ pub struct Question {
     pub title: String,
     /// What can be set.
     pub parameters: Vec<Parameter>,
+    /// Tables that must be given as files: name and meaning.
+    pub files: Vec<(String, String)>,
     /// The query with `$NAME` placeholders.
     pub sql: &'static str,
 }
@@ -60,6 +69,11 @@ impl Question {
     fn parse(name: &'static str, sql: &'static str) -> Self {
         let mut comments = sql.lines().map_while(|line| line.strip_prefix("-- "));
         let title = comments.next().unwrap_or(name).to_owned();
+        let files = comments.clone().filter_map(|comment| {
+            let (name, doc) = comment.strip_prefix("file ")?.split_once(" : ")?;
+            Some((name.trim().to_owned(), doc.trim().to_owned()))
+        });
+        let files = files.collect();
         let parameters = comments.filter_map(|comment| {
             let (name, rest) = comment.strip_prefix("parameter ")?.split_once(" = ")?;
             let (default, doc) = rest.split_once(" : ")?;
@@ -73,6 +87,7 @@ impl Question {
             name,
             title,
             parameters: parameters.collect(),
+            files,
             sql,
         }
     }
@@ -84,16 +99,13 @@ impl Question {
     /// [`Error::Unknown`] for a name that the question does not have.
     pub fn values(&self, given: &[(String, String)]) -> Result<ParamValues> {
         for (name, _) in given {
-            if !self
-                .parameters
-                .iter()
-                .any(|parameter| &parameter.name == name)
-            {
-                let known: Vec<&str> = self
-                    .parameters
-                    .iter()
-                    .map(|parameter| parameter.name.as_str())
-                    .collect();
+            let parameters = self.parameters.iter();
+            let files = self.files.iter().map(|(name, _)| name.as_str());
+            let known = parameters
+                .map(|parameter| parameter.name.as_str())
+                .chain(files);
+            let known: Vec<&str> = known.collect();
+            if !known.contains(&name.as_str()) {
                 let (kind, name, known) = ("parameter", name.clone(), known.join(", "));
                 return Err(Error::Unknown { kind, name, known });
             }
@@ -106,6 +118,37 @@ impl Question {
         Ok(ParamValues::from(
             self.parameters.iter().map(value).collect::<Vec<_>>(),
         ))
+    }
+}
+
+impl Question {
+    /// Runs the question with the `given` values and files; the latter become tables of `context`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where a file is not given, [`Error::Unknown`] for a name that the question
+    /// does not have, [`Error::Query`] where a file cannot be read.
+    pub async fn ask(
+        &self,
+        context: &SessionContext,
+        given: &[(String, String)],
+    ) -> Result<DataFrame> {
+        let values = self.values(given)?;
+        for (name, doc) in &self.files {
+            let path = given.iter().rev().find(|(given, _)| given == name);
+            let Some((_, path)) = path else {
+                let own = self.name;
+                return Err(Error::Usage(format!(
+                    "{own} needs a file\nhint: --set {name}=FILE, {doc}"
+                )));
+            };
+            let sql = format!("SELECT * FROM '{}'", path.replace('\'', "''"));
+            let table = context.sql(&sql).await.map_err(Error::Query)?.into_view();
+            context
+                .register_table(name.as_str(), table)
+                .map_err(Error::Query)?;
+        }
+        let frame = context.sql(self.sql).await.map_err(Error::Query)?;
+        frame.with_param_values(values).map_err(Error::Query)
     }
 }
 

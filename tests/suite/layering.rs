@@ -16,7 +16,7 @@ const RANKS: [&[&str]; 10] = [
     &["dedupe"],
     &["ingest", "query"],
     &["loading"],
-    &["export", "upkeep", "demo"],
+    &["export", "upkeep", "demo", "batch", "score"],
     &["check"],
     &["cli"],
 ];

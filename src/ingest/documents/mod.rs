@@ -35,7 +35,6 @@ const GROUP_ROWS: usize = 1 << 18;
 const GROUP_FILES: usize = 512;
 
 struct Run<'a> {
-    store: &'a Store,
     commits: Commits<'a>,
     orphans: Orphans,
     group: Group<'a>,
@@ -67,7 +66,6 @@ pub(super) async fn run(
         Arc::clone(&stop.0),
     );
     let mut run = Run {
-        store,
         commits: Commits { store, clear },
         orphans,
         group: Group::new(store),

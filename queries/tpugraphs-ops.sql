@@ -1,0 +1,12 @@
+-- Operations of TpuGraphs' graphs: how many there are, of how many kinds.
+-- parameter kind = layout : `layout` or `tile`
+SELECT
+  n.op,
+  count(*) AS nodes,
+  count(DISTINCT n.node_type_id) AS node_types,
+  count(DISTINCT n.graph_id) AS graphs
+FROM nodes AS n
+JOIN graphs AS g ON g.graph_id = n.graph_id
+WHERE g.kind = $kind
+GROUP BY n.op
+ORDER BY nodes DESC
