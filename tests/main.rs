@@ -12,6 +12,8 @@
     reason = "a test fails by panicking and says why it was skipped"
 )]
 
+#[path = "suite/npz.rs"]
+mod npz;
 #[path = "suite/support.rs"]
 mod support;
 
@@ -23,6 +25,8 @@ mod giving_back;
 mod killed;
 #[path = "suite/layering.rs"]
 mod layering;
+#[path = "suite/metrics.rs"]
+mod metrics;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
 #[path = "suite/refused.rs"]
@@ -31,3 +35,5 @@ mod refused;
 mod shell;
 #[path = "suite/sql.rs"]
 mod sql;
+#[path = "suite/tpugraphs.rs"]
+mod tpugraphs;

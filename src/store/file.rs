@@ -86,6 +86,39 @@ pub(crate) struct Stats {
     pub(crate) null_count: BTreeMap<String, Value>,
 }
 
+impl Stats {
+    /// Reads the JSON form. Numbers with a fraction come as text: serde_json rounds the last digit
+    /// of some, and a greatest value that is too small loses rows.
+    pub(crate) fn parse(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(&quoted_fractions(text))
+    }
+}
+
+/// The JSON text with quotes around all numbers that are no integers.
+fn quoted_fractions(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 64);
+    let (mut inside, mut escaped, mut number) = (false, false, String::new());
+    for letter in text.chars() {
+        if !inside
+            && matches!(letter, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')
+            && (!number.is_empty() || letter == '-' || letter.is_ascii_digit())
+        {
+            number.push(letter);
+            continue;
+        }
+        if number.contains(['.', 'e', 'E']) {
+            quoted.push_str(&format!("\"{number}\""));
+        } else {
+            quoted.push_str(&number);
+        }
+        number.clear();
+        quoted.push(letter);
+        inside ^= letter == '"' && !escaped;
+        escaped = inside && letter == '\\' && !escaped;
+    }
+    quoted + &number
+}
+
 /// Writes `batches` (stored columns without the partition columns) as one sorted file.
 ///
 /// # Errors
@@ -362,4 +395,20 @@ pub(crate) fn batch(table: &Table, mut columns: BTreeMap<&str, ArrayRef>) -> Res
     let arrays = arrays.collect();
     RecordBatch::try_new(Arc::clone(&schema), arrays)
         .map_err(|error| Error::damaged(&table.name, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_in_statistics_are_exact() {
+        let text = r#"{"numRecords":3,"minValues":{"a":-1.5e-7,"b":"1.5 \"2.5","c":-7},"maxValues":{"a":9007199254740991.0}}"#;
+        let stats = Stats::parse(text).unwrap();
+        assert_eq!(stats.num_records, 3);
+        assert_eq!(stats.min_values["a"], Value::from("-1.5e-7"));
+        assert_eq!(stats.min_values["b"], Value::from("1.5 \"2.5"));
+        assert_eq!(stats.min_values["c"], Value::from(-7));
+        assert_eq!(stats.max_values["a"], Value::from("9007199254740991.0"));
+    }
 }

@@ -368,11 +368,7 @@ fn failure(table: &Table, error: DeltaTableError) -> Error {
 }
 
 fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
-    let stats = view
-        .stats()
-        .as_deref()
-        .map(serde_json::from_str::<Stats>)
-        .transpose();
+    let stats = view.stats().as_deref().map(Stats::parse).transpose();
     let stats = stats.map_err(|error| Error::damaged(&table.name, error.to_string()))?;
     let stats = stats.ok_or_else(|| Error::damaged(&table.name, "a file without statistics"))?;
     let values = view.partition_values_map();

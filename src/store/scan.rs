@@ -271,6 +271,13 @@ fn statistics(schema: &SchemaRef, stats: &Stats) -> Result<Statistics> {
     })
 }
 
+/// A number as it is written; those with a fraction are text (see [`Stats::parse`]).
+fn digits(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// A JSON statistic as a value of the column's type.
 fn scalar(value: &Value, data_type: &DataType) -> Option<ScalarValue> {
     let integer = || value.as_i64();
@@ -278,8 +285,8 @@ fn scalar(value: &Value, data_type: &DataType) -> Option<ScalarValue> {
         DataType::Int16 => ScalarValue::Int16(Some(i16::try_from(integer()?).ok()?)),
         DataType::Int32 => ScalarValue::Int32(Some(i32::try_from(integer()?).ok()?)),
         DataType::Int64 => ScalarValue::Int64(Some(integer()?)),
-        DataType::Float64 => ScalarValue::Float64(Some(value.as_f64()?)),
-        DataType::Float32 => ScalarValue::Float32(Some(value.to_string().parse().ok()?)),
+        DataType::Float64 => ScalarValue::Float64(Some(digits(value).parse().ok()?)),
+        DataType::Float32 => ScalarValue::Float32(Some(digits(value).parse().ok()?)),
         DataType::Utf8View => ScalarValue::Utf8View(Some(value.as_str()?.to_owned())),
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             let time = chrono::DateTime::parse_from_rfc3339(value.as_str()?).ok()?;

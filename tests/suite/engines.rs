@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::{Place, shared};
 
 /// A Python with duckdb and deltalake; `.ci/run` makes one and requires it.
-fn python() -> Option<PathBuf> {
+pub(crate) fn python() -> Option<PathBuf> {
     let named = std::env::var_os("TSQL_TEST_PYTHON").map(PathBuf::from);
     let cached = std::env::var_os("HOME")
         .map(|home| PathBuf::from(home).join(".cache/tsql/venv/bin/python"));
@@ -23,7 +23,7 @@ fn python() -> Option<PathBuf> {
     found
 }
 
-fn run(python: &PathBuf, script: &str, args: &[&str]) -> Value {
+pub(crate) fn run(python: &PathBuf, script: &str, args: &[&str]) -> Value {
     let script = format!("{}/tests/python/{script}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(python)
         .arg(script)
