@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use ahash::RandomState;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
@@ -26,7 +27,7 @@ use crate::store::{Snapshot, Store};
 #[derive(Debug, Default)]
 pub(crate) struct Configurations {
     version: Option<u64>,
-    graphs: HashMap<i64, HashMap<ProgramHash, i64>>,
+    graphs: HashMap<i64, HashMap<ProgramHash, i64, RandomState>>,
 }
 
 impl Configurations {
@@ -47,7 +48,7 @@ impl Configurations {
             .filter(|graph| !self.graphs.contains_key(graph))
             .collect();
         self.graphs
-            .extend(unknown.iter().map(|&graph| (graph, HashMap::new())));
+            .extend(unknown.iter().map(|&graph| (graph, HashMap::default())));
         if unknown.is_empty() || snapshot.files().is_empty() {
             return Ok(());
         }

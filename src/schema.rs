@@ -177,6 +177,14 @@ impl Table {
         Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
     }
 
+    /// The same in the form in which rows are handled: text and bytes as views, so that a sketch of
+    /// many kilobytes that all rows of a graph share is in memory once.
+    pub(crate) fn row_schema(&self) -> SchemaRef {
+        let fields = self.file_schema();
+        let fields = fields.fields().iter().map(|field| viewed(field));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
     /// The stored column of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
@@ -197,6 +205,16 @@ impl Table {
             .collect();
         format!("SELECT {} FROM stored.{}", columns.join(", "), self.name)
     }
+}
+
+/// The engine's preferred form of a column.
+pub(crate) fn viewed(field: &Field) -> Field {
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        other => other.clone(),
+    };
+    Field::new(field.name(), data_type, field.is_nullable())
 }
 
 fn field(column: &Column) -> Result<Field> {

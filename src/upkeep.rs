@@ -174,7 +174,7 @@ fn is_done(files: &[DataFile]) -> bool {
 /// The batch in the types of the file.
 fn stored(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
-    let schema = table.file_schema();
+    let schema = table.row_schema();
     let columns = schema.fields().iter().zip(batch.columns());
     let columns = columns.map(|(field, column)| arrow::compute::cast(column, field.data_type()));
     let columns = columns
@@ -193,19 +193,8 @@ fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
     for batch in batches {
         let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
         let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
-        let views = |name: &str, to| {
-            let column = batch
-                .column_by_name(name)
-                .map(|column| arrow::compute::cast(column, to));
-            let missing = || Error::damaged(&table.name, format!("no column `{name}`"));
-            column.and_then(std::result::Result::ok).ok_or_else(missing)
-        };
-        let sketches = views("sketch", &arrow::datatypes::DataType::Utf8View)?;
-        let params = views("params", &arrow::datatypes::DataType::BinaryView)?;
-        let sketches =
-            datafusion::common::cast::as_string_view_array(&sketches).map_err(Error::Query)?;
-        let params =
-            datafusion::common::cast::as_binary_view_array(&params).map_err(Error::Query)?;
+        let sketches = column::text(batch, "sketch")?;
+        let params = column::bytes(batch, "params")?;
         for row in 0..batch.num_rows() {
             let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
             if layout::is_layout(sketch) {

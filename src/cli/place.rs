@@ -57,15 +57,18 @@ impl Place {
     /// The store for writing, made where there is none.
     pub(super) async fn open_or_create(&self) -> Result<Store> {
         let location = self.location().unwrap_or_else(|| FOLDER.to_owned());
-        let store = match Store::open(&location).await {
-            Err(Error::NotAStore { .. }) => {
-                let store = Store::create(&location).await?;
-                talk(&format!("made the store {location}"));
-                store
-            }
-            opened => opened?,
+        let before = Store::open(&location).await;
+        let new = matches!(before, Err(Error::NotAStore { .. }));
+        // Another process may make it at the same moment.
+        let store = if new {
+            Store::open_or_create(&location).await
+        } else {
+            before
         };
-        Ok(store)
+        if new && store.is_ok() {
+            talk(&format!("made the store {location}"));
+        }
+        store
     }
 
     /// Where a new store goes.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array, Int32Builder,
-    Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
+    Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder, StringViewBuilder,
 };
+
+use arrow::buffer::Buffer;
 
 use crate::error::{Error, Result};
 use crate::number::Decimal;
@@ -154,22 +156,23 @@ impl ConfigurationRows {
                 members.push(row);
             }
         }
-        let mut texts: Vec<&str> = vec![""; self.sketches.len()];
-        let mut closed = Vec::with_capacity(self.texts.len());
+        let mut texts = StringViewBuilder::new();
+        let mut blocks = Vec::with_capacity(self.texts.len());
         let mut params = self.params;
         for (place, (text, members)) in self.texts.iter().zip(&members).enumerate() {
-            closed.push(if self.fixed.contains(&place) {
+            let text = if self.fixed.contains(&place) {
                 String::from_utf8_lossy(text).into_owned()
             } else {
                 close(text, members, &mut params)?
-            });
+            };
+            let too_long = |_| Error::damaged("configurations", "a sketch of gigabytes");
+            let length = u32::try_from(text.len()).map_err(too_long)?;
+            blocks.push((texts.append_block(Buffer::from(text.into_bytes())), length));
         }
-        for (text, members) in closed.iter().zip(&members) {
-            for &row in members {
-                if let Some(slot) = texts.get_mut(row) {
-                    *slot = text;
-                }
-            }
+        for &sketch in &self.sketches {
+            let (block, length) = blocks.get(sketch as usize).copied().unwrap_or_default();
+            let viewed = texts.try_append_view(block, 0, length);
+            viewed.map_err(|error| Error::damaged("configurations", error.to_string()))?;
         }
         let mut packed = BinaryBuilder::new();
         params
@@ -181,7 +184,7 @@ impl ConfigurationRows {
                 Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
             ),
             ("config_id", Arc::new(Int64Array::from(self.numbers))),
-            ("sketch", Arc::new(StringArray::from(texts))),
+            ("sketch", Arc::new(texts.finish())),
             ("params", Arc::new(packed.finish())),
         ]))
     }

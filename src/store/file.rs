@@ -130,7 +130,7 @@ pub(crate) async fn write(
     batches: &[RecordBatch],
     effort: Effort,
 ) -> Result<DataFile> {
-    let schema = table.file_schema();
+    let schema = table.row_schema();
     let rows = sorted(table, &schema, batches)?;
     let stats = statistics(&rows);
     let bytes = encode(table, &rows, effort)?;
@@ -241,7 +241,7 @@ fn smallest(column: &ArrayRef, usual: Encoding) -> Result<Encoding, ParquetError
         DataType::Float32 | DataType::Float64 => {
             &[Encoding::Plain, Encoding::Split, Encoding::Dictionary]
         }
-        DataType::Binary => &[Encoding::Plain, Encoding::Lengths],
+        DataType::BinaryView => &[Encoding::Plain, Encoding::Lengths],
         _ => return Ok(usual),
     };
     let sample = column.slice(0, column.len().min(SAMPLE_ROWS));
@@ -341,7 +341,7 @@ fn statistics(rows: &RecordBatch) -> Stats {
 /// Least and greatest value of a column as JSON, where the type has an order that all readers
 /// agree on.
 fn range(column: &ArrayRef) -> Option<(Value, Value)> {
-    use arrow::compute::{max, max_string, min, min_string};
+    use arrow::compute::{max, max_string_view, min, min_string_view};
     macro_rules! numbers {
         ($kind:ty) => {{
             let values = column.as_primitive::<$kind>();
@@ -358,9 +358,9 @@ fn range(column: &ArrayRef) -> Option<(Value, Value)> {
             let values = column.as_primitive::<TimestampMicrosecondType>();
             Some((timestamp(min(values)?)?, timestamp(max(values)?)?))
         }
-        DataType::Utf8 => {
-            let values = column.as_string::<i32>();
-            let (min, max) = (min_string(values)?, max_string(values)?);
+        DataType::Utf8View => {
+            let values = column.as_string_view();
+            let (min, max) = (min_string_view(values)?, max_string_view(values)?);
             let short = min.len().max(max.len()) <= STATISTICS_TEXT_BYTES;
             short.then(|| (Value::from(min), Value::from(max)))
         }
@@ -385,16 +385,18 @@ fn timestamp(microseconds: i64) -> Option<Value> {
 /// # Errors
 /// [`Error::Damaged`] where a column is missing or of another type: a fault of this crate.
 pub(crate) fn batch(table: &Table, mut columns: BTreeMap<&str, ArrayRef>) -> Result<RecordBatch> {
-    let schema = table.file_schema();
+    let schema = table.row_schema();
+    let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
     let rows = columns.values().next().map_or(0, |column| column.len());
-    let arrays = schema.fields().iter().map(|field| {
-        columns
-            .remove(field.name().as_str())
-            .unwrap_or_else(|| arrow::array::new_null_array(field.data_type(), rows))
-    });
-    let arrays = arrays.collect();
-    RecordBatch::try_new(Arc::clone(&schema), arrays)
-        .map_err(|error| Error::damaged(&table.name, error.to_string()))
+    let arrays = schema
+        .fields()
+        .iter()
+        .map(|field| match columns.remove(field.name().as_str()) {
+            Some(column) => arrow::compute::cast(&column, field.data_type()),
+            None => Ok(arrow::array::new_null_array(field.data_type(), rows)),
+        });
+    let arrays = arrays.collect::<std::result::Result<_, _>>();
+    RecordBatch::try_new(Arc::clone(&schema), arrays.map_err(wrong)?).map_err(wrong)
 }
 
 #[cfg(test)]

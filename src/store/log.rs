@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
-use deltalake_core::kernel::{Action, Add, LogicalFileView, Remove, StructType, Transaction};
+use deltalake_core::kernel::{
+    Action, Add, LogicalFileView, MetadataExt as _, Remove, StructType, Transaction,
+};
 use deltalake_core::logstore::{LogStoreRef, StorageConfig, logstore_with};
 use deltalake_core::operations::create::CreateBuilder;
 use deltalake_core::operations::vacuum::VacuumMode;
@@ -128,14 +130,7 @@ impl Log {
     }
 
     async fn create(&self) -> Result<()> {
-        let schema: StructType = self
-            .table
-            .stored_schema()
-            .as_ref()
-            .try_into_kernel()
-            .map_err(|error: arrow::error::ArrowError| {
-                Error::damaged(&self.table.name, error.to_string())
-            })?;
+        let schema = columns(self.table)?;
         let properties = [
             (
                 "delta.checkpointInterval".to_owned(),
@@ -279,8 +274,9 @@ impl Snapshot {
             .add
             .iter()
             .map(|file| add(file, data_change).map(Action::Add));
-        let actions: Result<Vec<Action>> = removes.map(Ok).chain(adds).collect();
-        let actions = match actions {
+        let columns = self.new_columns().transpose().into_iter();
+        let actions = removes.map(Ok).chain(adds).chain(columns);
+        let actions = match actions.collect::<Result<Vec<Action>>>() {
             Ok(actions) => actions,
             Err(error) => return Attempt::Unclear(error),
         };
@@ -324,6 +320,24 @@ impl Snapshot {
         }
     }
 
+    /// Where the table is of an older version than ours: the columns that it has from now on. The
+    /// new ones can be NULL, and are so in the files that it consists of.
+    fn new_columns(&self) -> Result<Option<Action>> {
+        let table = self.log.table;
+        let metadata = self.state.metadata();
+        let known = metadata.configuration().get(SCHEMA_VERSION);
+        if known.and_then(|version| version.parse().ok()) == Some(table.version) {
+            return Ok(None);
+        }
+        let version = table.version.to_string();
+        let metadata = metadata
+            .clone()
+            .with_schema(&columns(table)?)
+            .and_then(|metadata| metadata.add_config_key(SCHEMA_VERSION.to_owned(), version))
+            .map_err(|error| Error::damaged(&table.name, error.to_string()))?;
+        Ok(Some(Action::Metadata(metadata)))
+    }
+
     /// Is this change part of this version? File names are never used twice.
     pub(crate) async fn contains(&self, change: &Change) -> Result<bool> {
         if let Some(first) = change.add.first() {
@@ -355,6 +369,13 @@ fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
         return Err(Error::damaged(&table.name, reason));
     }
     Ok(())
+}
+
+/// The stored columns in the log's own form.
+fn columns(table: &Table) -> Result<StructType> {
+    let columns = table.stored_schema().as_ref().try_into_kernel();
+    let damaged = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
+    columns.map_err(damaged)
 }
 
 fn failure(table: &Table, error: DeltaTableError) -> Error {

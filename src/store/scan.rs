@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PrunableStatistics;
 use datafusion::common::stats::Precision;
@@ -31,7 +31,7 @@ use object_store::path::Path;
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
-use crate::schema::Table;
+use crate::schema::{Table, viewed};
 
 /// A table's stored columns at one version; no rows where the table was never written.
 #[derive(Debug)]
@@ -206,16 +206,6 @@ fn is_comparison(filter: &Expr) -> bool {
         }
         _ => false,
     }
-}
-
-/// The engine's preferred form of a column: strings and bytes as views.
-fn viewed(field: &Field) -> Field {
-    let data_type = match field.data_type() {
-        DataType::Utf8 => DataType::Utf8View,
-        DataType::Binary => DataType::BinaryView,
-        other => other.clone(),
-    };
-    Field::new(field.name(), data_type, field.is_nullable())
 }
 
 fn empty(schema: &SchemaRef) -> Statistics {

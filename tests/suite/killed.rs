@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::npz::{layout_file, npz, tile_file};
 use crate::support::{Place, log};
 
 /// Kills of one test. Each is followed by the same command.
@@ -163,5 +164,106 @@ fn four_writers_of_one_store_lose_nothing() {
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["1200"]);
     assert_eq!(place.rows("SELECT count(*) FROM configurations"), ["750"]);
     assert_eq!(place.rows("SELECT count(*) FROM graphs"), ["1"]);
+    place.ok(&["check"]);
+}
+
+/// Files of TpuGraphs: two of one graph, a kernel, one with withheld runtimes.
+const ARRAYS: [&str; 4] = [
+    "layout/xla/random/train/a.npz",
+    "layout/xla/default/train/a.npz",
+    "tile/xla/valid/b_1.npz",
+    "tile/xla/test/c.npz",
+];
+
+fn place_with_arrays() -> Place {
+    let place = Place::new();
+    let run = |one: u32| {
+        let choice = |limit| i8::try_from(one % limit).unwrap();
+        ((choice(5), choice(7)), f64::from(1000 + one * 37 % 501))
+    };
+    let runs: Vec<_> = (0..400).map(run).collect();
+    place.write(ARRAYS[0], npz(&layout_file(&runs)));
+    place.write(ARRAYS[1], npz(&layout_file(&runs[..90])));
+    let tile = |one: u32| (f64::from(one), f64::from(100 + one), 100.0);
+    let tiles: Vec<_> = (0..60).map(tile).collect();
+    place.write(ARRAYS[2], npz(&tile_file(5, &tiles)));
+    place.write(ARRAYS[3], npz(&tile_file(6, &[(0.0, 0.0, 1.0); 9])));
+    place
+}
+
+#[test]
+fn killed_ingests_of_arrays_are_completed() {
+    let args = ["ingest", "-q", "layout", "tile"];
+    let trial = place_with_arrays();
+    let started = Instant::now();
+    trial.ok(&args);
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
+    let mut random = Random(42);
+    let mut place = place_with_arrays();
+    for kill in 0..40 {
+        let mut child = place
+            .command(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(whole)));
+        let _ = child.kill();
+        child.wait().unwrap();
+        if random.below(3) == 0 {
+            continue;
+        }
+        place.ok(&args);
+        let counts = "SELECT count(*), count(DISTINCT (source_id, line)), count(DISTINCT config_id), \
+                      count(DISTINCT graph_id) FROM records";
+        assert_eq!(place.rows(counts), ["559,559,104,3"]);
+        if kill % 8 == 7 {
+            place.ok(&["check"]);
+        }
+        place = place_with_arrays();
+    }
+}
+
+/// Records without their ledger: completed, or told where the file is another by now.
+#[test]
+fn an_interrupted_ingest_of_arrays_is_completed_or_the_changed_file_is_told() {
+    let place = place_with_arrays();
+    let args = ["ingest", "layout", "tile"];
+    place.ok(&args);
+    std::fs::remove_dir_all(place.path().join(".tsql/sources")).unwrap();
+    let as_it_was = place.read(ARRAYS[3]);
+    place.write(ARRAYS[3], npz(&tile_file(7, &[(0.0, 0.0, 1.0); 9])));
+    let changed = place.tsql(&args);
+    assert_eq!(changed.code, Some(2));
+    let told = "an interrupted run stored other records of it";
+    assert!(changed.stderr.contains(told), "{}", changed.stderr);
+    place.write(ARRAYS[3], as_it_was);
+    let resumed = place.ok(&args).stderr;
+    assert!(resumed.contains("resumed          559"), "{resumed}");
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["559"]);
+    place.ok(&["check"]);
+}
+
+#[test]
+fn writers_of_the_same_arrays_store_them_once() {
+    let place = place_with_arrays();
+    let start = |_| {
+        place
+            .command(&["ingest", "-q", "layout", "tile"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let writers: Vec<_> = (0..4).map(start).collect();
+    for writer in writers {
+        let ended = writer.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{told}");
+    }
+    let counts =
+        "SELECT count(*), count(DISTINCT config_id), count(DISTINCT graph_id) FROM records";
+    assert_eq!(place.rows(counts), ["559,104,3"]);
+    assert_eq!(place.rows("SELECT count(*) FROM sources"), ["4"]);
     place.ok(&["check"]);
 }

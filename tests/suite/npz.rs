@@ -139,19 +139,23 @@ pub(crate) fn integers(npz: &[u8], name: &str) -> Vec<i64> {
 
 const FEATURES: usize = 140;
 
+fn float(number: usize) -> f64 {
+    u32::try_from(number).unwrap().into()
+}
+
 /// Opcode, features and edges of a graph of `nodes` nodes, some of which are alike; convolutions
 /// are the nodes whose number is 3 modulo 4.
 fn core(nodes: usize) -> [Array; 3] {
     let mut features = vec![0.0; nodes * FEATURES];
     for (node, row) in features.chunks_mut(FEATURES).enumerate() {
-        row[21] = (1 + node % 4) as f64;
+        row[21] = float(1 + node % 4);
         row[28] = 2_952_790_016.0;
-        row[61] = 0.0 - (node % 2) as f64;
+        row[61] = 0.0 - float(node % 2);
         row[0] = f64::from(u8::from(node + 1 == nodes));
     }
     let opcode = |node: usize| if node % 4 == 3 { 26.0 } else { 63.0 };
     let opcodes: Vec<f64> = (0..nodes).map(opcode).collect();
-    let edge = |node: usize| [node as f64, (node / 2) as f64];
+    let edge = |node: usize| [float(node), float(node / 2)];
     let edges: Vec<f64> = (1..nodes).flat_map(edge).collect();
     let mut edges = array("edge_index", "<i8", &[nodes - 1, 2], &edges);
     edges.fortran = nodes > 2;

@@ -165,15 +165,15 @@ fn newer_stores_and_tables_are_not_touched() {
         .join(".tsql/records/_delta_log/00000000000000000000.json");
     let log_text = std::fs::read_to_string(&first).unwrap();
     let newer = log_text.replace(
-        "\"tsql.schemaVersion\":\"1\"",
         "\"tsql.schemaVersion\":\"2\"",
+        "\"tsql.schemaVersion\":\"3\"",
     );
     assert_ne!(newer, log_text);
     std::fs::write(&first, newer).unwrap();
     let ran = place.tsql(&["SELECT 1 FROM records"]);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.stderr.contains("table records has version 2"),
+        ran.stderr.contains("table records has version 3"),
         "{}",
         ran.stderr
     );

@@ -93,7 +93,7 @@ fn errors_go_to_stderr_with_code_2() {
         (vec!["ingst"], "no command `ingst`\nhint: "),
         (
             vec!["describe", "record"],
-            "no table named `record`\nhint: there are graphs, ",
+            "no table named `record`\nhint: there are node_types, graphs, ",
         ),
         (vec!["queries", "best"], "no question named `best`"),
         (vec!["--format", "xml", "SELECT 1"], "possible values"),

@@ -235,89 +235,47 @@ fn archives_hold_the_same_files() {
     assert_eq!(place.tsql(&["ingest", "cut.tar"]).code, Some(1));
 }
 
+/// Runs `tsql batch` into a file; samples and rows of `node_config_feat` in it.
+fn batch(place: &Place, args: &str) -> (Vec<i64>, Vec<i64>) {
+    let args: Vec<&str> = "batch".split(' ').chain(args.split(' ')).collect();
+    place.ok(&[&args[..], &["-o", "batch.npz"]].concat());
+    let npz = place.read("batch.npz");
+    (integers(&npz, "sample"), integers(&npz, "node_config_feat"))
+}
+
 #[test]
 fn batches_are_rows_of_the_file() {
     let place = ingested();
-    let rows = |name: &str| {
-        let all = integers(&place.read(name), "node_config_feat");
-        let samples = integers(&place.read(name), "sample");
-        (samples, all)
-    };
-    place.ok(&[
-        "batch",
-        "layout:xla:random:net",
-        "--pick",
-        "all",
-        "-o",
-        "all.npz",
-    ]);
-    let (samples, all) = rows("all.npz");
+    let (samples, all) = batch(&place, "layout:xla:random:net --pick all");
     assert_eq!(samples, [0, 1, 2, 3, 4]);
     let file = layout_file(&runs());
-    let wanted = file
-        .iter()
-        .find(|array| array.name == "node_config_feat")
-        .unwrap();
-    assert!(
-        all.iter()
-            .zip(&wanted.numbers)
-            .all(|(&a, &b)| a as f64 == b)
-    );
-    assert_eq!(all.len(), wanted.numbers.len());
+    let wanted = file.iter().find(|array| array.name == "node_config_feat");
+    let wanted = wanted.unwrap().numbers.iter();
+    let wanted: Vec<i64> = wanted
+        .map(|number| number.to_string().parse().unwrap())
+        .collect();
+    assert_eq!(all, wanted);
 
-    place.ok(&[
-        "batch",
-        "random:net",
-        "-k",
-        "3",
-        "--seed",
-        "5",
-        "-o",
-        "some.npz",
-    ]);
-    let (samples, some) = rows("some.npz");
+    let (samples, some) = batch(&place, "random:net -k 3 --seed 5");
     assert_eq!(samples.len(), 3);
     for (sample, row) in samples.iter().zip(some.chunks(54)) {
         let start = usize::try_from(*sample).unwrap() * 54;
         assert_eq!(row, &all[start..start + 54]);
     }
-    place.ok(&[
-        "batch",
-        "random:net",
-        "-k",
-        "3",
-        "--seed",
-        "5",
-        "-o",
-        "again.npz",
-    ]);
-    assert_eq!(place.read("again.npz"), place.read("some.npz"));
+    assert_eq!(batch(&place, "random:net -k 3 --seed 5"), (samples, some));
+    assert_eq!(batch(&place, "random:net -k 2 --pick best").0, [3, 1]);
+    assert_eq!(batch(&place, "random:net -k 2 --pick worst").0, [4, 2]);
+    assert_eq!(
+        batch(&place, "random:net --pick all --unique").0,
+        [0, 1, 3, 4]
+    );
+}
 
-    for (pick, wanted) in [("best", [3, 1]), ("worst", [4, 2])] {
-        place.ok(&[
-            "batch",
-            "random:net",
-            "-k",
-            "2",
-            "--pick",
-            pick,
-            "-o",
-            "ends.npz",
-        ]);
-        assert_eq!(rows("ends.npz").0, wanted);
-    }
-    place.ok(&[
-        "batch",
-        "random:net",
-        "--pick",
-        "all",
-        "--unique",
-        "-o",
-        "unique.npz",
-    ]);
-    assert_eq!(rows("unique.npz").0, [0, 1, 3, 4]);
-
-    let codes = [
+#[test]
+fn codes_and_their_table_are_the_rows() {
+    let place = ingested();
+    let (_, all) = batch(&place, "random:net --pick all");
+    let args = [
         "batch",
         "random:net",
         "--pick",
@@ -327,14 +285,12 @@ fn batches_are_rows_of_the_file() {
         "-o",
         "codes.npz",
     ];
-    place.ok(&codes);
-    let codes = place.read("codes.npz");
-    let (codes, of_slot, layouts) = (
-        integers(&codes, "codes"),
-        integers(&codes, "group_of_slot"),
-        integers(&codes, "layouts"),
-    );
-    let (groups, most) = (2, layouts.len() / 18 / 2);
+    place.ok(&args);
+    let npz = place.read("codes.npz");
+    let [codes, of_slot, layouts] =
+        ["codes", "group_of_slot", "layouts"].map(|name| integers(&npz, name));
+    let groups = 2;
+    let most = layouts.len() / 18 / groups;
     let mut expanded = Vec::new();
     for row in codes.chunks(groups) {
         for &group in &of_slot {
@@ -344,7 +300,11 @@ fn batches_are_rows_of_the_file() {
         }
     }
     assert_eq!(expanded, all);
+}
 
+#[test]
+fn batches_are_listed_streamed_and_misspelled() {
+    let place = ingested();
     let listed = place.ok(&["batch"]).stdout;
     assert_eq!(listed.lines().count(), 4);
     assert!(
@@ -353,19 +313,20 @@ fn batches_are_rows_of_the_file() {
             .stderr
             .contains("several files")
     );
+    let unknown = place.tsql(&["batch", "nat"]).stderr;
     assert!(
-        place
-            .tsql(&["batch", "nat"])
-            .stderr
-            .contains("no training file named `nat`")
+        unknown.contains("no training file named `nat`"),
+        "{unknown}"
     );
-    let stream = place.command(&["batch", "random:net", "-k", "2", "--steps", "5"]);
-    let stream = { stream }.output().unwrap().stdout;
+    let codes = place
+        .tsql(&["batch", "tile:xla:00ff", "--values", "codes"])
+        .stderr;
+    assert!(codes.contains("is a tile file"), "{codes}");
+    let mut stream = place.command(&["batch", "random:net", "-k", "2", "--steps", "5"]);
+    let stream = stream.output().unwrap().stdout;
     let reader = arrow::ipc::reader::StreamReader::try_new(stream.as_slice(), None).unwrap();
-    assert_eq!(
-        reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(),
-        10
-    );
+    let rows = reader.map(|batch| batch.unwrap().num_rows());
+    assert_eq!(rows.sum::<usize>(), 10);
 }
 
 fn changed(change: impl Fn(&mut Vec<Array>)) -> Vec<u8> {
@@ -379,10 +340,12 @@ fn numbers<'a>(arrays: &'a mut [Array], name: &str) -> &'a mut Vec<f64> {
     &mut array.unwrap().numbers
 }
 
-#[test]
-fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
-    let good = npz(&layout_file(&runs()));
-    let raw: Vec<(String, Vec<u8>)> = members(&good);
+/// Name, bytes, and what is told of them.
+type Bad = (&'static str, Vec<u8>, &'static str);
+
+/// Files whose containers or shapes are wrong.
+fn bad_files(good: &[u8]) -> Vec<Bad> {
+    let raw: Vec<(String, Vec<u8>)> = members(good);
     let with = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
         let mut members = raw.clone();
         let member = members.iter_mut().find(|(member, _)| member == name);
@@ -390,14 +353,14 @@ fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
         zipped(&members)
     };
     let huge = b"(5, 3, 18), }".as_slice();
-    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+    vec![
         ("cut", good[..good.len() - 40].to_vec(), ""),
         (
             "empty_zip",
             zipped(&[]),
             "no node_config_feat and no config_feat: no file of TpuGraphs",
         ),
-        ("crc", with_wrong_crc(&good), "node_feat: "),
+        ("crc", with_wrong_crc(good), "node_feat: "),
         (
             "missing",
             changed(|arrays| drop(arrays.remove(1))),
@@ -422,36 +385,6 @@ fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
             "features",
             changed(|arrays| arrays[0].shape = vec![140, 12]),
             "node_feat: shape (140, 12) where (12, 140) was expected",
-        ),
-        (
-            "edge",
-            changed(|arrays| numbers(arrays, "edge_index")[3] = 12.0),
-            "edge_index: node 12 where the last one is 11",
-        ),
-        (
-            "slot",
-            changed(|arrays| numbers(arrays, "node_config_ids")[0] = -1.0),
-            "node_config_ids: node -1 where the last one is 11",
-        ),
-        (
-            "nan",
-            changed(|arrays| numbers(arrays, "node_feat")[7] = f64::NAN),
-            "node_feat: NaN is no whole number",
-        ),
-        (
-            "fraction",
-            changed(|arrays| numbers(arrays, "node_config_feat")[7] = 0.5),
-            "node_config_feat: 0.5 is no whole number",
-        ),
-        (
-            "dimension",
-            changed(|arrays| numbers(arrays, "node_config_feat")[7] = 300.0),
-            "node_config_feat: 300 is no dimension",
-        ),
-        (
-            "negative",
-            changed(|arrays| numbers(arrays, "config_runtime")[2] = -5.0),
-            "config_runtime: -5 is no runtime",
         ),
         (
             "longer",
@@ -491,7 +424,49 @@ fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
             with("node_feat.npy", &|bytes| bytes[21] = b'U'),
             "node_feat: header ",
         ),
-    ];
+    ]
+}
+
+/// Files with numbers that cannot be.
+fn bad_numbers() -> Vec<Bad> {
+    vec![
+        (
+            "edge",
+            changed(|arrays| numbers(arrays, "edge_index")[3] = 12.0),
+            "edge_index: node 12 where the last one is 11",
+        ),
+        (
+            "slot",
+            changed(|arrays| numbers(arrays, "node_config_ids")[0] = -1.0),
+            "node_config_ids: node -1 where the last one is 11",
+        ),
+        (
+            "nan",
+            changed(|arrays| numbers(arrays, "node_feat")[7] = f64::NAN),
+            "node_feat: NaN is no whole number",
+        ),
+        (
+            "fraction",
+            changed(|arrays| numbers(arrays, "node_config_feat")[7] = 0.5),
+            "node_config_feat: 0.5 is no whole number",
+        ),
+        (
+            "dimension",
+            changed(|arrays| numbers(arrays, "node_config_feat")[7] = 300.0),
+            "node_config_feat: 300 is no dimension",
+        ),
+        (
+            "negative",
+            changed(|arrays| numbers(arrays, "config_runtime")[2] = -5.0),
+            "config_runtime: -5 is no runtime",
+        ),
+    ]
+}
+
+#[test]
+fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
+    let good = npz(&layout_file(&runs()));
+    let cases = [bad_files(&good), bad_numbers()].concat();
     let place = Place::new();
     place.write("layout/xla/random/train/good.npz", &good);
     for (name, bytes, _) in &cases {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use ahash::RandomState;
 use arrow::array::Array as _;
 use arrow::datatypes::{Float64Type, Int16Type, Int64Type};
 use datafusion::prelude::{col, lit};
@@ -24,7 +25,7 @@ use crate::tile::{self, Tile};
 use crate::{column, schema, varint};
 
 /// Configurations that are remembered between groups.
-const KNOWN_CONFIGURATIONS: usize = 1 << 20;
+const KNOWN_CONFIGURATIONS: usize = 1 << 18;
 
 /// A document that is not committed yet.
 pub(super) struct Held {
@@ -117,7 +118,7 @@ fn tile_steps(tiles: &[Tile], source_id: i64) -> impl Iterator<Item = String> {
 #[derive(Default)]
 struct KnownTypes {
     version: Option<u64>,
-    numbers: HashMap<NodeType, i64, ahash::RandomState>,
+    numbers: HashMap<NodeType, i64, RandomState>,
 }
 
 impl KnownTypes {
@@ -323,7 +324,7 @@ impl<'a> Group<'a> {
                 given.clear();
                 let mut rows = ConfigurationRows::default();
                 let mut number = next_number(snapshot, "config_id");
-                let mut seen = HashSet::new();
+                let mut seen: HashSet<(i64, ProgramHash), RandomState> = HashSet::default();
                 for held in held {
                     let mut new = Vec::new();
                     for (row, &program) in held.programs.iter().enumerate() {

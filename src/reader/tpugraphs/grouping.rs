@@ -116,7 +116,10 @@ impl Group {
     /// group of their own; `None` where all are equal. What remains may still differ.
     fn split<'a>(&mut self, bytes: impl Fn(usize) -> &'a [u8]) -> Option<Self> {
         let first = bytes(self.slots.first().copied()?);
-        let other = self.slots.iter().find(|&&slot| bytes(slot) != first)?;
+        let other = self
+            .slots
+            .iter()
+            .find(|&&slot| !equal(bytes(slot), first))?;
         let other = bytes(*other);
         let (apart, together) = self.slots.iter().partition(|&&slot| bytes(slot) == other);
         self.slots = together;
@@ -147,6 +150,17 @@ impl Group {
         self.vectors.push(vector);
         self.known.insert(bytes.into(), code);
         Ok(code)
+    }
+}
+
+/// Bytes of a vector in the release's own type.
+const FLOATS: usize = VECTOR_WIDTH * 4;
+
+/// Are two vectors equal? Those of the usual length without a call for each.
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    match (<&[u8; FLOATS]>::try_from(a), <&[u8; FLOATS]>::try_from(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
     }
 }
 

@@ -110,7 +110,6 @@ impl Dtype {
     /// Appends a number in this type.
     #[expect(
         clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
         reason = "what is written was read from this type"
     )]
     pub(crate) fn encode(&self, number: i64, bytes: &mut Vec<u8>) {
