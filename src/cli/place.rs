@@ -59,7 +59,6 @@ impl Place {
         let location = self.location().unwrap_or_else(|| FOLDER.to_owned());
         let before = Store::open(&location).await;
         let new = matches!(before, Err(Error::NotAStore { .. }));
-        // Another process may make it at the same moment.
         let store = if new {
             Store::open_or_create(&location).await
         } else {

@@ -122,7 +122,10 @@ impl Store {
     pub async fn open_or_create(location: &str) -> Result<Self> {
         match Self::open(location).await {
             Err(Error::NotAStore { .. }) => match Self::create(location).await {
-                Err(Error::CannotCreate { .. }) => Self::open(location).await,
+                // Another process may have made it meanwhile.
+                Err(error @ Error::CannotCreate { .. }) => {
+                    Self::open(location).await.map_err(|_| error)
+                }
                 created => created,
             },
             opened => opened,
