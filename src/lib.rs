@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  files ─▶ reader ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
-//!                               ▲
+//!                               ▲                  └────▶ batch ─▶ training steps
 //!                               └ dedupe: what the store knows already
 //!  schema ── read by every stage ──
 //! ```
@@ -26,7 +26,7 @@
 //! let batches = context.sql(fastest).await.unwrap().collect().await.unwrap();
 //! assert!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>() >= 2);
 //!
-//! // And every file comes back, byte for byte.
+//! // And every file comes back, byte for byte (npz files of TpuGraphs: array for array).
 //! let folder = tempfile::tempdir().unwrap();
 //! let exported = store.export(folder.path(), None).await?;
 //! assert!(exported.damaged.is_empty());
@@ -50,13 +50,23 @@
 //!   `sources`.
 //! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
 //!   rebuild.
-//! - **dataset**: `tenset` (all auto_scheduler logs), later `tpugraphs` and `graphnet`.
+//! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, later `graphnet`.
+//!
+//! Of TpuGraphs:
+//!
+//! - **sample**: a record, by its index in its file, from 0. **collection**: `tile:xla`,
+//!   `layout:<source>:<search>`; **split**: `train`, `valid`, `test`.
+//! - **node type**: an opcode with its features. **slot**: a configurable node; **group**: slots
+//!   that always get the same layouts; **code**: which of a group's layouts a configuration takes.
+//! - **edge**: `user` consumes the output of `operand`.
 //!
 //! # Limits
 //!
 //! A line has at most 16 MiB, a number at most 18 digits (more are rounded in SQL and kept in the
 //! text), lists in a program nest 16 deep. A record costs 9 to 20 bytes on disk. Memory: 2 MiB of
-//! text for each parsing thread and 2^18 parsed records.
+//! text for each parsing thread and 2^18 parsed records. An array of an npz file has at most 2^24
+//! numbers, except the configurations of layout files, which stream by and may have any size; a
+//! runtime is at most 2^53 ns; a group of slots knows at most 65,536 layouts.
 //!
 //! # Where to add what
 //!

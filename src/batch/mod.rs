@@ -153,7 +153,8 @@ impl TrainingGraph {
                 let (sketch, params) = known.codes(place).ok_or_else(damaged)?;
                 let which = sketches.binary_search(&sketch).map_err(|_| damaged())?;
                 let old = all.get(which).and_then(|one| one.codes(params));
-                let translated = merged.translate(which, old.ok_or_else(damaged)?, &mut codes);
+                let old = old.ok_or_else(damaged)?;
+                let translated = merged.translate(which, &old, &mut codes);
                 translated.ok_or_else(damaged)?;
             }
             layouts = merged.layouts;

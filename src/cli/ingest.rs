@@ -15,21 +15,23 @@ use crate::ingest::{Event, IngestOptions, Report};
 /// Refused lines of each kind that are shown.
 const SHOWN: usize = 20;
 
-/// Read tuning logs into the store
+/// Read tuning logs and TpuGraphs files into the store
 ///
-/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd.
-/// A file that the store has is skipped; of one that has grown only the new lines are read.
-/// Lines that are no records are refused one by one, with their reason, and kept in `rejects`.
+/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd, and the
+/// npz files of TpuGraphs, also inside tar and tar.gz. A file that the store has is skipped; of a log
+/// that has grown only the new lines are read. Lines that are no records are refused one by one, with
+/// their reason, and kept in `rejects`; an npz file is taken or refused as a whole.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
     tsql ingest 'measure_records/*/*.json'      # the directories name the platforms\n  \
-    zcat log.json.gz | tsql ingest - --platform k80")]
+    zcat log.json.gz | tsql ingest - --platform k80\n  \
+    tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to")]
 pub(super) struct Ingest {
     /// Files, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
-    /// Platform of all records [default: the name of each file's directory]
+    /// Platform of all records [default: the name of each log's directory; tpu-v3 for TpuGraphs]
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
     /// Stop at the first refused line

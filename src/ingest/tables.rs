@@ -96,7 +96,10 @@ pub(crate) struct ConfigurationRows {
     places: HashMap<(i64, Sketch), u32>,
     texts: Vec<Vec<u8>>,
     /// Places of sketches that stay as they are.
-    fixed: HashSet<usize>,
+    fixed: HashSet<u32>,
+    /// Parameters of their configurations after each other, and where those of each row are.
+    flat: Vec<u8>,
+    flat_rows: Vec<(usize, usize)>,
 }
 
 impl ConfigurationRows {
@@ -129,6 +132,7 @@ impl ConfigurationRows {
         self.numbers.push(number);
         self.sketches.push(place);
         self.params.push(params.map(<[u8]>::to_vec));
+        self.flat_rows.push((0, 0));
     }
 
     /// Adds configurations whose sketch stays as it is: numbers and parameters.
@@ -139,13 +143,16 @@ impl ConfigurationRows {
         rows: impl Iterator<Item = (i64, &'a [u8])>,
     ) {
         let place = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.fixed.insert(self.texts.len());
+        self.fixed.insert(place);
         self.texts.push(sketch.as_bytes().to_vec());
         for (number, params) in rows {
             self.graphs.push(graph);
             self.numbers.push(number);
             self.sketches.push(place);
-            self.params.push(Some(params.to_vec()));
+            self.params.push(None);
+            let start = self.flat.len();
+            self.flat.extend_from_slice(params);
+            self.flat_rows.push((start, self.flat.len()));
         }
     }
 
@@ -159,7 +166,7 @@ impl ConfigurationRows {
         let mut texts = StringViewBuilder::new();
         let mut blocks = Vec::with_capacity(self.texts.len());
         let mut params = self.params;
-        for (place, (text, members)) in self.texts.iter().zip(&members).enumerate() {
+        for (place, (text, members)) in (0..).zip(self.texts.iter().zip(&members)) {
             let text = if self.fixed.contains(&place) {
                 String::from_utf8_lossy(text).into_owned()
             } else {
@@ -175,9 +182,14 @@ impl ConfigurationRows {
             viewed.map_err(|error| Error::damaged("configurations", error.to_string()))?;
         }
         let mut packed = BinaryBuilder::new();
-        params
-            .iter()
-            .for_each(|params| packed.append_option(params.as_ref()));
+        let rows = self.sketches.iter().zip(&self.flat_rows).zip(&params);
+        for ((sketch, &(start, end)), params) in rows {
+            if self.fixed.contains(sketch) {
+                packed.append_value(self.flat.get(start..end).unwrap_or(&[]));
+            } else {
+                packed.append_option(params.as_ref());
+            }
+        }
         Ok(BTreeMap::from([
             (
                 "graph_id",

@@ -313,8 +313,8 @@ impl<R: Read + Seek> Reading<R> {
             let shape = [Some(count), Some(slots as u64), Some(VECTOR_WIDTH as u64)];
             shaped(member, &shape)?;
             let dtype = member.header.dtype.clone();
+            let rows = usize::try_from(count).map_err(|error| error.to_string())?;
             if member.header.fortran {
-                let rows = usize::try_from(count).map_err(|error| error.to_string())?;
                 let mut planes = Planes::new(dtype.clone(), rows, slots);
                 let mut next = (0..slots).cycle();
                 member.pieces(rows * dtype.bytes, |plane| {
@@ -322,10 +322,11 @@ impl<R: Read + Seek> Reading<R> {
                 })?;
                 return planes.finish();
             }
-            let mut grouping = Grouping::new(dtype.clone(), slots);
+            let mut grouping = Grouping::new(dtype.clone(), rows, slots);
             member.pieces(slots * VECTOR_WIDTH * dtype.bytes, |row| grouping.row(row))?;
             Ok(grouping.finish())
         })?;
+        let (layouts, params) = layouts.packed(params);
         Ok(Configurations::Layout { layouts, params })
     }
 

@@ -13,12 +13,18 @@
 //! {"group_of_slot":[0,1,0],"layouts":[["1 0|0 1|","0 1|0 1|"],["3 2 1 0|0|"]]}
 //!                   slots 0 and 2 together,  two codes of group 0, one of group 1
 //! ```
+//!
+//! The codes of a configuration are its *parameters*: a byte for each group (two where a group knows
+//! more than 256 vectors), or, where that is smaller and the sketch says `"digits":true`, one number
+//! whose digits they are, each in the base of its group's size: what a random search draws has no
+//! pattern that a compressor could find.
 
-use std::collections::HashMap;
+mod merged;
 
 use serde::{Deserialize, Serialize};
 
 use crate::identity::ProgramHash;
+pub(crate) use merged::Merged;
 
 /// Numbers of a slot: three layouts of six dimensions.
 pub(crate) const VECTOR_WIDTH: usize = 18;
@@ -42,6 +48,12 @@ pub(crate) struct Layouts {
     pub(crate) group_of_slot: Vec<u32>,
     /// Vectors of each group; a code is a place in this list.
     pub(crate) vectors: Vec<Vec<Vector>>,
+    /// Codes are the digits of one number.
+    digits: bool,
+    /// Bytes of a code where they are not: one, or two where a group knows more than 256 vectors.
+    code_width: usize,
+    /// Bytes of a configuration's parameters.
+    length: usize,
 }
 
 /// A [`Layouts`] as it is spelled.
@@ -49,7 +61,12 @@ pub(crate) struct Layouts {
 struct Spelled {
     group_of_slot: Vec<u32>,
     layouts: Vec<Vec<String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    digits: bool,
 }
+
+/// Bytes of parameters on which both forms are tried.
+const TRIED_BYTES: usize = 1 << 20;
 
 /// Is this the sketch of layout configurations?
 pub(crate) fn is_layout(sketch: &str) -> bool {
@@ -62,13 +79,45 @@ impl Layouts {
         let spelled: Spelled = serde_json::from_str(sketch).ok()?;
         let vectors = spelled.layouts.iter();
         let vectors = vectors.map(|group| group.iter().map(|text| vector(text)).collect());
-        let layouts = Self {
-            group_of_slot: spelled.group_of_slot,
-            vectors: vectors.collect::<Option<Vec<_>>>()?,
-        };
+        let vectors = vectors.collect::<Option<Vec<_>>>()?;
+        let mut layouts = Self::new(spelled.group_of_slot, vectors);
+        if spelled.digits {
+            layouts = layouts.with_digits()?;
+        }
         let groups = layouts.vectors.len();
         let known = |group: &u32| (*group as usize) < groups;
         layouts.group_of_slot.iter().all(known).then_some(layouts)
+    }
+
+    /// Layouts of these groups, which know these vectors.
+    pub(crate) fn new(group_of_slot: Vec<u32>, vectors: Vec<Vec<Vector>>) -> Self {
+        let most = vectors.iter().map(Vec::len).max();
+        let code_width = if most > Some(256) { 2 } else { 1 };
+        Self {
+            digits: false,
+            code_width,
+            length: vectors.len() * code_width,
+            group_of_slot,
+            vectors,
+        }
+    }
+
+    /// The same with codes as digits; `None` where the number has more than 16 bytes.
+    fn with_digits(&self) -> Option<Self> {
+        let count = self.sizes().try_fold(1_u128, u128::checked_mul)?;
+        let bits = u128::BITS - (count - 1).leading_zeros();
+        Some(Self {
+            digits: true,
+            length: bits.div_ceil(8) as usize,
+            ..self.clone()
+        })
+    }
+
+    /// Vectors that each group knows.
+    fn sizes(&self) -> impl DoubleEndedIterator<Item = u128> {
+        self.vectors
+            .iter()
+            .map(|vectors| vectors.len().max(1) as u128)
     }
 
     /// The sketch.
@@ -79,35 +128,83 @@ impl Layouts {
             layouts: groups
                 .map(|group| group.iter().map(spell).collect())
                 .collect(),
+            digits: self.digits,
         };
         serde_json::to_string(&spelled).unwrap_or_default()
     }
 
-    /// Bytes of a code: one, or two where a group knows more than 256 vectors.
-    pub(crate) fn code_width(&self) -> usize {
-        let most = self.vectors.iter().map(Vec::len).max();
-        if most > Some(256) { 2 } else { 1 }
-    }
-
-    /// Bytes of a configuration's codes.
+    /// Bytes of a configuration's parameters.
     pub(crate) fn params_length(&self) -> usize {
-        self.vectors.len() * self.code_width()
+        self.length
     }
 
-    /// Appends one code in its width, little-endian.
-    pub(crate) fn push_code(&self, code: u16, params: &mut Vec<u8>) {
-        let bytes = code.to_le_bytes();
-        params.extend(bytes.iter().take(self.code_width()));
+    /// Appends the parameters of a configuration with these codes.
+    pub(crate) fn push(&self, codes: &[u16], params: &mut Vec<u8>) {
+        if !self.digits {
+            for code in codes {
+                params.extend(code.to_le_bytes().iter().take(self.code_width));
+            }
+            return;
+        }
+        let mut number = 0_u128;
+        for (size, &code) in self.sizes().rev().zip(codes.iter().rev()) {
+            number = number * size + u128::from(code);
+        }
+        params.extend(number.to_le_bytes().iter().take(self.length));
     }
 
-    /// The codes of a configuration; `None` where there are not as many as groups.
-    pub(crate) fn codes<'a>(&self, params: &'a [u8]) -> Option<impl Iterator<Item = usize> + 'a> {
-        let width = self.code_width();
-        let code = |bytes: &[u8]| {
-            let digits = bytes.iter().rev();
-            digits.fold(0, |code, &byte| code << 8 | usize::from(byte))
+    /// The codes of a configuration, as many as groups; `None` where the parameters have another
+    /// length.
+    pub(crate) fn codes(&self, params: &[u8]) -> Option<Vec<usize>> {
+        if params.len() != self.length {
+            return None;
+        }
+        let number = |bytes: &[u8]| {
+            let bytes = bytes.iter().rev();
+            bytes.fold(0_u128, |number, &byte| number << 8 | u128::from(byte))
         };
-        (params.len() == self.params_length()).then(|| params.chunks_exact(width).map(code))
+        let narrow = |code: u128| usize::try_from(code).ok();
+        if !self.digits {
+            let codes = params.chunks_exact(self.code_width);
+            return codes.map(|code| narrow(number(code))).collect();
+        }
+        let mut rest = number(params);
+        let digits = self.sizes().map(|size| {
+            let (digit, above) = match (u64::try_from(rest), u64::try_from(size)) {
+                (Ok(rest), Ok(size)) => (u128::from(rest % size), u128::from(rest / size)),
+                _ => (rest % size, rest / size),
+            };
+            rest = above;
+            narrow(digit)
+        });
+        digits.collect()
+    }
+
+    /// The same layouts and the parameters of configurations, a byte for each code, in the form
+    /// that compresses better.
+    pub(crate) fn packed(self, params: Vec<u8>) -> (Self, Vec<u8>) {
+        let Some(numbers) = self.with_digits().filter(|_| !params.is_empty()) else {
+            return (self, params);
+        };
+        let mut digits = Vec::with_capacity(params.len() / 2);
+        for row in params.chunks_exact(self.length) {
+            let codes = self.codes(row).unwrap_or_default();
+            let codes = codes
+                .iter()
+                .map(|&code| u16::try_from(code).unwrap_or(u16::MAX));
+            numbers.push(&codes.collect::<Vec<_>>(), &mut digits);
+        }
+        let tried = (TRIED_BYTES / self.length).max(1);
+        let size = |bytes: &[u8], length: usize| {
+            let sample = bytes.get(..tried * length).unwrap_or(bytes);
+            let compressed = zstd::bulk::compress(sample, 3);
+            compressed.map_or(usize::MAX, |compressed| compressed.len())
+        };
+        if size(&digits, numbers.length) < size(&params, self.length) {
+            (numbers, digits)
+        } else {
+            (self, params)
+        }
     }
 
     /// The vector of each group in a configuration.
@@ -168,73 +265,9 @@ impl Layouts {
             }
         }
         LayoutHasher {
-            width: self.code_width(),
+            layouts: self.clone(),
             sums,
         }
-    }
-}
-
-/// Layouts that know all vectors of several, so that configurations of all can be told by the same
-/// codes.
-#[derive(Debug)]
-pub(crate) struct Merged {
-    pub(crate) layouts: Layouts,
-    /// For each of the merged ones and each new group: the old group, and new codes by old ones.
-    translations: Vec<Vec<(usize, Vec<u16>)>>,
-}
-
-impl Merged {
-    /// Merges layouts of the same slots. Slots stay together where they are in all of them.
-    pub(crate) fn of(all: &[&Layouts]) -> Self {
-        let slots = all.first().map_or(0, |first| first.group_of_slot.len());
-        let mut groups: HashMap<Vec<u32>, u32> = HashMap::new();
-        let mut layouts = Layouts::default();
-        let mut translations = vec![Vec::new(); all.len()];
-        for slot in 0..slots {
-            let of_slot = |one: &&Layouts| one.group_of_slot.get(slot).copied();
-            let key: Vec<u32> = all.iter().filter_map(of_slot).collect();
-            let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-            let group = *groups.entry(key.clone()).or_insert(next);
-            layouts.group_of_slot.push(group);
-            if group != next {
-                continue;
-            }
-            let mut codes: HashMap<Vector, u16> = HashMap::new();
-            let mut vectors = Vec::new();
-            for ((one, old), translation) in all.iter().zip(&key).zip(&mut translations) {
-                let old = *old as usize;
-                let known = one.vectors.get(old).map_or(&[][..], Vec::as_slice);
-                let code = |vector: &Vector| {
-                    let next = u16::try_from(vectors.len()).unwrap_or(u16::MAX);
-                    *codes.entry(*vector).or_insert_with(|| {
-                        vectors.push(*vector);
-                        next
-                    })
-                };
-                translation.push((old, known.iter().map(code).collect()));
-            }
-            layouts.vectors.push(vectors);
-        }
-        Self {
-            layouts,
-            translations,
-        }
-    }
-
-    /// Appends the new codes of a configuration of the `which`-th of the merged layouts; `None`
-    /// where its codes do not fit.
-    pub(crate) fn translate(
-        &self,
-        which: usize,
-        old: impl Iterator<Item = usize>,
-        params: &mut Vec<u8>,
-    ) -> Option<()> {
-        let old: Vec<usize> = old.collect();
-        for (group, codes) in self.translations.get(which)? {
-            let code = *codes.get(*old.get(*group)?)?;
-            self.layouts.push_code(code, params);
-        }
-        Some(())
     }
 }
 
@@ -242,20 +275,15 @@ impl Merged {
 /// its slots, so that files with other groups give the same.
 #[derive(Debug)]
 pub(crate) struct LayoutHasher {
-    width: usize,
+    layouts: Layouts,
     sums: Vec<Vec<ProgramHash>>,
 }
 
 impl LayoutHasher {
-    /// The hash of a configuration; `None` where its codes do not fit.
+    /// The hash of a configuration; `None` where its parameters do not fit.
     pub(crate) fn hash(&self, params: &[u8]) -> Option<ProgramHash> {
-        if params.len() != self.sums.len() * self.width {
-            return None;
-        }
         let mut hash = ProgramHash::default();
-        for (sums, bytes) in self.sums.iter().zip(params.chunks_exact(self.width)) {
-            let digits = bytes.iter().rev();
-            let code = digits.fold(0, |code, &byte| code << 8 | usize::from(byte));
+        for (sums, code) in self.sums.iter().zip(self.layouts.codes(params)?) {
             hash = hash.plus(*sums.get(code)?);
         }
         Some(hash)
@@ -333,14 +361,9 @@ mod tests {
     #[test]
     fn the_hash_does_not_depend_on_the_groups() {
         let grouped = sample();
-        let single = Layouts {
-            group_of_slot: vec![2, 1, 0],
-            vectors: vec![
-                grouped.vectors[0].clone(),
-                grouped.vectors[1].clone(),
-                grouped.vectors[0].clone(),
-            ],
-        };
+        let vectors = &grouped.vectors;
+        let vectors = vec![vectors[0].clone(), vectors[1].clone(), vectors[0].clone()];
+        let single = Layouts::new(vec![2, 1, 0], vectors);
         assert_eq!(
             grouped.hasher().hash(&[1, 0]),
             single.hasher().hash(&[1, 0, 1])
@@ -352,29 +375,6 @@ mod tests {
     }
 
     #[test]
-    fn merged_layouts_know_the_configurations_of_all() {
-        let (a, b) = (
-            sample(),
-            Layouts::parse(
-                r#"{"group_of_slot":[0,1,1],"layouts":[["3||","0 1|0 1|3"],["-1 2||","3||"]]}"#,
-            )
-            .unwrap(),
-        );
-        let merged = Merged::of(&[&a, &b]);
-        assert_eq!(merged.layouts.group_of_slot, [0, 1, 2]);
-        for (which, layouts, params) in [(0, &a, [1, 0]), (0, &a, [0, 0]), (1, &b, [1, 0])] {
-            let (mut translated, mut wanted, mut found) = (Vec::new(), Vec::new(), Vec::new());
-            let codes = layouts.codes(&params).unwrap();
-            merged.translate(which, codes, &mut translated).unwrap();
-            assert!(layouts.expand(&params, &mut wanted));
-            assert!(merged.layouts.expand(&translated, &mut found));
-            assert_eq!(found, wanted);
-        }
-        let alone = Merged::of(&[&a]);
-        assert_eq!(alone.layouts, a);
-    }
-
-    #[test]
     fn many_vectors_take_two_bytes() {
         let vectors = (0..300_i16).map(|n| {
             let mut vector = [NONE; VECTOR_WIDTH];
@@ -382,15 +382,35 @@ mod tests {
             vector[1] = i8::try_from(n / 100).unwrap();
             vector
         });
-        let layouts = Layouts {
-            group_of_slot: vec![0],
-            vectors: vec![vectors.collect()],
-        };
+        let layouts = Layouts::new(vec![0], vec![vectors.collect()]);
         let (mut params, mut row) = (Vec::new(), Vec::new());
-        layouts.push_code(258, &mut params);
+        layouts.push(&[258], &mut params);
         assert_eq!(params, [2, 1]);
         assert!(layouts.expand(&params, &mut row));
         assert_eq!(row[..2], [58, 2]);
         assert!(layouts.hasher().hash(&params).is_some());
+    }
+
+    #[test]
+    fn random_codes_become_numbers_and_come_back() {
+        let vector = |n: i8| std::array::from_fn(|place| if place == 0 { n } else { NONE });
+        let sizes = [7, 1, 9, 5, 2, 9, 8, 3];
+        let vectors = sizes.map(|size| (0..size).map(vector).collect());
+        let layouts = Layouts::new((0..8).collect(), vectors.to_vec());
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut params = Vec::new();
+        for _ in 0..1000 {
+            let codes = sizes.map(|size| u16::try_from(random.i8(0..size)).unwrap());
+            layouts.push(&codes, &mut params);
+        }
+        let (packed, numbers) = layouts.clone().packed(params.clone());
+        assert_eq!(packed.params_length(), 3);
+        assert_eq!(Layouts::parse(&packed.text()).unwrap(), packed);
+        for (bytes, number) in params.chunks(8).zip(numbers.chunks(3)) {
+            assert_eq!(packed.codes(number), layouts.codes(bytes));
+            assert_eq!(packed.hasher().hash(number), layouts.hasher().hash(bytes));
+        }
+        let (none, _) = layouts.clone().packed(Vec::new());
+        assert_eq!(none, layouts);
     }
 }
