@@ -55,7 +55,7 @@ enum Container {
     tsql batch layout:xla:default:unet3d -k 16 --steps 1000 | python train.py   # pyarrow.ipc.open_stream\n  \
     tsql batch layout:xla:default:unet3d --pick all --unique --values codes -o all.arrow")]
 pub(super) struct Batch {
-    /// File: <collection>:<name>, or the end of it; without it all are listed
+    /// File: COLLECTION:NAME, or the end of it; without it all are listed
     #[arg(value_name = "FILE")]
     file: Option<String>,
     /// Configurations of a step
