@@ -38,6 +38,16 @@ pub(crate) fn environment_id(dataset: &str, text: &str) -> i64 {
     content_id("environment/1", &[dataset.as_bytes(), text.as_bytes()])
 }
 
+/// A sample of GraphNet: its path and the hash of its files.
+pub(crate) fn sample_id(path: &str, files_hash: &str) -> i64 {
+    content_id("sample/1", &[path.as_bytes(), files_hash.as_bytes()])
+}
+
+/// A text that a file consists of.
+pub(crate) fn text_id(text: &[u8]) -> i64 {
+    content_id("text/1", &[text])
+}
+
 /// A source file: unique by platform and export name.
 pub(crate) fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
     content_id(

@@ -28,7 +28,7 @@
 //!
 //! // And every file comes back, byte for byte (npz files of TpuGraphs: array for array).
 //! let folder = tempfile::tempdir().unwrap();
-//! let exported = store.export(folder.path(), None).await?;
+//! let exported = store.export(folder.path(), None, None).await?;
 //! assert!(exported.damaged.is_empty());
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
@@ -94,8 +94,10 @@ mod hlo;
 mod identity;
 mod json;
 mod number;
+mod opgraph;
 mod ranking;
 mod stats;
+mod tensors;
 mod varint;
 
 mod graph;

@@ -67,7 +67,7 @@ impl Loader {
     async fn types(&mut self) -> Result<&HashMap<i64, NodeType>> {
         if self.types.is_none() {
             let mut types = HashMap::new();
-            let sql = "SELECT node_type_id, opcode, features FROM stored.node_types";
+            let sql = "SELECT node_type_id, opcode, features FROM stored.node_types WHERE opcode IS NOT NULL";
             for batch in self.collect(sql).await? {
                 let ids = column::numbers::<Int64Type>(&batch, "node_type_id")?;
                 let opcodes = column::numbers::<Int16Type>(&batch, "opcode")?;

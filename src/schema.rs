@@ -15,20 +15,26 @@ use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last.
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 10] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
+    include_str!("../schemas/texts.toml"),
+    include_str!("../schemas/samples.toml"),
     include_str!("../schemas/environments.toml"),
     include_str!("../schemas/configurations.toml"),
     include_str!("../schemas/lines.toml"),
+    include_str!("../schemas/runs.toml"),
     include_str!("../schemas/records.toml"),
     include_str!("../schemas/sources.toml"),
 ];
 
-const VIEWS: [&str; 3] = [
+const VIEWS: [&str; 6] = [
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
     include_str!("../schemas/rejects.toml"),
+    include_str!("../schemas/sample_nodes.toml"),
+    include_str!("../schemas/tensors.toml"),
+    include_str!("../schemas/checks.toml"),
 ];
 
 /// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.

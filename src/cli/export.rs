@@ -27,6 +27,7 @@ enum Form {
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
     tsql export --to back/ --source 'a100/*conv2d*'\n  \
+    tsql export --to back/ --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
     tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json\n  \
     tsql export --format submission --predictions predictions.parquet -o submission.csv")]
 pub(super) struct Export {
@@ -39,14 +40,9 @@ pub(super) struct Export {
     /// Write records in this format instead
     #[arg(long, value_enum, conflicts_with = "to")]
     format: Option<Form>,
-    /// Records that are written: SQL over `records`
-    #[arg(
-        long = "where",
-        value_name = "SQL",
-        default_value = "true",
-        requires = "format"
-    )]
-    predicate: String,
+    /// What is written: SQL over `records`; with --to, SQL over `samples` (of GraphNet)
+    #[arg(long = "where", value_name = "SQL")]
+    predicate: Option<String>,
     /// Predictions: a CSV or Parquet file, or a query in parentheses, with the columns id, sample
     /// (index of the configuration, from 0) and score (lower is faster)
     #[arg(
@@ -63,7 +59,13 @@ pub(super) struct Export {
 pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     let store = place.open().await?;
     if let Some(folder) = &command.to {
-        let exported = store.export(folder, command.source.as_deref()).await?;
+        let exported = store
+            .export(
+                folder,
+                command.source.as_deref(),
+                command.predicate.as_deref(),
+            )
+            .await?;
         for (name, reason) in &exported.damaged {
             talk(&format!("{name}: {reason}"));
         }
@@ -107,6 +109,8 @@ async fn write(
         let rows = store.write_submission(predictions, out).await?;
         return Ok(counted(rows, "row"));
     }
-    let records = store.export_lines(&command.predicate, out).await?;
+    let records = store
+        .export_lines(command.predicate.as_deref().unwrap_or("true"), out)
+        .await?;
     Ok(counted(records, "record"))
 }

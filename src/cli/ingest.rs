@@ -10,10 +10,13 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
-use crate::ingest::{Event, IngestOptions, Report};
+use crate::ingest::{Event, IngestOptions, Level, Report};
 
 /// Refused lines of each kind that are shown.
 const SHOWN: usize = 20;
+
+/// Samples that are like others that are shown for each level.
+const LIKE_SHOWN: usize = 3;
 
 /// Read tuning logs and TpuGraphs files into the store
 ///
@@ -37,6 +40,9 @@ pub(super) struct Ingest {
     /// Stop at the first refused line
     #[arg(long)]
     strict: bool,
+    /// Write nothing: say which samples of GraphNet the store has already, and at which level
+    #[arg(long)]
+    dry_run: bool,
     /// Threads that parse [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -52,6 +58,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     let options = IngestOptions {
         platform: command.platform,
         strict: command.strict,
+        dry_run: command.dry_run,
         threads: command.threads,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop: stop_on_ctrl_c(),
@@ -113,9 +120,41 @@ fn tell(report: &Report) {
             "... and {unlisted} more: tsql \"SELECT name, line, reason FROM rejects\""
         ));
     }
+    for (path, line, reason) in report.first_notes.iter().take(SHOWN) {
+        let place = if *line > 0 {
+            format!("{path}:{line}")
+        } else {
+            path.clone()
+        };
+        talk(&format!("note: {place}: {reason}"));
+    }
+    for line in known_samples(report) {
+        talk(&line);
+    }
     for line in summary(report) {
         talk(&line);
     }
+}
+
+/// Which samples are like others, at which level.
+fn known_samples(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for level in Level::ALL {
+        let like = report.known_samples.iter();
+        let like: Vec<_> = like.filter(|known| known.level == level).collect();
+        if like.is_empty() {
+            continue;
+        }
+        lines.push(format!(
+            "{} with the same {} as one before, for example:",
+            counted(like.len() as u64, "sample"),
+            level.name()
+        ));
+        for known in like.iter().take(LIKE_SHOWN) {
+            lines.push(format!("  {} as {}", known.path, known.same_as));
+        }
+    }
+    lines
 }
 
 fn summary(report: &Report) -> Vec<String> {
@@ -138,6 +177,14 @@ fn summary(report: &Report) -> Vec<String> {
         format!(" ({})", also.join(", "))
     };
     lines.push(format!("files            {}{also}", report.files));
+    if report.samples > 0 {
+        lines.push(format!(
+            "samples          {} ({} like another, {} notes)",
+            report.samples,
+            report.known_samples.len(),
+            report.notes
+        ));
+    }
     lines.push(format!("lines            {}", report.lines));
     let mut kinds = Vec::new();
     for (count, what) in [

@@ -1,30 +1,34 @@
 //! The store's content given back: source files byte for byte, selections as log lines.
 
+mod kept;
 mod lines;
 pub(crate) use lines::environments;
 mod npz;
 mod source;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
+use crate::column;
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::store::Store;
 
 use crate::loading::Loader;
+use kept::Kept;
 use lines::Lines;
 use npz::{Arrays, Nowhere, Npz};
 use source::{Segment, SourceFile};
 
 /// Sources whose rows are asked for together.
-const SOURCES_AT_ONCE: usize = 64;
+const SOURCES_AT_ONCE: usize = 256;
 
 /// What an export wrote.
 #[derive(Clone, Debug, Default)]
@@ -39,21 +43,34 @@ pub struct Exported {
 }
 
 impl Store {
-    /// Writes every source, or those whose name matches `pattern` (`*` and `?`), below `folder`,
-    /// each under its name, and proves each against the hash that was taken at ingest. Compressed
+    /// Writes every source, or those whose name matches `pattern` (`*` and `?`), or those of the
+    /// samples of GraphNet that `samples` (SQL over that table) selects, below `folder`, each under its name, and proves each against the hash that was taken at ingest. Compressed
     /// sources come back uncompressed, under their name without `.gz` or `.zst`.
     ///
     /// # Errors
     /// [`Error::Io`] where a file cannot be written.
-    pub async fn export(&self, folder: &Path, pattern: Option<&str>) -> Result<Exported> {
+    pub async fn export(
+        &self,
+        folder: &Path,
+        pattern: Option<&str>,
+        samples: Option<&str>,
+    ) -> Result<Exported> {
         let pattern = pattern.map(glob::Pattern::new).transpose();
         let pattern = pattern.map_err(|error| Error::Usage(format!("--source: {error}")))?;
+        let samples = match samples {
+            Some(predicate) => Some(self.samples_where(predicate).await?),
+            None => None,
+        };
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         self.give_back(
             |source| {
-                pattern
+                let named = pattern
                     .as_ref()
-                    .is_none_or(|pattern| pattern.matches(&source.name))
+                    .is_none_or(|pattern| pattern.matches(&source.name));
+                let sampled = samples
+                    .as_ref()
+                    .is_none_or(|samples| source.sample_id.is_some_and(|id| samples.contains(&id)));
+                named && sampled
             },
             |source| {
                 let path = folder.join(safe(source.export_name()));
@@ -68,6 +85,23 @@ impl Store {
             },
         )
         .await
+    }
+
+    /// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
+    /// each.
+    async fn samples_where(&self, predicate: &str) -> Result<HashSet<i64>> {
+        let context = self.session().await?;
+        let sql = format!(
+            "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
+             SELECT sample_id FROM chosen UNION \
+             SELECT sample_id FROM samples WHERE variant_of IN (SELECT path FROM chosen)"
+        );
+        let mut ids = HashSet::new();
+        for batch in collect(&context, &sql).await? {
+            let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
+            ids.extend(found.values());
+        }
+        Ok(ids)
     }
 
     /// Rebuilds every source without writing it: does each have the bytes that were ingested?
@@ -98,6 +132,7 @@ impl Store {
                 .map(|source| source.rows_of.to_string())
                 .collect::<Vec<_>>();
             let others = source::others(&context, &ids).await?;
+            let kept = Kept::load(&context, group).await?;
             for source in group {
                 let mut target = open(source)?;
                 if source.document.is_some() {
@@ -109,15 +144,21 @@ impl Store {
                         .extend(reason.map(|reason| (source.name.clone(), reason)));
                     continue;
                 }
-                let none = Vec::new();
-                let others = others.get(&source.rows_of).unwrap_or(&none);
-                let rows = lines::of_source(&context, source.rows_of).await?;
                 let mut out = Counted {
                     target: &mut target,
                     hasher: ContentHasher::new(),
                     bytes: 0,
                 };
-                source::write(source, rows, others, &mut lines, &mut out).await?;
+                if source.texts().next().is_some() {
+                    for part in source.texts() {
+                        out.write(&kept.bytes(&source.name, part)?)?;
+                    }
+                } else {
+                    let none = Vec::new();
+                    let others = others.get(&source.rows_of).unwrap_or(&none);
+                    let rows = lines::of_source(&context, source.rows_of).await?;
+                    source::write(source, rows, others, &mut lines, &mut out).await?;
+                }
                 exported.files += 1;
                 exported.bytes += out.bytes;
                 let hash = out.hasher.hex();

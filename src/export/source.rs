@@ -8,6 +8,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
+use super::kept::SourceText;
 use super::lines::{self, Lines};
 use super::{Counted, Segments, collect};
 use crate::column;
@@ -25,6 +26,12 @@ pub(super) struct SourceFile {
     pub(super) content_hash: String,
     /// For a file that is one document.
     pub(super) document: Option<SourceDocument>,
+    /// GraphNet: the sample that it belongs to.
+    pub(super) sample_id: Option<i64>,
+    /// How it was named at ingest.
+    pub(super) path: String,
+    /// TpuGraphs' collection, or the folder of GraphNet's hub.
+    pub(super) collection: Option<String>,
 }
 
 /// What a document's arrays are made of.
@@ -49,6 +56,10 @@ pub(super) struct Segment {
     compressed: bool,
     same_as: Option<i64>,
     document: Option<SourceDocument>,
+    text: Option<SourceText>,
+    sample_id: Option<i64>,
+    path: String,
+    collection: Option<String>,
 }
 
 /// A line that is no record, or a part of one.
@@ -60,6 +71,11 @@ pub(super) struct Other {
 }
 
 impl SourceFile {
+    /// The texts that it is made of, one after the other.
+    pub(super) fn texts(&self) -> impl Iterator<Item = SourceText> {
+        self.segments.iter().filter_map(|segment| segment.text)
+    }
+
     pub(super) fn end_byte(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.end_byte)
     }
@@ -106,6 +122,15 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let (endings, compression) = (text("line_ending")?, text("compression")?);
         let (arrays, array_hashes) = (text("arrays")?, text("arrays_hash")?);
         let graphs = integers("graph_id")?;
+        let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
+        let (paths, collections) = (text("path")?, text("collection")?);
+        let kept = |row| {
+            let part = SourceText {
+                sample_id: column::value(samples, row),
+                text_id: column::value(texts, row),
+            };
+            (part.sample_id.is_some() || part.text_id.is_some()).then_some(part)
+        };
         let document = |row| {
             Some(SourceDocument {
                 graph_id: column::value(graphs, row)?,
@@ -126,6 +151,10 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 compressed: compression.is_valid(row),
                 same_as: column::value(same_as, row),
                 document: document(row),
+                text: kept(row),
+                sample_id: column::value(samples, row),
+                path: paths.value(row).to_owned(),
+                collection: column::text_at(collections, row).map(str::to_owned),
             });
         }
     }
@@ -160,6 +189,9 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
             .first()
             .and_then(|segment| segment.document.clone()),
         segments,
+        sample_id: last.sample_id,
+        path: last.path.clone(),
+        collection: last.collection.clone(),
         content_hash: last.content_hash.clone(),
     })
 }

@@ -38,6 +38,8 @@ pub(super) struct About {
     pub(super) graph_id: Option<i64>,
     pub(super) arrays: Option<String>,
     pub(super) arrays_hash: Option<String>,
+    pub(super) sample_id: Option<i64>,
+    pub(super) text_id: Option<i64>,
 }
 
 impl Closed {
@@ -107,6 +109,10 @@ pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, Array
                 .collect::<StringArray>(),
         )
     };
+    let about = |number: fn(&About) -> Option<i64>| -> ArrayRef {
+        let numbers = closed.iter().map(|file| number(&file.about));
+        Arc::new(numbers.collect::<Int64Array>())
+    };
     let ids = closed.iter().map(|file| file.reading.source_id);
     let segments = closed.iter().map(|file| file.reading.segment);
     let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
@@ -123,15 +129,9 @@ pub(super) fn source_columns(closed: &[&Closed]) -> BTreeMap<&'static str, Array
         ("collection", maybe(|file| file.about.collection.as_deref())),
         ("split", maybe(|file| file.about.split.as_deref())),
         ("network", maybe(|file| file.about.network.as_deref())),
-        (
-            "graph_id",
-            Arc::new(
-                closed
-                    .iter()
-                    .map(|file| file.about.graph_id)
-                    .collect::<Int64Array>(),
-            ),
-        ),
+        ("graph_id", about(|about| about.graph_id)),
+        ("sample_id", about(|about| about.sample_id)),
+        ("text_id", about(|about| about.text_id)),
         ("arrays", maybe(|file| file.about.arrays.as_deref())),
         (
             "arrays_hash",

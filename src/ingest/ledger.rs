@@ -1,6 +1,6 @@
 //! The ledger: which files the store has, and what a file that is given again means.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use arrow::datatypes::{Int32Type, Int64Type};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::identity::{ContentHasher, source_id};
+use crate::identity::{ContentHasher, sample_id, source_id};
+use crate::reader::graphnet::sample::METADATA;
 use crate::reader::{self, Input};
 use crate::store::{Snapshot, Store};
 
@@ -33,6 +34,8 @@ pub(crate) struct Source {
     pub(crate) same_as: Option<i64>,
     pub(crate) collection: Option<String>,
     pub(crate) split: Option<String>,
+    /// GraphNet: the sample that it belongs to.
+    pub(crate) sample_id: Option<i64>,
 }
 
 /// In place of a number of segments: the source is read by this run and not committed yet.
@@ -45,6 +48,9 @@ pub(crate) struct Ledger {
     by_name: HashMap<String, i64>,
     /// Platform and size -> sources.
     by_size: HashMap<(String, u64), Vec<i64>>,
+    /// Identifiers and directories of samples.
+    samples: HashSet<i64>,
+    sample_paths: HashSet<String>,
     /// Records of each source.
     pub(crate) records_of: HashMap<i64, u64>,
     /// Records and other lines that all its rows stand for.
@@ -114,6 +120,7 @@ impl Ledger {
             "other_count",
             "collection",
             "split",
+            "sample_id",
         ];
         for batch in store.read("sources", snapshot, &columns, None).await? {
             self.learn(&batch)?;
@@ -149,6 +156,7 @@ impl Ledger {
             texts("line_ending")?,
         );
         let (collections, splits) = (texts("collection")?, texts("split")?);
+        let samples = integers("sample_id")?;
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
             *self.records_of.entry(ids.value(row)).or_default() +=
@@ -167,7 +175,13 @@ impl Ledger {
                 same_as: same_as.is_valid(row).then(|| same_as.value(row)),
                 collection: column::text_at(collections, row).map(str::to_owned),
                 split: column::text_at(splits, row).map(str::to_owned),
+                sample_id: column::value(samples, row),
             };
+            if let Some(id) = source.sample_id
+                && let Some(path) = source.name.strip_suffix(METADATA)
+            {
+                self.add_sample(path.trim_end_matches('/'), id);
+            }
             let known = self.sources.get(&source.source_id);
             if known.is_none_or(|known| known.segments < source.segments) {
                 self.sources.insert(source.source_id, source);
@@ -227,7 +241,7 @@ impl Ledger {
             }
         }
         let name = numbered(&input.name, same_name.len() + 1);
-        Ok(Plan::Read(Reading::whole(dataset, platform, name)))
+        Ok(Plan::Read(Reading::of_file(dataset, platform, name)))
     }
 
     /// What is to be done with a file that is read as a whole or not at all: `named`, with these
@@ -258,8 +272,32 @@ impl Ledger {
                 segment: 0,
                 same_as: twin.clone(),
             },
-            None => Plan::Read(Reading::whole(dataset, platform, name)),
+            None => Plan::Read(Reading::of_file(dataset, platform, name)),
         }
+    }
+
+    /// The directory that a sample gets in the store: its own, or a numbered one where that has
+    /// other files; `None` where the store has it.
+    pub(crate) fn plan_sample(&self, folder: &str, files_hash: &str) -> Option<String> {
+        let copies = (1..).map(|copy| match copy {
+            1 => folder.to_owned(),
+            copy => format!("{folder}~{copy}"),
+        });
+        for path in copies {
+            if self.samples.contains(&sample_id(&path, files_hash)) {
+                return None;
+            }
+            if !self.sample_paths.contains(&path) {
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// Adds a sample.
+    pub(crate) fn add_sample(&mut self, path: &str, sample_id: i64) {
+        self.samples.insert(sample_id);
+        self.sample_paths.insert(path.to_owned());
     }
 
     /// The files that were given under this name, the first one first.
@@ -273,7 +311,7 @@ impl Ledger {
 
 impl Reading {
     /// All of a new file.
-    fn whole(dataset: &str, platform: &str, name: String) -> Self {
+    pub(crate) fn of_file(dataset: &str, platform: &str, name: String) -> Self {
         Self {
             source_id: source_id(dataset, platform, &name),
             platform: platform.to_owned(),

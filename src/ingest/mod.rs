@@ -8,10 +8,12 @@ mod closed;
 mod commits;
 mod documents;
 mod group;
+mod known;
 pub(crate) mod ledger;
 mod orphans;
 mod pipeline;
 mod run;
+mod samples;
 pub(crate) mod tables;
 
 use std::collections::HashSet;
@@ -25,6 +27,8 @@ use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::reader::{self, Format, Input};
 use crate::store::Store;
+pub use known::{KnownSample, Level};
+use samples::find::{self, Place};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 const REJECTS_LISTED: usize = 20;
@@ -43,6 +47,8 @@ pub struct IngestOptions {
     pub platform: Option<String>,
     /// Stop at the first line that is refused.
     pub strict: bool,
+    /// Write nothing; only say what would happen. Of samples only.
+    pub dry_run: bool,
     /// Threads that parse; `None` for one for each core.
     pub threads: Option<usize>,
     /// Hears of every file that is begun and of bytes that have been read.
@@ -57,6 +63,7 @@ impl Default for IngestOptions {
         Self {
             platform: None,
             strict: false,
+            dry_run: false,
             threads: None,
             progress: Arc::new(|_| {}),
             stop,
@@ -127,6 +134,14 @@ pub struct Report {
     pub rejects: u64,
     /// The first of them: path, line, reason.
     pub first_rejects: Vec<(String, u64, String)>,
+    /// Samples of GraphNet that the store did not have.
+    pub samples: u64,
+    /// Those of them that have something in common with one that was known before.
+    pub known_samples: Vec<KnownSample>,
+    /// What was odd about inputs that were taken nevertheless.
+    pub notes: u64,
+    /// The first of them: path, line (0 for all of it), reason.
+    pub first_notes: Vec<(String, u64, String)>,
     /// Bytes read, after decompression.
     pub bytes_in: u64,
     /// Bytes that the store's data files grew by.
@@ -140,6 +155,18 @@ impl Report {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.rejects == 0 && self.failed_files.is_empty()
+    }
+
+    /// Notes what is odd about an input that is taken; with `strict` it is an error.
+    fn note(&mut self, path: String, line: u64, reason: String, strict: bool) -> Result<()> {
+        self.notes += 1;
+        if strict {
+            return Err(Error::Rejected { path, line, reason });
+        }
+        if self.first_notes.len() < REJECTS_LISTED {
+            self.first_notes.push((path, line, reason));
+        }
+        Ok(())
     }
 
     /// Adds what another run did.
@@ -158,6 +185,8 @@ impl Report {
             (&mut self.new_graphs, other.new_graphs),
             (&mut self.new_configurations, other.new_configurations),
             (&mut self.rejects, other.rejects),
+            (&mut self.samples, other.samples),
+            (&mut self.notes, other.notes),
             (&mut self.bytes_in, other.bytes_in),
             (&mut self.bytes_out, other.bytes_out),
         ] {
@@ -166,6 +195,8 @@ impl Report {
         self.skipped_files.extend(other.skipped_files);
         self.failed_files.extend(other.failed_files);
         self.first_rejects.extend(other.first_rejects);
+        self.known_samples.extend(other.known_samples);
+        self.first_notes.extend(other.first_notes);
         self.elapsed += other.elapsed;
     }
 }
@@ -196,10 +227,13 @@ impl Store {
             files: found.len() as u64,
             bytes: found.iter().map(size).sum(),
         });
+        let (mut places, others) = find::split(found);
         let (mut logs, mut documents) = (Vec::new(), Vec::new());
-        for input in found {
+        for input in others {
             match reader::format(&input.file).unwrap_or(Format::Lines) {
                 Format::Lines => logs.push(input),
+                Format::Parquet => places.push(Place::Parquet(input)),
+                Format::Tar if find::in_tar(&input) => places.push(Place::Tar(input)),
                 format => documents.push((input, format)),
             }
         }
@@ -212,6 +246,9 @@ impl Store {
         if !documents.is_empty() {
             let run = async || documents::run(self, documents.clone(), options).await;
             report.add(until_done(run).await?);
+        }
+        if !places.is_empty() {
+            report.add(samples::run(self, places, options).await?);
         }
         drop(spooled);
         if options.stop.load(Ordering::Relaxed) {

@@ -303,6 +303,7 @@ impl Reader {
             same_as: None,
             collection: None,
             split: None,
+            sample_id: None,
         });
         self.send(Message::End(end))
     }

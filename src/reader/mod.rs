@@ -3,6 +3,7 @@
 //! One module per format. Takes paths, patterns and standard input; gives streams of decompressed
 //! bytes ([`open`]) and the rows of a format's own reader. Writes nothing.
 
+pub(crate) mod graphnet;
 pub(crate) mod lines;
 pub(crate) mod tenset;
 pub(crate) mod tpugraphs;
@@ -57,6 +58,8 @@ pub(crate) enum Format {
     Npz,
     /// An archive of files, also a compressed one.
     Tar,
+    /// Rows in a Parquet file.
+    Parquet,
 }
 
 /// Where a tar says that it is one.
@@ -73,6 +76,8 @@ pub(crate) fn format(file: &Path) -> Result<Format> {
         Format::Npz
     } else if head.get(at..at + magic.len()) == Some(magic) {
         Format::Tar
+    } else if head.starts_with(b"PAR1") {
+        Format::Parquet
     } else {
         Format::Lines
     })

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules by rank: an import goes only to a lower one.
-const RANKS: [&[&str]; 10] = [
+const RANKS: [&[&str]; 11] = [
     &["error"],
     &[
         "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
         "ranking",
     ],
-    &["sketch", "repeats", "layout", "graph", "tile"],
+    &["sketch", "repeats", "layout", "graph", "tile", "tensors"],
+    &["opgraph"],
     &["reader", "store", "steps"],
     &["dedupe"],
     &["ingest", "query"],

@@ -136,7 +136,7 @@ impl KnownTypes {
             let ids = column::numbers::<Int64Type>(&batch, "node_type_id")?;
             let opcodes = column::numbers::<Int16Type>(&batch, "opcode")?;
             let features = column::bytes(&batch, "features")?;
-            for row in 0..batch.num_rows() {
+            for row in (0..batch.num_rows()).filter(|&row| opcodes.is_valid(row)) {
                 let node_type = NodeType {
                     opcode: opcodes.value(row),
                     features: features.value(row).to_vec(),

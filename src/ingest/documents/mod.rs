@@ -171,6 +171,7 @@ impl Run<'_> {
                 graph_id: Some(held.graph_id),
                 arrays: Some(Form::spell_all(&held.document.forms)),
                 arrays_hash: Some(held.document.arrays_hash.clone()),
+                ..About::default()
             },
             reading: found.reading,
         });

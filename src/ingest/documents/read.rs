@@ -271,6 +271,7 @@ impl Reader {
             same_as: None,
             collection: place.collection.clone(),
             split: place.split.clone(),
+            sample_id: None,
         });
         let work = Work {
             number: self.number,

@@ -3,6 +3,8 @@
 
 mod fill_sketch;
 mod hlo_opcode;
+mod json_text;
+mod lists;
 mod lossy_text;
 mod min_repeat_ns;
 mod node_feature;
@@ -11,7 +13,10 @@ mod repeat_noise;
 mod repeats_ns;
 mod scaled;
 mod sketch_params;
+mod unpack_calls;
+mod unpack_checks;
 mod unpack_graph;
+mod unpack_tensors;
 mod workload;
 
 use std::sync::Arc;
@@ -40,6 +45,13 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::from(repeats_ns::RepeatsNs::new()),
         ScalarUDF::from(scaled::Scaled::new()),
         ScalarUDF::from(sketch_params::SketchParams::new()),
+        json_text::field(),
+        json_text::key(),
+        unpack_calls::uses(),
+        unpack_calls::named_nodes(),
+        unpack_checks::checks(),
+        unpack_checks::passes_at(),
+        unpack_tensors::udf(),
         unpack_graph::nodes(),
         unpack_graph::edges(),
         unpack_graph::steps(),

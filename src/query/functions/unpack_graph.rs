@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Int64Array, ListArray, StructArray};
-use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, Fields, Int64Type};
+use arrow::array::{ArrayRef, Int64Array};
+use arrow::datatypes::{DataType, Fields, Int64Type};
 use datafusion::common::cast::{as_binary_view_array, as_primitive_array};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::logical_expr::ScalarUDF;
 
+use super::lists::{Lengths, fields, list_type};
 use crate::graph::{unpack_edges, unpack_numbers, unpack_steps};
 
 /// Number and node type of each node.
@@ -40,46 +40,16 @@ pub(super) fn steps() -> ScalarUDF {
     super::function("unpack_steps", vec![DataType::BinaryView], list, step_lists)
 }
 
-fn fields(first: &str, second: &str) -> Fields {
-    Fields::from(vec![
-        Field::new(first, DataType::Int64, true),
-        Field::new(second, DataType::Int64, true),
-    ])
+fn pairs(first: &str, second: &str) -> Fields {
+    fields([(first, DataType::Int64), (second, DataType::Int64)])
 }
 
 fn pairs_type(first: &str, second: &str) -> DataType {
-    DataType::new_list(DataType::Struct(fields(first, second)), true)
+    list_type(pairs(first, second))
 }
 
-/// Lists of one or two numbers that are being made.
-#[derive(Default)]
-struct Lists {
-    columns: [Vec<i64>; 2],
-    lengths: Vec<usize>,
-    valid: Vec<bool>,
-}
-
-impl Lists {
-    /// Ends a list to which `length` entries were added; `None` is NULL.
-    fn end(&mut self, length: Option<usize>) {
-        self.lengths.push(length.unwrap_or(0));
-        self.valid.push(length.is_some());
-    }
-
-    fn finish(self, values: impl FnOnce([ArrayRef; 2]) -> ArrayRef) -> Result<ArrayRef> {
-        let columns = self.columns;
-        let columns = columns.map(|column| Arc::new(Int64Array::from(column)) as ArrayRef);
-        let values = values(columns);
-        let field = Field::new_list_field(values.data_type().clone(), true);
-        let offsets = OffsetBuffer::from_lengths(self.lengths);
-        let valid = NullBuffer::from(self.valid);
-        Ok(Arc::new(ListArray::try_new(
-            Arc::new(field),
-            offsets,
-            values,
-            Some(valid),
-        )?))
-    }
+fn column(numbers: Vec<i64>) -> ArrayRef {
+    Arc::new(Int64Array::from(numbers))
 }
 
 fn damaged(what: &str) -> datafusion::common::DataFusionError {
@@ -89,15 +59,15 @@ fn damaged(what: &str) -> datafusion::common::DataFusionError {
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let types = as_binary_view_array(super::argument(args, 0)?)?;
     let places = as_binary_view_array(super::argument(args, 1)?)?;
-    let mut lists = Lists::default();
+    let mut lengths = Lengths::default();
+    let (mut numbers, mut ids) = (Vec::new(), Vec::new());
     for (types, places) in types.iter().zip(places.iter()) {
         let (Some(types), Some(places)) = (types, places) else {
-            lists.end(None);
+            lengths.end(None);
             continue;
         };
         let types = unpack_steps(types).ok_or_else(|| damaged("node types"))?;
         let places = unpack_numbers(places).ok_or_else(|| damaged("nodes"))?;
-        let [numbers, ids] = &mut lists.columns;
         for (number, place) in (0..).zip(&places) {
             let Some(&id) = types.get(*place as usize) else {
                 return exec_err!("graphs: a node of a type that the graph does not have");
@@ -105,56 +75,45 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
             numbers.push(number);
             ids.push(id);
         }
-        lists.end(Some(places.len()));
+        lengths.end(Some(places.len()));
     }
-    lists.finish(|columns| {
-        Arc::new(StructArray::new(
-            fields("node", "type"),
-            columns.to_vec(),
-            None,
-        ))
-    })
+    lengths.of_structs(pairs("node", "type"), vec![column(numbers), column(ids)])
 }
 
 fn edge_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let packed = as_binary_view_array(super::argument(args, 0)?)?;
     let counts = as_primitive_array::<Int64Type>(super::argument(args, 1)?)?;
-    let mut lists = Lists::default();
+    let mut lengths = Lengths::default();
+    let (mut users, mut operands) = (Vec::new(), Vec::new());
     for (packed, count) in packed.iter().zip(counts.iter()) {
         let (Some(packed), Some(count)) = (packed, count) else {
-            lists.end(None);
+            lengths.end(None);
             continue;
         };
         let count = usize::try_from(count).map_err(|_| damaged("node count"))?;
         let edges = unpack_edges(packed, count).ok_or_else(|| damaged("edges"))?;
-        let [users, operands] = &mut lists.columns;
         for &(user, operand) in &edges {
             users.push(user.into());
             operands.push(operand.into());
         }
-        lists.end(Some(edges.len()));
+        lengths.end(Some(edges.len()));
     }
-    lists.finish(|columns| {
-        Arc::new(StructArray::new(
-            fields("user", "operand"),
-            columns.to_vec(),
-            None,
-        ))
-    })
+    let columns = vec![column(users), column(operands)];
+    lengths.of_structs(pairs("user", "operand"), columns)
 }
 
 fn step_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let packed = as_binary_view_array(super::argument(args, 0)?)?;
-    let mut lists = Lists::default();
+    let mut lengths = Lengths::default();
+    let mut numbers = Vec::new();
     for packed in packed.iter() {
         let Some(packed) = packed else {
-            lists.end(None);
+            lengths.end(None);
             continue;
         };
         let steps = unpack_steps(packed).ok_or_else(|| damaged("list of nodes"))?;
-        lists.end(Some(steps.len()));
-        let [numbers, _] = &mut lists.columns;
+        lengths.end(Some(steps.len()));
         numbers.extend(steps);
     }
-    lists.finish(|[numbers, _]| numbers)
+    lengths.of(column(numbers))
 }

@@ -1,0 +1,112 @@
+//! Files of GraphNet given back: kept texts, and files that a sample's columns stand for.
+
+use std::collections::HashMap;
+
+use arrow::array::StringViewArray;
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+
+use super::collect;
+use super::source::SourceFile;
+use crate::column;
+use crate::error::{Error, Result};
+use crate::reader::graphnet::sample::Sample;
+use crate::tensors::Packed;
+
+/// What a part of a file is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SourceText {
+    pub(super) sample_id: Option<i64>,
+    pub(super) text_id: Option<i64>,
+}
+
+/// Texts and samples that some sources are made of.
+#[derive(Default)]
+pub(super) struct Kept {
+    texts: HashMap<i64, Vec<u8>>,
+    samples: HashMap<i64, Sample>,
+}
+
+fn list(ids: &[i64]) -> String {
+    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+    ids.join(", ")
+}
+
+impl Kept {
+    /// What these sources need.
+    pub(super) async fn load(context: &SessionContext, sources: &[&SourceFile]) -> Result<Self> {
+        let parts = || sources.iter().flat_map(|source| source.texts());
+        let texts: Vec<i64> = parts().filter_map(|part| part.text_id).collect();
+        let samples = parts().filter(|part| part.text_id.is_none());
+        let mut samples: Vec<i64> = samples.filter_map(|part| part.sample_id).collect();
+        samples.dedup();
+        let mut kept = Self::default();
+        if !texts.is_empty() {
+            let ids = list(&texts);
+            let sql = format!("SELECT text_id, text FROM stored.texts WHERE text_id IN ({ids})");
+            for batch in collect(context, &sql).await? {
+                let ids = column::numbers::<Int64Type>(&batch, "text_id")?;
+                let texts = column::bytes(&batch, "text")?;
+                for row in 0..batch.num_rows() {
+                    kept.texts.insert(ids.value(row), texts.value(row).to_vec());
+                }
+            }
+        }
+        if !samples.is_empty() {
+            kept.load_samples(context, &list(&samples)).await?;
+        }
+        Ok(kept)
+    }
+
+    async fn load_samples(&mut self, context: &SessionContext, ids: &str) -> Result<()> {
+        let sql = format!("SELECT * FROM stored.samples WHERE sample_id IN ({ids})");
+        for batch in collect(context, &sql).await? {
+            let ids = column::numbers::<Int64Type>(&batch, "sample_id")?;
+            let weights = column::numbers::<Int64Type>(&batch, "weight_count")?;
+            let text = |name| column::text(&batch, name);
+            let (frameworks, metadata) = (text("framework")?, text("metadata")?);
+            let (hashes, symbols) = (text("upstream_hash")?, text("symbols")?);
+            let imports = text("symbol_imports")?;
+            let mut columns: Vec<&StringViewArray> = Vec::new();
+            for name in Packed::COLUMNS {
+                columns.push(text(name)?);
+            }
+            let data = column::bytes(&batch, "tensor_data")?;
+            for row in 0..batch.num_rows() {
+                let at = |column| column::text_at(column, row).map(str::to_owned);
+                let mut own = [""; Packed::COLUMNS.len()];
+                for (slot, column) in own.iter_mut().zip(&columns) {
+                    *slot = column::text_at(column, row).unwrap_or_default();
+                }
+                let bytes = column::bytes_at(data, row).unwrap_or_default();
+                let damaged = || Error::damaged("samples", "tensors that are not understood");
+                let sample = Sample {
+                    framework: Sample::framework_named(frameworks.value(row)),
+                    metadata: at(metadata),
+                    upstream_hash: at(hashes),
+                    tensors: Packed::tensors(own, bytes).ok_or_else(damaged)?,
+                    weight_count: usize::try_from(weights.value(row)).unwrap_or(0),
+                    symbols: at(symbols),
+                    symbol_imports: column::text_at(imports, row).and_then(Sample::imports_named),
+                    ..Sample::default()
+                };
+                self.samples.insert(ids.value(row), sample);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a part of the file of this name.
+    pub(super) fn bytes(&self, name: &str, part: SourceText) -> Result<Vec<u8>> {
+        let missing =
+            |what: &str| Error::damaged("sources", format!("{name}: its {what} is missing"));
+        if let Some(id) = part.text_id {
+            return self.texts.get(&id).cloned().ok_or_else(|| missing("text"));
+        }
+        let sample = part.sample_id.and_then(|id| self.samples.get(&id));
+        let sample = sample.ok_or_else(|| missing("sample"))?;
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let text = sample.file(base).ok_or_else(|| missing("text"))?;
+        Ok(text.into_bytes())
+    }
+}

@@ -1,0 +1,307 @@
+//! The rows of some samples on their way into the store.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ahash::RandomState;
+use arrow::array::Array as _;
+use arrow::datatypes::{Int32Type, Int64Type};
+
+use super::super::group::{KnownIds, one_file};
+use super::read::{Found, Loose};
+use super::rows::{
+    GraphRow, SampleRow, graph_columns, node_type_columns, sample_columns, text_columns,
+};
+use crate::column;
+use crate::dedupe::next_number;
+use crate::error::{Error, Result};
+use crate::identity::{graph_id, text_id};
+use crate::opgraph::OpType;
+use crate::reader::graphnet::NAME;
+use crate::store::{Snapshot, Store};
+
+/// What an operation type is known by.
+type Call = (String, u32);
+
+/// The numbers of operation types at one version of their table.
+#[derive(Default)]
+struct KnownTypes {
+    version: Option<u64>,
+    numbers: HashMap<Call, i64, RandomState>,
+}
+
+impl KnownTypes {
+    async fn load(&mut self, store: &Store, at: &Snapshot) -> Result<()> {
+        if self.version == Some(at.version()) {
+            return Ok(());
+        }
+        self.numbers.clear();
+        self.version = Some(at.version());
+        if at.files().is_empty() {
+            return Ok(());
+        }
+        let columns = ["node_type_id", "signature", "output_count"];
+        for batch in store.read("node_types", at, &columns, None).await? {
+            let ids = column::numbers::<Int64Type>(&batch, "node_type_id")?;
+            let signatures = column::text(&batch, "signature")?;
+            let outputs = column::numbers::<Int32Type>(&batch, "output_count")?;
+            for row in (0..batch.num_rows()).filter(|&row| signatures.is_valid(row)) {
+                let call = (
+                    signatures.value(row).to_owned(),
+                    outputs.value(row).cast_unsigned(),
+                );
+                self.numbers.insert(call, ids.value(row));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A sample that is not committed yet.
+pub(super) struct Held {
+    pub(super) found: Found,
+    /// Identifier and content hash of the graph of each of its parts that has one.
+    pub(super) graphs: Vec<Option<(i64, String)>>,
+}
+
+impl Held {
+    pub(super) fn new(found: Found) -> Self {
+        let graphs = found.taken.samples.iter().map(|sample| {
+            let program = sample.program.as_ref()?;
+            let key = program.graph.content_hash();
+            Some((graph_id(NAME, &key), key))
+        });
+        let graphs = graphs.collect();
+        Self { found, graphs }
+    }
+
+    /// The rows of `samples`: the sample itself, then its variants, which share its graph unless
+    /// they have one of their own.
+    pub(super) fn rows(&self) -> Vec<SampleRow<'_>> {
+        let samples = self.found.taken.samples.iter().zip(&self.graphs);
+        let main = self.found.taken.samples.first();
+        let main_graph = self.graphs.first().and_then(Option::as_ref);
+        let rows = samples.map(|(sample, own)| {
+            let variant = !sample.folder.is_empty();
+            let graph = own.as_ref().or(main_graph.filter(|_| variant));
+            let program = sample.program.as_ref();
+            let program = program.or(main
+                .and_then(|main| main.program.as_ref())
+                .filter(|_| variant));
+            SampleRow {
+                path: if variant {
+                    format!("{}/{}", self.found.path, sample.folder)
+                } else {
+                    self.found.path.clone()
+                },
+                variant_of: variant.then_some(self.found.path.as_str()),
+                files_hash: &self.found.files_hash,
+                graph_id: graph.map(|(id, _)| *id),
+                size: program
+                    .map(|program| (program.arguments.len(), program.graph.type_of_node.len())),
+                sample,
+            }
+        });
+        rows.collect()
+    }
+}
+
+/// Samples and other files that are not committed yet.
+pub(super) struct Group<'a> {
+    store: &'a Store,
+    held: Vec<Held>,
+    loose: Vec<Loose>,
+    bytes: usize,
+    types: KnownTypes,
+    graphs: KnownIds,
+    texts: KnownIds,
+    samples: KnownIds,
+    pub(super) new_graphs: u64,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self {
+            store,
+            held: Vec::new(),
+            loose: Vec::new(),
+            bytes: 0,
+            types: KnownTypes::default(),
+            graphs: KnownIds::default(),
+            texts: KnownIds::default(),
+            samples: KnownIds::default(),
+            new_graphs: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, held: Held) {
+        let bytes = held.found.files.iter().map(|file| file.bytes.len());
+        self.bytes += bytes.sum::<usize>();
+        self.held.push(held);
+    }
+
+    pub(super) fn add_loose(&mut self, loose: Loose) {
+        self.bytes += loose.file.bytes.len();
+        self.loose.push(loose);
+    }
+
+    /// Bytes of all files that a commit would bring.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Commits everything but the ledger.
+    pub(super) async fn finish(&mut self) -> Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let loose = std::mem::take(&mut self.loose);
+        self.bytes = 0;
+        if !held.is_empty() {
+            self.commit_types(&held).await?;
+            self.commit_graphs(&held).await?;
+        }
+        self.commit_texts(&held, &loose).await?;
+        if !held.is_empty() {
+            self.commit_samples(&held).await?;
+        }
+        Ok(())
+    }
+
+    async fn commit_types(&mut self, held: &[Held]) -> Result<()> {
+        let (store, known) = (self.store, &mut self.types);
+        let mut distinct: BTreeMap<(&str, u32), &OpType> = BTreeMap::new();
+        let mut types: Vec<&OpType> = Vec::new();
+        for one in programs(held).flat_map(|program| &program.graph.types) {
+            let new = distinct.insert((&one.signature, one.outputs), one);
+            if new.is_none() {
+                types.push(one);
+            }
+        }
+        let mut given: Vec<(Call, i64)> = Vec::new();
+        let mut version = None;
+        store
+            .commit("node_types", "ingest", async |snapshot: &Snapshot| {
+                known.load(store, snapshot).await?;
+                let missing = types.iter().copied();
+                let missing: Vec<&OpType> = missing
+                    .filter(|one| !known.numbers.contains_key(&call(one)))
+                    .collect();
+                let first = next_number(snapshot, "node_type_id");
+                given = missing.iter().map(|one| call(one)).zip(first..).collect();
+                if missing.is_empty() {
+                    return Ok(None);
+                }
+                version = Some(snapshot.version() + 1);
+                one_file(store, "node_types", node_type_columns(first, &missing))
+                    .await
+                    .map(Some)
+            })
+            .await?;
+        known.numbers.extend(given);
+        known.version = version.or(known.version);
+        Ok(())
+    }
+
+    async fn commit_graphs(&mut self, held: &[Held]) -> Result<()> {
+        let (store, known, numbers) = (self.store, &mut self.graphs, &self.types.numbers);
+        let mut new: BTreeMap<i64, GraphRow<'_>> = BTreeMap::new();
+        for one in held {
+            for (sample, graph) in one.found.taken.samples.iter().zip(&one.graphs) {
+                let (Some(program), Some((id, key))) = (&sample.program, graph) else {
+                    continue;
+                };
+                let types = program.graph.types.iter();
+                let types = types.map(|one| numbers.get(&call(one)).copied());
+                let types: Option<Vec<i64>> = types.collect();
+                let lost = || Error::damaged("node_types", "numbers were lost");
+                let row = GraphRow {
+                    graph_id: *id,
+                    key,
+                    types: types.ok_or_else(lost)?,
+                    graph: &program.graph,
+                    output_types: &program.output_types,
+                };
+                new.entry(*id).or_insert(row);
+            }
+        }
+        let mut added = 0;
+        let mut rows: Vec<GraphRow<'_>> = new.into_values().collect();
+        store
+            .commit("graphs", "ingest", async |snapshot: &Snapshot| {
+                known.load(store, "graphs", "graph_id", snapshot).await?;
+                rows.retain(|row| !known.ids.contains(&row.graph_id));
+                added = rows.len() as u64;
+                if rows.is_empty() {
+                    return Ok(None);
+                }
+                one_file(store, "graphs", graph_columns(&rows))
+                    .await
+                    .map(Some)
+            })
+            .await?;
+        known.ids.extend(rows.iter().map(|row| row.graph_id));
+        self.new_graphs += added;
+        Ok(())
+    }
+
+    async fn commit_texts(&mut self, held: &[Held], loose: &[Loose]) -> Result<()> {
+        let (store, known) = (self.store, &mut self.texts);
+        let mut texts: BTreeMap<i64, (String, &[u8])> = BTreeMap::new();
+        for one in held {
+            for (file, &(_, rebuilt)) in one.found.files.iter().zip(&one.found.taken.files) {
+                if !rebuilt {
+                    let name = || {
+                        (
+                            format!("{}/{}", one.found.path, file.name),
+                            file.bytes.as_slice(),
+                        )
+                    };
+                    texts.entry(text_id(&file.bytes)).or_insert_with(name);
+                }
+            }
+        }
+        for one in loose {
+            let name = || (one.reading.name.clone(), one.file.bytes.as_slice());
+            texts.entry(text_id(&one.file.bytes)).or_insert_with(name);
+        }
+        store
+            .commit("texts", "ingest", async |snapshot: &Snapshot| {
+                known.load(store, "texts", "text_id", snapshot).await?;
+                let rows = texts.iter().filter(|(id, _)| !known.ids.contains(id));
+                let rows: Vec<(i64, &str, &[u8])> = rows
+                    .map(|(&id, (name, text))| (id, name.as_str(), *text))
+                    .collect();
+                if rows.is_empty() {
+                    return Ok(None);
+                }
+                one_file(store, "texts", text_columns(&rows))
+                    .await
+                    .map(Some)
+            })
+            .await
+    }
+
+    async fn commit_samples(&mut self, held: &[Held]) -> Result<()> {
+        let (store, known) = (self.store, &mut self.samples);
+        let mut rows: Vec<SampleRow<'_>> = held.iter().flat_map(Held::rows).collect();
+        store
+            .commit("samples", "ingest", async |snapshot: &Snapshot| {
+                known.load(store, "samples", "sample_id", snapshot).await?;
+                rows.retain(|row| !known.ids.contains(&row.sample_id()));
+                if rows.is_empty() {
+                    return Ok(None);
+                }
+                one_file(store, "samples", sample_columns(&rows))
+                    .await
+                    .map(Some)
+            })
+            .await
+    }
+}
+
+fn call(one: &OpType) -> Call {
+    (one.signature.clone(), one.outputs)
+}
+
+fn programs(held: &[Held]) -> impl Iterator<Item = &crate::reader::graphnet::program::Program> {
+    let samples = held.iter().flat_map(|held| &held.found.taken.samples);
+    samples.filter_map(|sample| sample.program.as_ref())
+}

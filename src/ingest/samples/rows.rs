@@ -1,0 +1,216 @@
+//! Rows of samples to Arrow columns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryArray, Int32Array, Int64Array, StringArray};
+
+use super::super::tables::{Columns, repeated};
+use crate::graph::{pack_numbers, pack_steps};
+use crate::identity::sample_id;
+use crate::opgraph::{OpGraph, OpType};
+use crate::reader::graphnet::NAME;
+use crate::reader::graphnet::sample::Sample;
+use crate::tensors::{self, Packed};
+
+fn numbers(values: impl Iterator<Item = i64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values))
+}
+
+fn count(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Rows of `node_types` from `first` on.
+pub(super) fn node_type_columns(first: i64, types: &[&OpType]) -> Columns {
+    let text = |text: fn(&OpType) -> Option<&str>| -> ArrayRef {
+        Arc::new(types.iter().map(|one| text(one)).collect::<StringArray>())
+    };
+    let outputs = types.iter().map(|one| one.outputs.cast_signed());
+    BTreeMap::from([
+        ("node_type_id", numbers((first..).take(types.len()))),
+        ("op_name", text(|one| one.op.as_deref())),
+        ("kind", text(|one| Some(one.kind))),
+        ("target", text(|one| one.target.as_deref())),
+        ("attributes", text(|one| Some(&one.attributes))),
+        ("signature", text(|one| Some(&one.signature))),
+        ("places", text(|one| Some(&one.places))),
+        (
+            "output_count",
+            Arc::new(Int32Array::from_iter_values(outputs)) as ArrayRef,
+        ),
+    ])
+}
+
+/// A row of `graphs`.
+pub(super) struct GraphRow<'a> {
+    pub(super) graph_id: i64,
+    pub(super) key: &'a str,
+    /// Numbers of its node types.
+    pub(super) types: Vec<i64>,
+    pub(super) graph: &'a OpGraph,
+    pub(super) output_types: &'a [String],
+}
+
+/// A line for each; `None` where all are empty.
+fn lines(texts: &[String]) -> Option<String> {
+    let any = texts.iter().any(|text| !text.is_empty());
+    any.then(|| texts.iter().map(|text| format!("{text}\n")).collect())
+}
+
+/// Rows of `graphs`.
+pub(super) fn graph_columns(rows: &[GraphRow<'_>]) -> Columns {
+    let number =
+        |number: fn(&GraphRow<'_>) -> usize| numbers(rows.iter().map(|row| count(number(row))));
+    let packed = |pack: fn(&GraphRow<'_>) -> Vec<u8>| -> ArrayRef {
+        Arc::new(BinaryArray::from_iter_values(rows.iter().map(pack)))
+    };
+    let text = |text: fn(&GraphRow<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(text).collect::<StringArray>())
+    };
+    let unparsed = |row: &GraphRow<'_>| row.graph.ops().filter(Option::is_none).count();
+    BTreeMap::from([
+        ("graph_id", numbers(rows.iter().map(|row| row.graph_id))),
+        ("dataset", repeated(NAME, rows.len())),
+        ("workload_key", text(|row| Some(row.key.to_owned()))),
+        ("kind", text(|row| Some(row.graph.framework.to_owned()))),
+        ("node_count", number(|row| row.graph.type_of_node.len())),
+        ("edge_count", number(|row| row.graph.edge_count())),
+        (
+            "argument_count",
+            number(|row| row.graph.argument_count as usize),
+        ),
+        (
+            "shape_free_hash",
+            text(|row| Some(row.graph.shape_free_hash())),
+        ),
+        (
+            "op_sequence_hash",
+            text(|row| Some(row.graph.op_sequence_hash())),
+        ),
+        ("unparsed_count", number(unparsed)),
+        ("types", packed(|row| pack_steps(&row.types))),
+        (
+            "type_of_node",
+            packed(|row| pack_numbers(&row.graph.type_of_node)),
+        ),
+        ("edges", packed(|row| row.graph.pack_operands())),
+        ("returns", packed(|row| row.graph.pack_returns())),
+        ("output_types", text(|row| lines(row.output_types))),
+    ])
+}
+
+/// Rows of `texts`: identifier, name of a file, bytes.
+pub(super) fn text_columns(rows: &[(i64, &str, &[u8])]) -> Columns {
+    let names = rows.iter().map(|(_, name, _)| *name);
+    let texts = rows.iter().map(|(_, _, text)| *text);
+    BTreeMap::from([
+        ("text_id", numbers(rows.iter().map(|(id, ..)| *id))),
+        (
+            "name",
+            Arc::new(StringArray::from_iter_values(names)) as ArrayRef,
+        ),
+        ("text", Arc::new(BinaryArray::from_iter_values(texts))),
+    ])
+}
+
+/// A row of `samples`.
+pub(super) struct SampleRow<'a> {
+    pub(super) path: String,
+    pub(super) variant_of: Option<&'a str>,
+    pub(super) files_hash: &'a str,
+    pub(super) graph_id: Option<i64>,
+    /// Arguments and operations of the graph.
+    pub(super) size: Option<(usize, usize)>,
+    pub(super) sample: &'a Sample,
+}
+
+impl SampleRow<'_> {
+    pub(super) fn sample_id(&self) -> i64 {
+        sample_id(&self.path, self.files_hash)
+    }
+
+    /// How many tensors are parameters, and their elements.
+    fn parameters(&self) -> (i64, i64) {
+        let tensors = self.sample.tensors.iter();
+        let parameters = tensors.filter(|tensor| tensors::kind(tensor) == "parameter");
+        let sizes = parameters.map(|tensor| tensors::elements(tensor).unwrap_or(0));
+        sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size))
+    }
+
+    fn problems(&self) -> Option<String> {
+        let lines = self.sample.problems.iter();
+        let lines: String = lines
+            .map(|(file, line, reason)| format!("{file}:{line}: {reason}\n"))
+            .collect();
+        (!lines.is_empty()).then_some(lines)
+    }
+}
+
+/// Rows of `samples`.
+pub(super) fn sample_columns(rows: &[SampleRow<'_>]) -> Columns {
+    let packed: Vec<Packed> = rows
+        .iter()
+        .map(|row| Packed::of(&row.sample.tensors))
+        .collect();
+    let maybe = |number: fn(&SampleRow<'_>) -> Option<usize>| -> ArrayRef {
+        let numbers = rows.iter().map(|row| number(row).map(count));
+        Arc::new(numbers.collect::<Int64Array>())
+    };
+    let text = |text: fn(&SampleRow<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(text).collect::<StringArray>())
+    };
+    let graphs: Int64Array = rows.iter().map(|row| row.graph_id).collect();
+    let mut columns: Columns = BTreeMap::from([
+        ("sample_id", numbers(rows.iter().map(SampleRow::sample_id))),
+        ("path", text(|row| Some(row.path.clone()))),
+        ("variant_of", text(|row| row.variant_of.map(str::to_owned))),
+        (
+            "framework",
+            text(|row| Some(row.sample.framework.to_owned())),
+        ),
+        ("graph_id", Arc::new(graphs) as ArrayRef),
+        ("argument_count", maybe(|row| row.size.map(|size| size.0))),
+        ("node_count", maybe(|row| row.size.map(|size| size.1))),
+        ("tensor_count", maybe(|row| Some(row.sample.tensors.len()))),
+        (
+            "parameter_count",
+            numbers(rows.iter().map(|row| row.parameters().0)),
+        ),
+        (
+            "parameter_elements",
+            numbers(rows.iter().map(|row| row.parameters().1)),
+        ),
+        ("symbols", text(|row| row.sample.symbols.clone())),
+        (
+            "upstream_hash",
+            text(|row| row.sample.upstream_hash.clone()),
+        ),
+        ("model_hash", text(|row| row.sample.model_hash.clone())),
+        ("files_hash", text(|row| Some(row.files_hash.to_owned()))),
+        ("metadata", text(|row| row.sample.metadata.clone())),
+        ("problems", text(|row| row.problems())),
+        (
+            "symbol_imports",
+            text(|row| row.sample.symbol_imports.map(str::to_owned)),
+        ),
+        ("weight_count", maybe(|row| Some(row.sample.weight_count))),
+        (
+            "argument_names",
+            text(|row| row.sample.argument_names().and_then(lines)),
+        ),
+        (
+            "value_names",
+            text(|row| lines(&row.sample.program.as_ref()?.names)),
+        ),
+    ]);
+    for (place, column) in Packed::COLUMNS.into_iter().enumerate() {
+        let texts = packed.iter().map(|packed| packed.texts.get(place));
+        let texts = texts.map(|text| text.filter(|text| !text.is_empty()));
+        columns.insert(column, Arc::new(texts.collect::<StringArray>()));
+    }
+    let data = packed.iter().map(|packed| packed.data.as_slice());
+    let data = BinaryArray::from_iter_values(data);
+    columns.insert("tensor_data", Arc::new(data));
+    columns
+}

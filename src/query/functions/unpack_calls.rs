@@ -1,0 +1,146 @@
+//! `unpack_uses`, `unpack_named_nodes`: the packed parts of a captured graph as lists, which the
+//! views `edges` and `sample_nodes` unnest.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use arrow::datatypes::{DataType, Fields};
+use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
+use datafusion::logical_expr::ScalarUDF;
+
+use super::lists::{Lengths, fields, list_type};
+use crate::graph::{unpack_numbers, unpack_steps};
+use crate::opgraph::{Operand, unpack_operands};
+
+fn use_fields() -> Fields {
+    use DataType::Int64;
+    fields([
+        ("user", Int64),
+        ("type", Int64),
+        ("ordinal", Int64),
+        ("operand", Int64),
+        ("output", Int64),
+        ("input", Int64),
+    ])
+}
+
+/// Of each use of a value the node and its type, which of its operands it is, and what it uses.
+pub(super) fn uses() -> ScalarUDF {
+    let types = vec![DataType::BinaryView; 3];
+    super::function("unpack_uses", types, list_type(use_fields()), use_lists)
+}
+
+fn node_fields() -> Fields {
+    fields([
+        ("node", DataType::Int64),
+        ("type", DataType::Int64),
+        ("name", DataType::Utf8View),
+        ("output_types", DataType::Utf8View),
+    ])
+}
+
+/// Number, type, name and output types of each node.
+pub(super) fn named_nodes() -> ScalarUDF {
+    let mut types = vec![DataType::BinaryView; 2];
+    types.extend([DataType::Utf8View, DataType::Utf8View]);
+    let gives = list_type(node_fields());
+    super::function("unpack_named_nodes", types, gives, node_lists)
+}
+
+fn damaged(what: &str) -> DataFusionError {
+    exec_datafusion_err!("graphs: damaged {what}")
+}
+
+/// The type of each node.
+fn types_of_nodes(types: &[u8], places: &[u8]) -> Result<Vec<i64>> {
+    let types = unpack_steps(types).ok_or_else(|| damaged("node types"))?;
+    let places = unpack_numbers(places).ok_or_else(|| damaged("nodes"))?;
+    let ids = places
+        .iter()
+        .map(|&place| types.get(place as usize).copied());
+    let ids: Option<Vec<i64>> = ids.collect();
+    ids.ok_or_else(|| damaged("nodes: a type that the graph does not have"))
+}
+
+fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let bytes = |place| as_binary_view_array(super::argument(args, place)?);
+    let (types, places, edges) = (bytes(0)?, bytes(1)?, bytes(2)?);
+    let mut lengths = Lengths::default();
+    let (mut users, mut ids, mut ordinals) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut operands, mut outputs, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
+    for ((types, places), edges) in types.iter().zip(places).zip(edges) {
+        let (Some(types), Some(places), Some(edges)) = (types, places, edges) else {
+            lengths.end(None);
+            continue;
+        };
+        let types = types_of_nodes(types, places)?;
+        let all = unpack_operands(edges, types.len()).ok_or_else(|| damaged("edges"))?;
+        let before = users.len();
+        for ((user, id), own) in (0_i64..).zip(types).zip(all) {
+            for (ordinal, operand) in (0_i64..).zip(own) {
+                users.push(user);
+                ids.push(id);
+                ordinals.push(ordinal);
+                let (operand, output, input) = match operand {
+                    Operand::Argument(place) => (None, None, Some(i64::from(place))),
+                    Operand::Node(node, output) => {
+                        (Some(i64::from(node)), Some(i64::from(output)), None)
+                    }
+                };
+                operands.push(operand);
+                outputs.push(output);
+                inputs.push(input);
+            }
+        }
+        lengths.end(Some(users.len() - before));
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(users)),
+        Arc::new(Int64Array::from(ids)),
+        Arc::new(Int64Array::from(ordinals)),
+        Arc::new(Int64Array::from(operands)),
+        Arc::new(Int64Array::from(outputs)),
+        Arc::new(Int64Array::from(inputs)),
+    ];
+    lengths.of_structs(use_fields(), columns)
+}
+
+fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let types = as_binary_view_array(super::argument(args, 0)?)?;
+    let places = as_binary_view_array(super::argument(args, 1)?)?;
+    let names = as_string_view_array(super::argument(args, 2)?)?;
+    let outputs = as_string_view_array(super::argument(args, 3)?)?;
+    let mut lengths = Lengths::default();
+    let (mut numbers, mut ids) = (Vec::new(), Vec::new());
+    let (mut texts, mut output_types) = (Vec::new(), Vec::new());
+    for (((types, places), names), outputs) in types.iter().zip(places).zip(names).zip(outputs) {
+        let (Some(types), Some(places)) = (types, places) else {
+            lengths.end(None);
+            continue;
+        };
+        let types = types_of_nodes(types, places)?;
+        let mut names = names.unwrap_or_default().split('\n');
+        let mut outputs = outputs.unwrap_or_default().split('\n');
+        let mut said = |lines: &mut dyn Iterator<Item = &'_ str>| -> Option<String> {
+            lines
+                .next()
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+        };
+        lengths.end(Some(types.len()));
+        for (number, id) in (0_i64..).zip(types) {
+            numbers.push(number);
+            ids.push(id);
+            texts.push(said(&mut names));
+            output_types.push(said(&mut outputs));
+        }
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from(numbers)),
+        Arc::new(Int64Array::from(ids)),
+        Arc::new(texts.into_iter().collect::<StringViewArray>()),
+        Arc::new(output_types.into_iter().collect::<StringViewArray>()),
+    ];
+    lengths.of_structs(node_fields(), columns)
+}

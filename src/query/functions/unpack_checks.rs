@@ -1,0 +1,94 @@
+//! `unpack_checks`: the correctness of a benchmark run's outputs as a list, which the view `checks`
+//! unnests. `passes_at`: whether all of them are right at a tolerance.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringViewArray};
+use arrow::datatypes::{DataType, Fields, Int32Type, Int64Type};
+use datafusion::common::Result;
+use datafusion::common::cast::{as_primitive_array, as_string_view_array};
+use datafusion::logical_expr::ScalarUDF;
+
+use super::lists::{Lengths, fields, list_type};
+
+fn check_fields() -> Fields {
+    use DataType::{Float64, Int64, Utf8View};
+    fields([
+        ("key", Utf8View),
+        ("output", Int64),
+        ("datatype", Utf8View),
+        ("atol", Float64),
+        ("rtol", Float64),
+        ("value", Float64),
+    ])
+}
+
+/// Key, output and value of each check.
+pub(super) fn checks() -> ScalarUDF {
+    let types = vec![DataType::Utf8View; 3];
+    super::function("unpack_checks", types, list_type(check_fields()), lists)
+}
+
+/// Whether a run passes at tolerance t: bit t + 10.
+pub(super) fn passes_at() -> ScalarUDF {
+    let types = vec![DataType::Int32, DataType::Int64];
+    super::function("passes_at", types, DataType::Boolean, bits)
+}
+
+fn bits(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let passes = as_primitive_array::<Int32Type>(super::argument(args, 0)?)?;
+    let levels = as_primitive_array::<Int64Type>(super::argument(args, 1)?)?;
+    let bit = |(passes, level): (Option<i32>, Option<i64>)| {
+        let bit = u32::try_from(level?.checked_add(10)?).ok()?;
+        Some(passes?.checked_shr(bit)? & 1 == 1)
+    };
+    let bits: BooleanArray = passes.iter().zip(levels).map(bit).collect();
+    Ok(Arc::new(bits))
+}
+
+/// Tolerances in a key `all_close_atol_1.00E-05_rtol_1.30E-06`.
+fn tolerances(key: &str) -> (Option<f64>, Option<f64>) {
+    let parsed = key.strip_prefix("all_close_atol_").and_then(|rest| {
+        let (atol, rtol) = rest.split_once("_rtol_")?;
+        Some((atol.parse().ok()?, rtol.parse().ok()?))
+    });
+    parsed.unzip()
+}
+
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let keys = as_string_view_array(super::argument(args, 0)?)?;
+    let values = as_string_view_array(super::argument(args, 1)?)?;
+    let datatypes = as_string_view_array(super::argument(args, 2)?)?;
+    let mut lengths = Lengths::default();
+    let (mut names, mut outputs, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut atols, mut rtols, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    for ((keys, values), datatypes) in keys.iter().zip(values).zip(datatypes) {
+        let (Some(keys), Some(values)) = (keys, values) else {
+            lengths.end(None);
+            continue;
+        };
+        let before = names.len();
+        for (key, values) in keys.lines().zip(values.split('\n')) {
+            let (atol, rtol) = tolerances(key);
+            let mut own = datatypes.unwrap_or_default().split_whitespace();
+            for (output, value) in (0_i64..).zip(values.split_whitespace()) {
+                names.push(Some(key));
+                outputs.push(output);
+                types.push(own.next());
+                atols.push(atol);
+                rtols.push(rtol);
+                found.push(value.parse::<f64>().ok());
+            }
+        }
+        lengths.end(Some(names.len() - before));
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(names.into_iter().collect::<StringViewArray>()),
+        Arc::new(Int64Array::from(outputs)),
+        Arc::new(types.into_iter().collect::<StringViewArray>()),
+        Arc::new(Float64Array::from(atols)),
+        Arc::new(Float64Array::from(rtols)),
+        Arc::new(Float64Array::from(found)),
+    ];
+    lengths.of_structs(check_fields(), columns)
+}

@@ -1,0 +1,144 @@
+//! `unpack_tensors`: the packed tensors of a sample as a list, which the view `tensors` unnests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array as _, ArrayRef, BinaryViewArray, Float64Array, Float64Builder, Int64Array, Int64Builder,
+    ListBuilder, StringViewArray, StringViewBuilder,
+};
+use arrow::datatypes::{DataType, Fields};
+use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
+use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::logical_expr::ScalarUDF;
+
+use super::lists::{Lengths, fields, list_type};
+use crate::reader::graphnet::meta;
+use crate::tensors::{self, Packed, Tensor};
+
+fn tensor_fields() -> Fields {
+    use DataType::{Float64, Int64, Utf8View};
+    let list = |of| DataType::new_list(of, true);
+    fields([
+        ("argument", Int64),
+        ("name", Utf8View),
+        ("original_name", Utf8View),
+        ("kind", Utf8View),
+        ("dtype", Utf8View),
+        ("device", Utf8View),
+        ("shape", list(Int64)),
+        ("symbolic_shape", Utf8View),
+        ("element_count", Int64),
+        ("mean", Float64),
+        ("std", Float64),
+        ("min_val", Float64),
+        ("max_val", Float64),
+        ("data", list(Float64)),
+    ])
+}
+
+/// The tensors of each sample.
+pub(super) fn udf() -> ScalarUDF {
+    let mut types = vec![DataType::Utf8View; 1 + Packed::COLUMNS.len()];
+    types.push(DataType::BinaryView);
+    super::function("unpack_tensors", types, list_type(tensor_fields()), lists)
+}
+
+/// Columns that are being made.
+#[derive(Default)]
+struct Columns {
+    argument: Vec<Option<i64>>,
+    name: StringViewBuilder,
+    original_name: StringViewBuilder,
+    kind: StringViewBuilder,
+    dtype: StringViewBuilder,
+    device: StringViewBuilder,
+    shape: ListBuilder<Int64Builder>,
+    symbolic_shape: StringViewBuilder,
+    element_count: Vec<Option<i64>>,
+    statistics: [Vec<Option<f64>>; 4],
+    data: ListBuilder<Float64Builder>,
+}
+
+impl Columns {
+    fn push(&mut self, tensor: &Tensor, argument: Option<i64>) {
+        self.argument.push(argument);
+        self.name.append_value(&tensor.name);
+        self.original_name
+            .append_option(tensor.original_name.as_deref());
+        self.kind.append_value(tensors::kind(tensor));
+        self.dtype.append_option(tensor.dtype.as_deref());
+        self.device.append_option(tensor.device.as_deref());
+        let shape = tensors::shape(tensor);
+        self.shape
+            .append_option(shape.map(|sizes| sizes.into_iter().map(Some)));
+        self.symbolic_shape
+            .append_option(tensor.symbolic_shape.as_deref());
+        self.element_count.push(tensors::elements(tensor));
+        let texts = [&tensor.mean, &tensor.std, &tensor.min_val, &tensor.max_val];
+        for (column, text) in self.statistics.iter_mut().zip(texts) {
+            column.push(text.as_deref().and_then(meta::value));
+        }
+        let data = tensor.data.values();
+        self.data
+            .append_option(data.map(|values| values.into_iter().map(Some)));
+    }
+
+    fn finish(mut self) -> Vec<ArrayRef> {
+        let [mean, std, min_val, max_val] = self.statistics.map(Float64Array::from);
+        vec![
+            Arc::new(Int64Array::from(self.argument)),
+            Arc::new(self.name.finish()),
+            Arc::new(self.original_name.finish()),
+            Arc::new(self.kind.finish()),
+            Arc::new(self.dtype.finish()),
+            Arc::new(self.device.finish()),
+            Arc::new(self.shape.finish()),
+            Arc::new(self.symbolic_shape.finish()),
+            Arc::new(Int64Array::from(self.element_count)),
+            Arc::new(mean),
+            Arc::new(std),
+            Arc::new(min_val),
+            Arc::new(max_val),
+            Arc::new(self.data.finish()),
+        ]
+    }
+}
+
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let arguments = as_string_view_array(super::argument(args, 0)?)?;
+    let mut texts: Vec<&StringViewArray> = Vec::new();
+    for place in 0..Packed::COLUMNS.len() {
+        texts.push(as_string_view_array(super::argument(args, place + 1)?)?);
+    }
+    let last = 1 + Packed::COLUMNS.len();
+    let data: &BinaryViewArray = as_binary_view_array(super::argument(args, last)?)?;
+    let mut lengths = Lengths::default();
+    let mut columns = Columns::default();
+    for row in 0..data.len() {
+        let mut own = [""; Packed::COLUMNS.len()];
+        for (slot, column) in own.iter_mut().zip(&texts) {
+            if column.is_valid(row) {
+                *slot = column.value(row);
+            }
+        }
+        let bytes = if data.is_valid(row) {
+            data.value(row)
+        } else {
+            &[]
+        };
+        let tensors = Packed::tensors(own, bytes);
+        let tensors = tensors.ok_or_else(|| exec_datafusion_err!("samples: damaged tensors"))?;
+        let names = arguments.is_valid(row).then(|| arguments.value(row));
+        let places = names.map(|names| -> HashMap<&str, i64> { names.lines().zip(0..).collect() });
+        for (place, tensor) in (0_i64..).zip(&tensors) {
+            let argument = match &places {
+                Some(places) => places.get(tensor.name.as_str()).copied(),
+                None => Some(place),
+            };
+            columns.push(tensor, argument);
+        }
+        lengths.end(Some(tensors.len()));
+    }
+    lengths.of_structs(tensor_fields(), columns.finish())
+}

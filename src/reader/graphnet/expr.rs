@@ -1,0 +1,445 @@
+//! Python expressions as far as captured graphs have them: names, literals, calls, subscripts,
+//! operators, tuples, lists, and the lambdas that wrap Paddle's calls.
+
+use super::lines::string_length;
+
+/// Brackets and operators in each other that are followed; deeper ones are refused.
+const MAX_DEPTH: usize = 64;
+
+/// An expression; texts are those of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expr<'a> {
+    /// A name, also `None`, `True`, `False`.
+    Name(&'a str),
+    Number(&'a str),
+    /// A string literal with its quotes.
+    Text(&'a str),
+    Unary(&'a str, Box<Expr<'a>>),
+    /// Also comparisons.
+    Binary(Box<Expr<'a>>, &'a str, Box<Expr<'a>>),
+    Attribute(Box<Expr<'a>>, &'a str),
+    Index(Box<Expr<'a>>, Box<Expr<'a>>),
+    Call(Box<Expr<'a>>, Vec<Argument<'a>>),
+    Tuple(Vec<Expr<'a>>),
+    List(Vec<Expr<'a>>),
+    /// `value if condition else other`
+    Choice(Box<[Expr<'a>; 3]>),
+    Lambda(Box<Expr<'a>>),
+}
+
+/// An argument of a call; the name is that of a keyword.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Argument<'a> {
+    pub(super) name: Option<&'a str>,
+    pub(super) value: Expr<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Name(&'a str),
+    Number(&'a str),
+    Text(&'a str),
+    Mark(&'a str),
+    End,
+}
+
+/// Marks of several characters, the longer ones first.
+const MARKS: [&str; 24] = [
+    "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "+=", "-=",
+    "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":=", "...",
+];
+
+/// Operators by how tightly they bind, loosest first.
+const BINARY: [&[&str]; 8] = [
+    &["or"],
+    &["and"],
+    &["<", ">", "==", "!=", "<=", ">=", "in", "is"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["<<", ">>"],
+    &["+", "-"],
+];
+const PRODUCT: [&str; 5] = ["*", "/", "//", "%", "@"];
+
+/// Reads expressions off a text.
+pub(super) struct Parser<'a> {
+    rest: &'a str,
+    token: Token<'a>,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut parser = Self {
+            rest: text,
+            token: Token::End,
+            depth: 0,
+        };
+        parser.advance();
+        parser
+    }
+
+    /// Is nothing left?
+    pub(super) fn at_end(&self) -> bool {
+        self.token == Token::End
+    }
+
+    /// Takes this mark or word, if it comes next.
+    pub(super) fn take(&mut self, wanted: &str) -> bool {
+        let found = match self.token {
+            Token::Mark(text) | Token::Name(text) => text == wanted,
+            _ => false,
+        };
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes a name.
+    pub(super) fn name(&mut self) -> Option<&'a str> {
+        let Token::Name(name) = self.token else {
+            return None;
+        };
+        self.advance();
+        Some(name)
+    }
+
+    /// The operator of `x += ..`, without the `=`.
+    pub(super) fn take_augmented(&mut self) -> Option<&'a str> {
+        let Token::Mark(mark) = self.token else {
+            return None;
+        };
+        let operator = mark.strip_suffix('=')?;
+        if !(PRODUCT.contains(&operator)
+            || ["+", "-", "**", "&", "|", "^", "<<", ">>"].contains(&operator))
+        {
+            return None;
+        }
+        self.advance();
+        Some(operator)
+    }
+
+    /// An expression, or several with commas between them, which are a tuple.
+    pub(super) fn expressions(&mut self) -> Option<Expr<'a>> {
+        let first = self.expression()?;
+        if !matches!(self.token, Token::Mark(",")) {
+            return Some(first);
+        }
+        let mut all = vec![first];
+        while self.take(",") {
+            if matches!(self.token, Token::End | Token::Mark("=" | ")" | "]")) {
+                break;
+            }
+            all.push(self.expression()?);
+        }
+        Some(Expr::Tuple(all))
+    }
+
+    pub(super) fn expression(&mut self) -> Option<Expr<'a>> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let found = if self.take("lambda") {
+            while !self.take(":") {
+                self.name()?;
+                self.take(",");
+            }
+            Expr::Lambda(Box::new(self.expression()?))
+        } else {
+            let value = self.binary(0)?;
+            if self.take("if") {
+                let condition = self.binary(0)?;
+                if !self.take("else") {
+                    return None;
+                }
+                Expr::Choice(Box::new([value, condition, self.expression()?]))
+            } else {
+                value
+            }
+        };
+        self.depth -= 1;
+        Some(found)
+    }
+
+    fn operator(&mut self, operators: &[&str]) -> Option<&'a str> {
+        let (Token::Mark(text) | Token::Name(text)) = self.token else {
+            return None;
+        };
+        if !operators.contains(&text) {
+            return None;
+        }
+        self.advance();
+        Some(text)
+    }
+
+    fn binary(&mut self, level: usize) -> Option<Expr<'a>> {
+        let Some(operators) = BINARY.get(level) else {
+            return self.product();
+        };
+        let mut left = self.binary(level + 1)?;
+        while let Some(operator) = self.operator(operators) {
+            let right = self.binary(level + 1)?;
+            left = Expr::Binary(Box::new(left), operator, Box::new(right));
+        }
+        Some(left)
+    }
+
+    fn product(&mut self) -> Option<Expr<'a>> {
+        let mut left = self.unary()?;
+        while let Some(operator) = self.operator(&PRODUCT) {
+            let right = self.unary()?;
+            left = Expr::Binary(Box::new(left), operator, Box::new(right));
+        }
+        Some(left)
+    }
+
+    fn unary(&mut self) -> Option<Expr<'a>> {
+        let mut signs = Vec::new();
+        while let Some(sign) = self.operator(&["-", "+", "~", "not"]) {
+            signs.push(sign);
+            if signs.len() > MAX_DEPTH {
+                return None;
+            }
+        }
+        let base = self.postfix()?;
+        let mut value = if self.take("**") {
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return None;
+            }
+            let power = self.unary()?;
+            self.depth -= 1;
+            Expr::Binary(Box::new(base), "**", Box::new(power))
+        } else {
+            base
+        };
+        for sign in signs.into_iter().rev() {
+            value = Expr::Unary(sign, Box::new(value));
+        }
+        Some(value)
+    }
+
+    fn postfix(&mut self) -> Option<Expr<'a>> {
+        let mut value = self.atom()?;
+        let mut links = 0;
+        loop {
+            if self.take(".") {
+                value = Expr::Attribute(Box::new(value), self.name()?);
+            } else if self.take("(") {
+                value = Expr::Call(Box::new(value), self.arguments()?);
+            } else if self.take("[") {
+                let index = self.expressions()?;
+                if !self.take("]") {
+                    return None;
+                }
+                value = Expr::Index(Box::new(value), Box::new(index));
+            } else {
+                return Some(value);
+            }
+            links += 1;
+            if links > MAX_DEPTH {
+                return None;
+            }
+        }
+    }
+
+    fn arguments(&mut self) -> Option<Vec<Argument<'a>>> {
+        let mut arguments = Vec::new();
+        while !self.take(")") {
+            let value = self.expression()?;
+            let argument = match value {
+                Expr::Name(name) if self.take("=") => Argument {
+                    name: Some(name),
+                    value: self.expression()?,
+                },
+                value => Argument { name: None, value },
+            };
+            arguments.push(argument);
+            if !self.take(",") && !matches!(self.token, Token::Mark(")")) {
+                return None;
+            }
+        }
+        Some(arguments)
+    }
+
+    fn atom(&mut self) -> Option<Expr<'a>> {
+        let token = self.token;
+        match token {
+            Token::Name(name) => {
+                self.advance();
+                Some(Expr::Name(name))
+            }
+            Token::Number(number) => {
+                self.advance();
+                Some(Expr::Number(number))
+            }
+            Token::Text(text) => {
+                self.advance();
+                Some(Expr::Text(text))
+            }
+            Token::Mark("...") => {
+                self.advance();
+                Some(Expr::Name("Ellipsis"))
+            }
+            Token::Mark("(") => {
+                self.advance();
+                if self.take(")") {
+                    return Some(Expr::Tuple(Vec::new()));
+                }
+                let inner = self.expressions()?;
+                self.take(")").then_some(inner)
+            }
+            Token::Mark("[") => {
+                self.advance();
+                let mut all = Vec::new();
+                while !self.take("]") {
+                    all.push(self.expression()?);
+                    if !self.take(",") && !matches!(self.token, Token::Mark("]")) {
+                        return None;
+                    }
+                }
+                Some(Expr::List(all))
+            }
+            _ => None,
+        }
+    }
+
+    fn advance(&mut self) {
+        self.rest = skip(self.rest);
+        let (length, make): (usize, fn(&'a str) -> Token<'a>) = match self.rest.bytes().next() {
+            None => {
+                self.token = Token::End;
+                return;
+            }
+            Some(b'"' | b'\'') => (string_length(self.rest.as_bytes()), Token::Text),
+            Some(byte) if byte.is_ascii_digit() => (number_length(self.rest), Token::Number),
+            Some(b'.') if self.rest.bytes().nth(1).is_some_and(|b| b.is_ascii_digit()) => {
+                (number_length(self.rest), Token::Number)
+            }
+            Some(_) => {
+                let word = self.rest.char_indices();
+                let mut word = word.skip_while(|(_, c)| c.is_alphanumeric() || *c == '_');
+                match word.next().map_or(self.rest.len(), |(place, _)| place) {
+                    0 => (mark_length(self.rest), Token::Mark),
+                    length => (length, Token::Name),
+                }
+            }
+        };
+        let (text, rest) = self
+            .rest
+            .split_at_checked(length)
+            .unwrap_or((self.rest, ""));
+        self.token = make(text);
+        self.rest = rest;
+    }
+}
+
+/// `text` without the blanks, line ends and comments that it starts with.
+fn skip(text: &str) -> &str {
+    let mut text = text;
+    loop {
+        text = text.trim_start_matches([' ', '\t', '\r', '\n', '\x0c', '\\']);
+        let Some(comment) = text.strip_prefix('#') else {
+            return text;
+        };
+        text = comment.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+}
+
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut length = 0;
+    while let Some(&byte) = bytes.get(length) {
+        let sign = b"+-".contains(&byte);
+        let power = length > 0 && bytes.get(length - 1).is_some_and(|b| b"eE".contains(b));
+        let hex = bytes.get(1).is_some_and(|b| b"xX".contains(b));
+        if !(byte.is_ascii_alphanumeric() || b"._".contains(&byte) || sign && power && !hex) {
+            break;
+        }
+        length += 1;
+    }
+    length
+}
+
+fn mark_length(text: &str) -> usize {
+    let known = MARKS.iter().find(|mark| text.starts_with(**mark));
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    known.map_or(first, |mark| mark.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Option<Expr<'_>> {
+        let mut parser = Parser::new(text);
+        let found = parser.expressions()?;
+        parser.at_end().then_some(found)
+    }
+
+    #[test]
+    fn operators_bind_as_in_python() {
+        let expected = |text| parsed(text).unwrap();
+        assert_eq!(expected("a + b * c"), expected("a + (b * c)"));
+        assert_eq!(expected("-a ** b"), expected("-(a ** b)"));
+        assert_eq!(expected("a - b - c"), expected("(a - b) - c"));
+        assert_eq!(expected("a == b + 1"), expected("a == (b + 1)"));
+        assert_eq!(expected("a & b | c"), expected("(a & b) | c"));
+        assert_eq!(
+            expected("x[..., 1:]".replace("1:", "1").as_str()),
+            expected("x[(Ellipsis, 1)]")
+        );
+    }
+
+    #[test]
+    fn what_is_no_expression_is_refused() {
+        for text in [
+            "",
+            "a b",
+            "f(",
+            "[1, 2",
+            "a +",
+            "f(x for x in y)",
+            "{1: 2}",
+            "x[1:2]",
+            "'a",
+        ] {
+            let strict = text == "'a";
+            assert_eq!(parsed(text).is_some(), strict, "{text}");
+        }
+        assert_eq!(parsed(&"(".repeat(100_000)), None);
+        assert_eq!(parsed(&"-".repeat(100_000)), None);
+        assert_eq!(parsed(&format!("a{}", ".b".repeat(100_000))), None);
+        assert_eq!(parsed(&format!("a{}", "**b".repeat(100_000))), None);
+    }
+
+    #[test]
+    fn numbers_and_strings_keep_their_text() {
+        let Some(Expr::Tuple(all)) =
+            parsed("1e-05, .5, 0x1f, 1_000, 3.4028234663852886e+38, 'a\\'b'")
+        else {
+            panic!("no tuple");
+        };
+        let texts: Vec<&str> = all
+            .iter()
+            .map(|one| match one {
+                Expr::Number(text) | Expr::Text(text) => *text,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "1e-05",
+                ".5",
+                "0x1f",
+                "1_000",
+                "3.4028234663852886e+38",
+                "'a\\'b'"
+            ]
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! GraphNet: samples (a directory with a captured graph and what is known of its tensors) and
+//! benchmark logs.
+//!
+//! ```text
+//! model.py ─▶ lines ─▶ expr ─▶ call ─▶ program ─┐
+//! weight_meta.py, input_meta.py ─▶ meta ────────┼─▶ sample
+//! input_tensor_constraints.py ─▶ constraints ───┘
+//! ```
+
+mod call;
+mod constraints;
+mod expr;
+mod lines;
+pub(crate) mod log;
+pub(crate) mod meta;
+pub(crate) mod program;
+pub(crate) mod sample;
+
+/// The dataset's name in the tables.
+pub(crate) const NAME: &str = "graphnet";
+
+/// The directories of the repository that samples lie in.
+const ROOTS: [&str; 2] = ["samples", "paddle_samples"];
+
+/// What is the same in the path of a sample and in the paths by which logs name it: the part from
+/// the last `samples` or `paddle_samples` on, else all of it.
+pub(crate) fn sample_key(path: &str) -> &str {
+    let path = path.trim_matches('/');
+    let parts = path.match_indices('/').map(|(at, _)| at + 1);
+    let mut starts: Vec<usize> = std::iter::once(0).chain(parts).collect();
+    starts.reverse();
+    let root = starts.into_iter().find_map(|start| {
+        let rest = path.get(start..)?;
+        let first = rest.split('/').next()?;
+        (ROOTS.contains(&first) && first.len() < rest.len()).then_some(rest)
+    });
+    root.unwrap_or(path)
+}
+
+/// Does a file begin like a benchmark log?
+pub(crate) fn is_log(head: &[u8]) -> bool {
+    memchr::memmem::find(head, b" [Processing] ").is_some()
+        || memchr::memmem::find(head, b" [Config] model: ").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample_key;
+
+    #[test]
+    fn paths_are_known_by_their_end() {
+        assert_eq!(sample_key("/w/GraphNet/samples/timm/x"), "samples/timm/x");
+        assert_eq!(sample_key("samples/samples/x/"), "samples/x");
+        assert_eq!(
+            sample_key("a/paddle_samples/P/x/subgraph_1"),
+            "paddle_samples/P/x/subgraph_1"
+        );
+        assert_eq!(sample_key("/s/x"), "s/x");
+        assert_eq!(sample_key("my/samples"), "my/samples");
+    }
+}
