@@ -55,6 +55,10 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
 
+    /// A picture could not be drawn, and why.
+    #[error("{0}")]
+    Drawing(String),
+
     /// A file or directory could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {

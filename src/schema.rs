@@ -14,8 +14,8 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
-/// ledger (`sources`) last.
-const TABLES: [&str; 10] = [
+/// ledger (`sources`) last; `subsets` are no part of what is ingested.
+const TABLES: [&str; 11] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/texts.toml"),
@@ -26,15 +26,17 @@ const TABLES: [&str; 10] = [
     include_str!("../schemas/runs.toml"),
     include_str!("../schemas/records.toml"),
     include_str!("../schemas/sources.toml"),
+    include_str!("../schemas/subsets.toml"),
 ];
 
-const VIEWS: [&str; 6] = [
+const VIEWS: [&str; 7] = [
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
     include_str!("../schemas/rejects.toml"),
     include_str!("../schemas/sample_nodes.toml"),
     include_str!("../schemas/tensors.toml"),
     include_str!("../schemas/checks.toml"),
+    include_str!("../schemas/subset_members.toml"),
 ];
 
 /// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.

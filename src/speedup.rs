@@ -172,7 +172,11 @@ pub(crate) fn speedup_score(samples: &[Sample], t: i32, params: &Params) -> Opti
 /// that is tolerated at t counts 1 instead of b. `None` without samples.
 ///
 /// Source: `calculate_scores` in upstream's `analysis_util.py`, type `ESt`.
-pub(crate) fn error_aware_speedup_score(samples: &[Sample], t: i32, params: &Params) -> Option<f64> {
+pub(crate) fn error_aware_speedup_score(
+    samples: &[Sample],
+    t: i32,
+    params: &Params,
+) -> Option<f64> {
     geometric_mean(samples.iter().map(|sample| match sample.outcome(t.min(1)) {
         Ok(speedup) => rectified(speedup, params.p),
         Err(fail_type) => {
@@ -258,7 +262,14 @@ pub(crate) fn macro_score(samples: &[Sample], t: i32, params: &Params) -> Option
 ///
 /// Source: GraphNet paper, Appendices B and C; `calculate_s_t_from_aggregated` and
 /// `calculate_es_t_from_aggregated` in `samples_statistics.py`.
-pub(crate) fn aggregated_score(alpha: f64, beta: f64, lambda: f64, eta: f64, p: f64, penalty: f64) -> f64 {
+pub(crate) fn aggregated_score(
+    alpha: f64,
+    beta: f64,
+    lambda: f64,
+    eta: f64,
+    p: f64,
+    penalty: f64,
+) -> f64 {
     alpha.powf(lambda) * beta.powf(lambda * eta * p) * penalty.powf(1.0 - lambda)
 }
 

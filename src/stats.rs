@@ -19,9 +19,40 @@ pub(crate) fn noise(repeats: &[f64]) -> f64 {
     }
 }
 
+/// The value below which this share of `sorted` lies, between two neighbours by distance (as
+/// NumPy's default); NaN for no values.
+pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let last = u32::try_from(sorted.len())
+        .unwrap_or(u32::MAX)
+        .saturating_sub(1);
+    let place = share.clamp(0.0, 1.0) * f64::from(last);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "below the length"
+    )]
+    let below = place.floor() as usize;
+    let at = |place: usize| {
+        sorted
+            .get(place.min(sorted.len().saturating_sub(1)))
+            .copied()
+    };
+    let low = at(below).unwrap_or(f64::NAN);
+    low + (at(below + 1).unwrap_or(low) - low) * place.fract()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_are_numpys() {
+        let values = [1.0, 2.0, 4.0, 8.0];
+        for (share, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.0), (0.9, 6.8), (1.0, 8.0)] {
+            assert!((quantile(&values, share) - expected).abs() < 1e-12);
+        }
+        assert!(quantile(&[], 0.5).is_nan());
+    }
 
     #[test]
     fn noise_is_relative() {

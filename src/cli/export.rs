@@ -15,6 +15,8 @@ enum Form {
     Tenset,
     /// Submission to the TpuGraphs competition, from --predictions
     Submission,
+    /// Parquet of GraphNet's hub: path, content, source_folder
+    Graphnet,
 }
 
 /// Give sources back byte for byte, or records as log lines
@@ -22,14 +24,16 @@ enum Form {
 /// With --to, every ingested file is written again, proven against the hash that was taken when it
 /// was ingested (TpuGraphs: every array bit for bit, in a zip file of our own). With --format tenset,
 /// the records that --where selects are written as lines that TVM loads; with --format submission,
-/// predictions as a file for Kaggle's "Fast or Slow?".
+/// predictions as a file for Kaggle's "Fast or Slow?"; with --format graphnet, the files of the
+/// samples that --where selects as the Parquet file of GraphNet's hub.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
     tsql export --to back/ --source 'a100/*conv2d*'\n  \
     tsql export --to back/ --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
     tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json\n  \
-    tsql export --format submission --predictions predictions.parquet -o submission.csv")]
+    tsql export --format submission --predictions predictions.parquet -o submission.csv\n  \
+    tsql export --format graphnet --where \"heuristic_tag = 'nlp'\" -o nlp.parquet")]
 pub(super) struct Export {
     /// Folder that the files are written to
     #[arg(long, value_name = "DIR", required_unless_present = "format")]
@@ -40,7 +44,7 @@ pub(super) struct Export {
     /// Write records in this format instead
     #[arg(long, value_enum, conflicts_with = "to")]
     format: Option<Form>,
-    /// What is written: SQL over `records`; with --to, SQL over `samples` (of GraphNet)
+    /// What is written: SQL over `records`; with --to or --format graphnet, SQL over `samples`
     #[arg(long = "where", value_name = "SQL")]
     predicate: Option<String>,
     /// Predictions: a CSV or Parquet file, or a query in parentheses, with the columns id, sample
@@ -105,6 +109,13 @@ async fn write(
     command: &Export,
     out: &mut (dyn std::io::Write + Send),
 ) -> Result<String, Error> {
+    if command.format == Some(Form::Graphnet) {
+        let exported = store.export_hub(command.predicate.as_deref(), out).await?;
+        for (name, reason) in &exported.damaged {
+            talk(&format!("{name}: {reason}"));
+        }
+        return Ok(counted(exported.files, "file"));
+    }
     if let (Some(Form::Submission), Some(predictions)) = (command.format, &command.predictions) {
         let rows = store.write_submission(predictions, out).await?;
         return Ok(counted(rows, "row"));

@@ -14,8 +14,10 @@ mod optimize;
 mod place;
 mod printer;
 mod queries;
+mod report;
 mod score;
 mod sql;
+mod subset;
 mod tables;
 mod vacuum;
 
@@ -67,6 +69,8 @@ enum Command {
     Export(export::Export),
     Batch(batch::Batch),
     Score(score::Score),
+    Report(report::Report),
+    Subset(subset::Subset),
     Tables(tables::Tables),
     Describe(describe::Describe),
     Queries(queries::Queries),
@@ -144,6 +148,8 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Some(Command::Export(command)) => export::run(place, command).await,
         Some(Command::Batch(command)) => batch::run(place, command).await,
         Some(Command::Score(command)) => score::run(place, command).await,
+        Some(Command::Report(command)) => report::run(place, command).await,
+        Some(Command::Subset(command)) => subset::run(place, command).await,
         Some(Command::Tables(command)) => tables::run(place, command).await,
         Some(Command::Describe(command)) => describe::run(place, command).await,
         Some(Command::Queries(command)) => queries::run(place, command).await,

@@ -62,8 +62,8 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
 }
 
 /// Prints columns that were made here like the result of a query.
-pub(super) async fn show<const N: usize>(
-    columns: [(&str, ArrayRef); N],
+pub(super) async fn show<'a>(
+    columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
     output: &Output,
 ) -> Result<u8, Failure> {
     let batch = RecordBatch::try_from_iter(columns)

@@ -1,5 +1,6 @@
 //! The store's content given back: source files byte for byte, selections as log lines.
 
+mod hub;
 mod kept;
 mod lines;
 pub(crate) use lines::environments;
@@ -89,7 +90,7 @@ impl Store {
 
     /// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
     /// each.
-    async fn samples_where(&self, predicate: &str) -> Result<HashSet<i64>> {
+    pub(super) async fn samples_where(&self, predicate: &str) -> Result<HashSet<i64>> {
         let context = self.session().await?;
         let sql = format!(
             "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \

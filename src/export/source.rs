@@ -28,6 +28,7 @@ pub(super) struct SourceFile {
     pub(super) document: Option<SourceDocument>,
     /// GraphNet: the sample that it belongs to.
     pub(super) sample_id: Option<i64>,
+    platform: String,
     /// How it was named at ingest.
     pub(super) path: String,
     /// TpuGraphs' collection, or the folder of GraphNet's hub.
@@ -58,6 +59,7 @@ pub(super) struct Segment {
     document: Option<SourceDocument>,
     text: Option<SourceText>,
     sample_id: Option<i64>,
+    platform: String,
     path: String,
     collection: Option<String>,
 }
@@ -74,6 +76,11 @@ impl SourceFile {
     /// The texts that it is made of, one after the other.
     pub(super) fn texts(&self) -> impl Iterator<Item = SourceText> {
         self.segments.iter().filter_map(|segment| segment.text)
+    }
+
+    /// Is it a file that belongs to no sample and has no records?
+    pub(super) fn is_kept_whole(&self) -> bool {
+        self.sample_id.is_none() && self.platform == "none" && self.texts().next().is_some()
     }
 
     pub(super) fn end_byte(&self) -> u64 {
@@ -124,6 +131,7 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let graphs = integers("graph_id")?;
         let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
         let (paths, collections) = (text("path")?, text("collection")?);
+        let platforms = text("platform")?;
         let kept = |row| {
             let part = SourceText {
                 sample_id: column::value(samples, row),
@@ -153,6 +161,7 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 document: document(row),
                 text: kept(row),
                 sample_id: column::value(samples, row),
+                platform: platforms.value(row).to_owned(),
                 path: paths.value(row).to_owned(),
                 collection: column::text_at(collections, row).map(str::to_owned),
             });
@@ -190,6 +199,7 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
             .and_then(|segment| segment.document.clone()),
         segments,
         sample_id: last.sample_id,
+        platform: last.platform.clone(),
         path: last.path.clone(),
         collection: last.collection.clone(),
         content_hash: last.content_hash.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 
-use super::ledger::{Reading, Source};
+use super::ledger::{Reading, Source, UNCOMMITTED};
 use super::tables::{Other, repeated, texts};
 
 /// A file's row in the ledger, with its lines that are no records.
@@ -81,6 +81,25 @@ impl Closed {
                 split: same_as.split.clone(),
                 ..About::default()
             },
+        }
+    }
+
+    /// What the ledger will say of it.
+    pub(super) fn as_source(&self) -> Source {
+        Source {
+            source_id: self.reading.source_id,
+            platform: self.reading.platform.clone(),
+            name: self.reading.name.clone(),
+            segments: UNCOMMITTED,
+            end_byte: self.end_byte,
+            last_line: 0,
+            open_line: None,
+            content_hash: self.content_hash.clone(),
+            crlf: self.crlf,
+            same_as: self.same_as,
+            collection: self.about.collection.clone(),
+            split: self.about.split.clone(),
+            sample_id: self.about.sample_id,
         }
     }
 

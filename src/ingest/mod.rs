@@ -13,6 +13,7 @@ pub(crate) mod ledger;
 mod orphans;
 mod pipeline;
 mod run;
+mod runs;
 mod samples;
 pub(crate) mod tables;
 
@@ -228,10 +229,11 @@ impl Store {
             bytes: found.iter().map(size).sum(),
         });
         let (mut places, others) = find::split(found);
-        let (mut logs, mut documents) = (Vec::new(), Vec::new());
+        let (mut logs, mut documents, mut benchmarks) = (Vec::new(), Vec::new(), Vec::new());
         for input in others {
             match reader::format(&input.file).unwrap_or(Format::Lines) {
                 Format::Lines => logs.push(input),
+                Format::Benchmark => benchmarks.push(input),
                 Format::Parquet => places.push(Place::Parquet(input)),
                 Format::Tar if find::in_tar(&input) => places.push(Place::Tar(input)),
                 format => documents.push((input, format)),
@@ -245,6 +247,10 @@ impl Store {
         }
         if !documents.is_empty() {
             let run = async || documents::run(self, documents.clone(), options).await;
+            report.add(until_done(run).await?);
+        }
+        if !benchmarks.is_empty() {
+            let run = async || runs::run(self, &benchmarks, options).await;
             report.add(until_done(run).await?);
         }
         if !places.is_empty() {

@@ -58,6 +58,8 @@ pub(crate) enum Format {
     Npz,
     /// An archive of files, also a compressed one.
     Tar,
+    /// A benchmark log of GraphNet.
+    Benchmark,
     /// Rows in a Parquet file.
     Parquet,
 }
@@ -78,9 +80,28 @@ pub(crate) fn format(file: &Path) -> Result<Format> {
         Format::Tar
     } else if head.starts_with(b"PAR1") {
         Format::Parquet
+    } else if is_benchmark(file, &head) {
+        Format::Benchmark
     } else {
         Format::Lines
     })
+}
+
+/// How much of a file is searched for the tags of a benchmark log: child processes may say a lot
+/// before the first.
+const SEARCHED_BYTES: u64 = 4 << 20;
+
+/// Is it a benchmark log? Logs of TenSet tell themselves by their first bytes.
+fn is_benchmark(file: &Path, head: &[u8]) -> bool {
+    if head.is_empty() || tenset::sniff(head) {
+        return false;
+    }
+    let Ok((reader, _)) = open(file) else {
+        return false;
+    };
+    let mut text = Vec::new();
+    let _ = reader.take(SEARCHED_BYTES).read_to_end(&mut text);
+    graphnet::is_log(&text)
 }
 
 /// Opens a file and undoes its compression.

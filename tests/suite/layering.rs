@@ -9,16 +9,18 @@ const RANKS: [&[&str]; 11] = [
     &["error"],
     &[
         "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
-        "ranking",
+        "ranking", "speedup",
     ],
-    &["sketch", "repeats", "layout", "graph", "tile", "tensors"],
+    &[
+        "sketch", "repeats", "layout", "graph", "tile", "tensors", "plot",
+    ],
     &["opgraph"],
     &["reader", "store", "steps"],
     &["dedupe"],
     &["ingest", "query"],
     &["loading"],
     &["export", "upkeep", "demo", "batch", "score"],
-    &["check"],
+    &["check", "report", "subset"],
     &["cli"],
 ];
 

@@ -7,10 +7,9 @@ use arrow::array::Array as _;
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::super::group::{KnownIds, one_file};
+use super::super::runs::commit_texts;
 use super::read::{Found, Loose};
-use super::rows::{
-    GraphRow, SampleRow, graph_columns, node_type_columns, sample_columns, text_columns,
-};
+use super::rows::{GraphRow, SampleRow, graph_columns, node_type_columns, sample_columns};
 use crate::column;
 use crate::dedupe::next_number;
 use crate::error::{Error, Result};
@@ -262,21 +261,7 @@ impl<'a> Group<'a> {
             let name = || (one.reading.name.clone(), one.file.bytes.as_slice());
             texts.entry(text_id(&one.file.bytes)).or_insert_with(name);
         }
-        store
-            .commit("texts", "ingest", async |snapshot: &Snapshot| {
-                known.load(store, "texts", "text_id", snapshot).await?;
-                let rows = texts.iter().filter(|(id, _)| !known.ids.contains(id));
-                let rows: Vec<(i64, &str, &[u8])> = rows
-                    .map(|(&id, (name, text))| (id, name.as_str(), *text))
-                    .collect();
-                if rows.is_empty() {
-                    return Ok(None);
-                }
-                one_file(store, "texts", text_columns(&rows))
-                    .await
-                    .map(Some)
-            })
-            .await
+        commit_texts(store, known, &texts).await
     }
 
     async fn commit_samples(&mut self, held: &[Held]) -> Result<()> {

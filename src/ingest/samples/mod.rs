@@ -29,6 +29,7 @@ use crate::store::Store;
 use find::Place;
 use group::{Group, Held};
 use read::{Loose, Message, NO_PLATFORM};
+pub(super) use rows::text_columns;
 
 /// Bytes of files that are committed together.
 const GROUP_BYTES: usize = 64 << 20;

@@ -101,7 +101,7 @@ pub(super) fn graph_columns(rows: &[GraphRow<'_>]) -> Columns {
 }
 
 /// Rows of `texts`: identifier, name of a file, bytes.
-pub(super) fn text_columns(rows: &[(i64, &str, &[u8])]) -> Columns {
+pub(in crate::ingest) fn text_columns(rows: &[(i64, &str, &[u8])]) -> Columns {
     let names = rows.iter().map(|(_, name, _)| *name);
     let texts = rows.iter().map(|(_, _, text)| *text);
     BTreeMap::from([

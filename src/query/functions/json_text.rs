@@ -1,5 +1,5 @@
 //! `json_text(json, key)`: a field of a JSON object; `sample_key(path)`: what names a sample of
-//! GraphNet in its own path and in those of logs.
+//! GraphNet in its own path and in those of logs; `split_lines(text)`.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use datafusion::common::cast::as_string_view_array;
 use datafusion::logical_expr::ScalarUDF;
 use serde_json::{Map, Value};
 
+use super::lists::Lengths;
 use crate::reader::graphnet;
 
 /// A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or
@@ -23,6 +24,24 @@ pub(super) fn field() -> ScalarUDF {
 pub(super) fn key() -> ScalarUDF {
     let types = vec![DataType::Utf8View];
     super::function("sample_key", types, DataType::Utf8View, keys)
+}
+
+/// The lines of a text.
+pub(super) fn lines() -> ScalarUDF {
+    let list = DataType::new_list(DataType::Utf8View, true);
+    super::function("split_lines", vec![DataType::Utf8View], list, line_lists)
+}
+
+fn line_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = as_string_view_array(super::argument(args, 0)?)?;
+    let (mut lengths, mut lines) = (Lengths::default(), Vec::new());
+    for text in texts {
+        let before = lines.len();
+        lines.extend(text.into_iter().flat_map(str::lines).map(Some));
+        lengths.end(text.map(|_| lines.len() - before));
+    }
+    let lines: StringViewArray = lines.into_iter().collect();
+    lengths.of(Arc::new(lines))
 }
 
 fn fields(args: &[ArrayRef]) -> Result<ArrayRef> {

@@ -13,6 +13,7 @@ mod repeat_noise;
 mod repeats_ns;
 mod scaled;
 mod sketch_params;
+mod speedup;
 mod unpack_calls;
 mod unpack_checks;
 mod unpack_graph;
@@ -47,6 +48,8 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::from(sketch_params::SketchParams::new()),
         json_text::field(),
         json_text::key(),
+        json_text::lines(),
+        speedup::formula(),
         unpack_calls::uses(),
         unpack_calls::named_nodes(),
         unpack_checks::checks(),
@@ -65,9 +68,8 @@ pub(crate) fn register(context: &SessionContext) {
     all()
         .into_iter()
         .for_each(|function| context.register_udf(function));
-    ranking::all()
-        .into_iter()
-        .for_each(|aggregate| context.register_udaf(aggregate));
+    let aggregates = ranking::all().into_iter().chain(speedup::all());
+    aggregates.for_each(|aggregate| context.register_udaf(aggregate));
 }
 
 /// A function of arrays without further ado.

@@ -12,6 +12,10 @@ mod constraints;
 mod expr;
 mod lines;
 pub(crate) mod log;
+#[cfg(test)]
+mod log_golden;
+#[cfg(test)]
+mod log_nasty;
 pub(crate) mod meta;
 pub(crate) mod program;
 pub(crate) mod sample;

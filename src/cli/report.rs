@@ -1,0 +1,125 @@
+//! `tsql report`: pictures and numbers of what was measured.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::place::Place;
+use super::tables::show;
+use super::{DONE, Failure, Output, talk};
+use crate::report::ReportOptions;
+
+/// Tolerances that the table shows; `scores.csv` has all.
+const SHOWN: [i32; 4] = [-5, 0, 1, 3];
+
+/// Draw what was measured
+#[derive(Args, Debug)]
+pub(super) struct Report {
+    #[command(subcommand)]
+    dataset: Dataset,
+}
+
+#[derive(Subcommand, Debug)]
+enum Dataset {
+    Graphnet(Graphnet),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Tolerated {
+    /// Wrong values from t = 1, everything else from t = 3
+    Default,
+    /// Mismatches from t = 2, errors at run time from 3, failed compilations from 4
+    MismatchExtended,
+}
+
+/// S(t), ES(t) and the distribution of speedups of GraphNet's benchmark runs
+///
+/// Writes the curves and a violin for each category as SVG and PNG, and their numbers as CSV:
+/// speedup_score, error_aware_speedup_score, speedups, scores.csv, speedups.csv. The expressions may
+/// use all columns of `runs`, `name` (of the log), and `source`, `heuristic_tag` and `framework` of
+/// the sample, where the store has it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql report graphnet --to report/\n  \
+    tsql report graphnet --to report/ --by compiler --where \"hardware LIKE '%A100%'\"\n  \
+    tsql report graphnet --to report/ --category source --tolerated mismatch_extended")]
+struct Graphnet {
+    /// Folder that the files are written to
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Which runs
+    #[arg(long = "where", value_name = "SQL", default_value = "true")]
+    predicate: String,
+    /// One curve for each value of this [default: the name of the log]
+    #[arg(long, value_name = "SQL")]
+    by: Option<String>,
+    /// One violin for each value of this [default: the sample's heuristic_tag, or else the compiler]
+    #[arg(long, value_name = "SQL")]
+    category: Option<String>,
+    /// Power that is added to slowdowns
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    penalty: f64,
+    /// Speedup that a failure counts as
+    #[arg(long, value_name = "B", default_value_t = 0.1)]
+    failure: f64,
+    /// Which failures ES(t) tolerates
+    #[arg(long, value_enum, default_value = "default")]
+    tolerated: Tolerated,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
+    let Dataset::Graphnet(command) = command.dataset;
+    let usual = ReportOptions::default();
+    let options = ReportOptions {
+        predicate: command.predicate,
+        by: command.by.unwrap_or(usual.by),
+        category: command.category.unwrap_or(usual.category),
+        p: command.penalty,
+        b: command.failure,
+        mismatch_extended: command.tolerated == Tolerated::MismatchExtended,
+    };
+    let report = place.open().await?.report_graphnet(&options).await?;
+    let written = report.write(&command.to)?;
+    let curves = &report.curves;
+    let names = curves.iter().map(|curve| curve.name.as_str());
+    let runs = curves
+        .iter()
+        .map(|curve| i64::try_from(curve.runs).unwrap_or(i64::MAX));
+    let mut columns: Vec<(String, ArrayRef)> = vec![
+        (
+            "curve".to_owned(),
+            Arc::new(StringArray::from_iter_values(names)),
+        ),
+        (
+            "runs".to_owned(),
+            Arc::new(Int64Array::from_iter_values(runs)),
+        ),
+    ];
+    for t in SHOWN {
+        let score = |curve: &crate::report::ReportCurve| {
+            let at = curve.points.iter().find(|at| at.t == t);
+            at.map(|at| at.es)
+        };
+        let scores: Float64Array = curves.iter().map(score).collect();
+        columns.push((format!("es({t})"), Arc::new(scores)));
+    }
+    let aggregates = curves.iter().map(|curve| curve.aggregate);
+    let aggregates = Float64Array::from_iter_values(aggregates);
+    columns.push(("aggregate".to_owned(), Arc::new(aggregates)));
+    show(
+        columns
+            .iter()
+            .map(|(name, column)| (name.as_str(), Arc::clone(column))),
+        &command.output,
+    )
+    .await?;
+    for path in written {
+        talk(&path.display().to_string());
+    }
+    Ok(DONE)
+}

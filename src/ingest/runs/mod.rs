@@ -1,0 +1,255 @@
+//! Benchmark logs of GraphNet: each is read as a whole; of one that has grown only the records
+//! that are new.
+//!
+//! ```text
+//! text ─▶ reader ─▶ texts ─▶ graphs, environments ─▶ configurations ─▶ runs ─▶ records ─▶ sources
+//! ```
+
+mod group;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::closed::{About, Closed};
+use super::commits::Commits;
+use super::group::KnownIds;
+use super::ledger::{Ledger, Plan, Reading};
+use super::orphans::Orphans;
+use super::{Event, IngestOptions, Report};
+use crate::error::{Error, Result};
+use crate::identity::{ContentHasher, text_id};
+use crate::reader::graphnet::NAME;
+use crate::reader::graphnet::log::{Parser, Run, stated_status};
+use crate::reader::{self, Compression, Input};
+use crate::store::Store;
+pub(super) use group::commit_texts;
+use rows::Row;
+
+/// Records that are committed together, if a log ends then.
+const GROUP_ROWS: usize = 1 << 14;
+
+/// Platform of logs that do not say one.
+const UNKNOWN: &str = "unknown";
+
+/// A log that was read and is not committed yet.
+struct Held {
+    closed: Closed,
+    text: Vec<u8>,
+}
+
+/// Ingests `inputs`; `None` where another run was found to ingest one of the same files, and all
+/// must be looked at again.
+pub(super) async fn run(
+    store: &Store,
+    inputs: &[Input],
+    options: &IngestOptions,
+) -> Result<Option<Report>> {
+    let ledger = Ledger::load(store).await?;
+    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let mut run = Ingest {
+        commits: Commits { store, clear },
+        options,
+        ledger,
+        orphans,
+        texts: KnownIds::default(),
+        held: Vec::new(),
+        rows: Vec::new(),
+        report: Report::default(),
+    };
+    for input in inputs {
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        (options.progress)(Event::File(&input.path));
+        match run.log(input) {
+            Err(Error::Io { path, source }) => {
+                let failed = (path.to_string_lossy().into_owned(), source.to_string());
+                run.report.failed_files.push(failed);
+            }
+            other => other?,
+        }
+        if run.rows.len() >= GROUP_ROWS && !run.commit().await? {
+            return Ok(None);
+        }
+    }
+    if !run.commit().await? {
+        return Ok(None);
+    }
+    Ok(Some(run.report))
+}
+
+struct Ingest<'a> {
+    commits: Commits<'a>,
+    options: &'a IngestOptions,
+    ledger: Ledger,
+    orphans: Orphans,
+    texts: KnownIds,
+    held: Vec<Held>,
+    rows: Vec<(Arc<str>, Row)>,
+    report: Report,
+}
+
+impl Ingest<'_> {
+    /// Reads a log, unless the store has it.
+    fn log(&mut self, input: &Input) -> Result<()> {
+        let platform = match &self.options.platform {
+            Some(platform) => platform.clone(),
+            None => hardware(input)?.unwrap_or_else(|| UNKNOWN.to_owned()),
+        };
+        let reading = match self.ledger.plan(NAME, &platform, input)? {
+            Plan::Unchanged => {
+                self.report.unchanged_files += 1;
+                return Ok(());
+            }
+            Plan::Alias {
+                name,
+                segment,
+                same_as,
+            } => {
+                self.report.same_files += 1;
+                let path = input.path.clone();
+                self.held.push(Held {
+                    closed: Closed::alias(NAME, name, segment, path, &same_as),
+                    text: Vec::new(),
+                });
+                return Ok(());
+            }
+            Plan::Read(reading) => reading,
+        };
+        let (runs, bytes, compression) = read(input)?;
+        (self.options.progress)(Event::Bytes(bytes.len() as u64));
+        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        let unterminated = bytes.last().is_some_and(|&byte| byte != b'\n');
+        let last_line = lines + u64::from(unterminated);
+        let mut hasher = ContentHasher::new();
+        hasher.update(&bytes);
+        let content_hash = hasher.hex();
+        let known = self.known_runs(reading.source_id);
+        self.told(&runs, known.0, input)?;
+        let records = runs.len().saturating_sub(known.0) as u64;
+        let closed = Closed {
+            dataset: NAME,
+            path: input.path.clone(),
+            compression: compression.map(Compression::name),
+            crlf: None,
+            end_byte: bytes.len() as u64,
+            content_hash,
+            line_count: (last_line + 1).saturating_sub(reading.first_line),
+            records,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            others: Vec::new(),
+            open_line: None,
+            same_as: None,
+            about: About::default(),
+            reading,
+        };
+        self.report.files += 1;
+        self.report.grown_files += u64::from(closed.reading.segment > 0);
+        self.report.lines += closed.line_count;
+        self.report.bytes_in += bytes.len() as u64 - closed.reading.first_byte;
+        self.report.records += records.saturating_sub(known.1 as u64);
+        self.report.resumed_records += records.min(known.1 as u64);
+        self.ledger.add(closed.as_source());
+        let platform: Arc<str> = Arc::from(platform.as_str());
+        let new = runs.into_iter().skip(known.0 + known.1);
+        let source_id = closed.reading.source_id;
+        self.rows
+            .extend(new.map(|run| (Arc::clone(&platform), Row::new(run, source_id))));
+        let start = usize::try_from(closed.reading.first_byte).unwrap_or(usize::MAX);
+        let text = bytes.get(start..).unwrap_or(&[]).to_vec();
+        self.held.push(Held { closed, text });
+        Ok(())
+    }
+
+    /// Records of a source that the ledger knows of, and those that an interrupted run stored.
+    fn known_runs(&self, source_id: i64) -> (usize, usize) {
+        let in_ledger = self.ledger.records_of.get(&source_id).copied().unwrap_or(0);
+        let unknown = self.orphans.unknown_records(source_id);
+        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        (size(in_ledger), size(unknown))
+    }
+
+    /// Notes what was odd, and counts what failed.
+    fn told(&mut self, runs: &[Run], known: usize, input: &Input) -> Result<()> {
+        for run in runs.iter().skip(known) {
+            let failed = stated_status(run).is_some_and(|status| status != "success");
+            self.report.failed_records += u64::from(failed);
+            for (line, reason) in &run.notes {
+                let strict = self.options.strict;
+                self.report
+                    .note(input.path.clone(), *line, reason.clone(), strict)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all logs so far part of the store. False where another run is about to do so with one
+    /// of them.
+    async fn commit(&mut self) -> Result<bool> {
+        let mut held = std::mem::take(&mut self.held);
+        let rows = std::mem::take(&mut self.rows);
+        if held.is_empty() || self.options.dry_run {
+            return Ok(true);
+        }
+        let store = self.commits.store;
+        let mut texts: BTreeMap<i64, (String, &[u8])> = BTreeMap::new();
+        for log in &mut held {
+            if log.closed.same_as.is_none() {
+                let id = text_id(&log.text);
+                log.closed.about.text_id = Some(id);
+                let name = log.closed.reading.name.clone();
+                texts.entry(id).or_insert((name, &log.text));
+            }
+        }
+        commit_texts(store, &mut self.texts, &texts).await?;
+        let (files, graphs, configurations) = group::commit(store, &rows).await?;
+        self.report.new_graphs += graphs;
+        self.report.new_configurations += configurations;
+        let closed: Vec<Closed> = held.into_iter().map(|log| log.closed).collect();
+        let done = self.commits.rows("records", files, &closed).await?;
+        if done {
+            self.commits.sources(&closed).await?;
+        }
+        Ok(done)
+    }
+}
+
+/// All runs of a log, and its text.
+fn read(input: &Input) -> Result<(Vec<Run>, Vec<u8>, Option<Compression>)> {
+    let (mut stream, compression) = reader::open(&input.file)?;
+    let mut bytes = Vec::new();
+    stream
+        .read_to_end(&mut bytes)
+        .map_err(Error::io(&input.file))?;
+    let mut parser = Parser::new();
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        parser.push_line(line);
+    }
+    Ok((parser.finish(), bytes, compression))
+}
+
+/// The first hardware that a log names.
+fn hardware(input: &Input) -> Result<Option<String>> {
+    let (stream, _) = reader::open(&input.file)?;
+    let mut lines = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = lines.read_until(b'\n', &mut line);
+        if read.map_err(Error::io(&input.file))? == 0 {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&line);
+        if let Some((_, name)) = text.split_once("[Config] hardware:") {
+            let name = name.trim();
+            if !name.is_empty() {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+    }
+}

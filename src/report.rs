@@ -1,0 +1,281 @@
+//! Curves of S(t) and ES(t) and the distribution of speedups of GraphNet's benchmark runs, as
+//! pictures and as numbers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrow::datatypes::{Float64Type, Int32Type};
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::export::collect;
+use crate::plot::{self, Curve, Group, Picture};
+use crate::speedup::{self, Interpretation, Params, Sample};
+use crate::store::Store;
+
+/// The tolerance from which on errors may be tolerated.
+const TOLERATED_FROM: f64 = 1.0;
+
+/// What a report is about.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// Which runs: SQL over the columns of `runs`, `name` (of the log), and `source`,
+    /// `heuristic_tag` and `framework` of the sample, where the store has it.
+    pub predicate: String,
+    /// What the runs of one curve have in common: SQL over the same.
+    pub by: String,
+    /// What the runs of one violin have in common: SQL over the same.
+    pub category: String,
+    /// Power that is added to slowdowns.
+    pub p: f64,
+    /// What a failure counts.
+    pub b: f64,
+    /// Tolerate failures as upstream's `mismatch_extended` does.
+    pub mismatch_extended: bool,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        let usual = Params::default();
+        Self {
+            predicate: "true".to_owned(),
+            by: "regexp_replace(name, '^.*/|[.][^.]*$', '', 'g')".to_owned(),
+            category: "coalesce(heuristic_tag, compiler, 'unknown')".to_owned(),
+            p: usual.p,
+            b: usual.b,
+            mismatch_extended: false,
+        }
+    }
+}
+
+/// What a report found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct GraphnetReport {
+    /// One for each curve: its name and its points.
+    pub curves: Vec<ReportCurve>,
+    /// Speedups by category, each with its sample.
+    pub categories: Vec<(String, Vec<(String, f64)>)>,
+}
+
+/// A curve of a report.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReportCurve {
+    /// What its runs have in common.
+    pub name: String,
+    /// Runs.
+    pub runs: usize,
+    /// Weighted mean of log10 ES(t).
+    pub aggregate: f64,
+    /// Its points, by t.
+    pub points: Vec<ReportPoint>,
+}
+
+/// A point of a curve. Source of the numbers: GraphNet paper, Appendices B and C.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ReportPoint {
+    /// Tolerance.
+    pub t: i32,
+    /// S(t).
+    pub s: f64,
+    /// ES(t).
+    pub es: f64,
+    /// Geometric mean of the speedups of correct runs.
+    pub alpha: f64,
+    /// Geometric mean of those below 1.
+    pub beta: f64,
+    /// Share of correct runs.
+    pub lambda: f64,
+    /// Share of slowdowns among them.
+    pub eta: f64,
+    /// Mean penalty of an error.
+    pub gamma: f64,
+}
+
+impl Store {
+    /// Scores the benchmark runs of GraphNet.
+    ///
+    /// # Errors
+    /// [`Error::Query`] where an expression is no SQL.
+    pub async fn report_graphnet(&self, options: &ReportOptions) -> Result<GraphnetReport> {
+        let context = self.session().await?;
+        let (by, category, predicate) = (&options.by, &options.category, &options.predicate);
+        let sql = format!(
+            "WITH about AS (SELECT sample, min(source) AS source, min(heuristic_tag) AS heuristic_tag, \
+             min(framework) AS framework FROM samples GROUP BY sample), \
+             known AS (SELECT r.*, s.name, a.source, a.heuristic_tag, a.framework FROM runs AS r \
+             JOIN sources AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
+             SELECT arrow_cast({by}, 'Utf8View') AS report_curve, arrow_cast({category}, 'Utf8View') AS report_category, \
+             sample, speedup, passes, upstream_status FROM known WHERE {predicate} \
+             ORDER BY report_curve, source_id, line"
+        );
+        let mut curves: BTreeMap<String, Vec<Sample>> = BTreeMap::new();
+        let mut categories: BTreeMap<String, Vec<(String, f64)>> = BTreeMap::new();
+        for batch in collect(&context, &sql).await? {
+            let text = |name| column::text(&batch, name);
+            let (names, groups) = (text("report_curve")?, text("report_category")?);
+            let (samples, statuses) = (text("sample")?, text("upstream_status")?);
+            let speedups = column::numbers::<Float64Type>(&batch, "speedup")?;
+            let passes = column::numbers::<Int32Type>(&batch, "passes")?;
+            for row in 0..batch.num_rows() {
+                let named = |column| column::text_at(column, row).unwrap_or("NULL").to_owned();
+                let speedup = column::value(speedups, row);
+                curves.entry(named(names)).or_default().push(Sample {
+                    speedup,
+                    passes: passes.value(row).cast_unsigned(),
+                    status: statuses.value(row).to_owned(),
+                });
+                if let Some(speedup) = speedup.filter(|speedup| *speedup > 0.0) {
+                    let group = categories.entry(named(groups)).or_default();
+                    group.push((samples.value(row).to_owned(), speedup));
+                }
+            }
+        }
+        let params = Params {
+            p: options.p,
+            b: options.b,
+            interpretation: if options.mismatch_extended {
+                Interpretation::MismatchExtended
+            } else {
+                Interpretation::Default
+            },
+        };
+        let curves = curves.into_iter();
+        let curves = curves.filter_map(|(name, samples)| curve(name, &samples, &params));
+        Ok(GraphnetReport {
+            curves: curves.collect(),
+            categories: categories.into_iter().collect(),
+        })
+    }
+}
+
+fn curve(name: String, samples: &[Sample], params: &Params) -> Option<ReportCurve> {
+    let mut points = Vec::new();
+    for t in params.interpretation.levels() {
+        let found = speedup::macro_score(samples, t, params)?;
+        points.push(ReportPoint {
+            t,
+            s: speedup::speedup_score(samples, t, params)?,
+            es: speedup::error_aware_speedup_score(samples, t, params)?,
+            alpha: found.alpha,
+            beta: found.beta,
+            lambda: found.lambda,
+            eta: found.eta,
+            gamma: found.gamma,
+        });
+    }
+    Some(ReportCurve {
+        name,
+        runs: samples.len(),
+        aggregate: speedup::aggregate_score(samples, params)?,
+        points,
+    })
+}
+
+impl GraphnetReport {
+    /// Writes the pictures (`speedup_score`, `error_aware_speedup_score`, `speedups`, each as SVG
+    /// and PNG) and the numbers (`scores.csv`, `speedups.csv`) into a folder; gives their paths.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let lines = |score: fn(&ReportPoint) -> f64| -> Vec<Curve> {
+            let line = |curve: &ReportCurve| Curve {
+                name: format!("{} ({})", curve.name, curve.runs),
+                points: curve.points.iter().map(|at| (at.t, score(at))).collect(),
+            };
+            self.curves.iter().map(line).collect()
+        };
+        let groups = self.categories.iter().map(|(name, speedups)| Group {
+            name: name.clone(),
+            values: speedups.iter().map(|(_, speedup)| *speedup).collect(),
+        });
+        let groups: Vec<Group> = groups.collect();
+        let mark = Some(TOLERATED_FROM);
+        let s = plot::curves("Speedup score", "S(t)", None, &lines(|at| at.s));
+        let es = lines(|at| at.es);
+        let es = plot::curves("Error-aware speedup score", "ES(t)", mark, &es);
+        let speedups = plot::violins("Speedup by category", "log2 of the speedup", &groups);
+        let mut written = Vec::new();
+        for (name, picture) in [
+            ("speedup_score", s),
+            ("error_aware_speedup_score", es),
+            ("speedups", speedups),
+        ] {
+            let Picture { svg, png } =
+                picture.map_err(|reason| Error::Drawing(format!("{name}: {reason}")))?;
+            for (extension, bytes) in [("svg", svg.into_bytes()), ("png", png)] {
+                let path = folder.join(format!("{name}.{extension}"));
+                fs::write(&path, bytes).map_err(Error::io(&path))?;
+                written.push(path);
+            }
+        }
+        written.push(self.write_scores(folder)?);
+        written.push(self.write_speedups(folder)?);
+        Ok(written)
+    }
+
+    fn write_scores(&self, folder: &Path) -> Result<PathBuf> {
+        let heads = [
+            "curve",
+            "runs",
+            "t",
+            "s",
+            "es",
+            "alpha",
+            "beta",
+            "lambda",
+            "eta",
+            "gamma",
+            "aggregate",
+        ];
+        let rows = self.curves.iter().flat_map(|curve| {
+            curve.points.iter().map(|at| {
+                let numbers = [
+                    at.s,
+                    at.es,
+                    at.alpha,
+                    at.beta,
+                    at.lambda,
+                    at.eta,
+                    at.gamma,
+                    curve.aggregate,
+                ];
+                let mut row = vec![curve.name.clone(), curve.runs.to_string(), at.t.to_string()];
+                row.extend(numbers.iter().map(f64::to_string));
+                row
+            })
+        });
+        write_csv(folder.join("scores.csv"), &heads, rows)
+    }
+
+    fn write_speedups(&self, folder: &Path) -> Result<PathBuf> {
+        let rows = self.categories.iter().flat_map(|(name, speedups)| {
+            let row = move |(sample, speedup): &(String, f64)| {
+                vec![name.clone(), sample.clone(), speedup.to_string()]
+            };
+            speedups.iter().map(row)
+        });
+        let heads = ["category", "sample", "speedup"];
+        write_csv(folder.join("speedups.csv"), &heads, rows)
+    }
+}
+
+fn write_csv(
+    path: PathBuf,
+    heads: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Result<PathBuf> {
+    let failed = |error: csv::Error| Error::io(&path)(std::io::Error::other(error));
+    let mut file = csv::Writer::from_path(&path).map_err(failed)?;
+    file.write_record(heads).map_err(failed)?;
+    for row in rows {
+        file.write_record(&row).map_err(failed)?;
+    }
+    file.flush().map_err(Error::io(&path))?;
+    Ok(path)
+}
