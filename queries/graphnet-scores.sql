@@ -1,0 +1,19 @@
+-- S(t), ES(t) and the aggregate score of each benchmark log of GraphNet.
+-- parameter t = -5 : tolerance, from -10 to 5
+-- parameter p = 0 : power that is added to slowdowns
+-- parameter b = 0.1 : speedup that a failure counts as
+-- parameter interpretation = default : `default` or `mismatch_extended`
+SELECT
+  s.name,
+  count(*) AS runs,
+  count(*) FILTER (WHERE r.upstream_status = 'correct' AND passes_at(r.passes, CAST($t AS BIGINT))) AS correct,
+  speedup_score(r.speedup, r.passes, r.upstream_status,
+    CAST($t AS BIGINT), CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS s_t,
+  error_aware_speedup_score(r.speedup, r.passes, r.upstream_status,
+    CAST($t AS BIGINT), CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS es_t,
+  aggregate_speedup_score(r.speedup, r.passes, r.upstream_status,
+    CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS aggregate
+FROM runs AS r
+JOIN sources AS s ON s.source_id = r.source_id
+GROUP BY s.name
+ORDER BY s.name

@@ -1,0 +1,10 @@
+-- What GraphNet's benchmark logs state, beside what upstream's analysis makes of them.
+SELECT
+  coalesce(status, 'unstated') AS status,
+  upstream_status,
+  count(*) AS runs,
+  count(speedup) AS with_speedup,
+  min(model_path) AS example
+FROM runs
+GROUP BY coalesce(status, 'unstated'), upstream_status
+ORDER BY runs DESC, status, upstream_status
