@@ -126,7 +126,7 @@ fn scaled(text: &str, scale: u8) -> Option<u64> {
         digits.checked_mul(10_u64.checked_pow(u32::try_from(shift).ok()?)?)?
     } else {
         let power = 10_u64.checked_pow(u32::try_from(-shift).ok()?)?;
-        (digits % power == 0).then_some(digits / power)?
+        digits.is_multiple_of(power).then_some(digits / power)?
     };
     let code = size.checked_mul(2)?.checked_add(sign)?;
     (literal(code, scale) == text).then_some(code)

@@ -21,6 +21,10 @@ mod support;
 mod engines;
 #[path = "suite/giving_back.rs"]
 mod giving_back;
+#[path = "suite/graphnet.rs"]
+mod graphnet;
+#[path = "suite/graphnet_refused.rs"]
+mod graphnet_refused;
 #[path = "suite/killed.rs"]
 mod killed;
 #[path = "suite/layering.rs"]

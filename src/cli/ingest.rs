@@ -52,7 +52,11 @@ pub(super) struct Ingest {
 }
 
 pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
-    let store = place.open_or_create().await?;
+    let store = if command.dry_run {
+        place.open_or_memory().await?
+    } else {
+        place.open_or_create().await?
+    };
     let bar = (!command.quiet && std::io::stderr().is_terminal()).then(progress_bar);
     let heard = bar.clone();
     let options = IngestOptions {

@@ -70,6 +70,15 @@ impl Place {
         store
     }
 
+    /// The store for looking only; an empty one in memory where there is none.
+    pub(super) async fn open_or_memory(&self) -> Result<Store> {
+        match self.find().await {
+            Ok(Some(store)) => Ok(store),
+            Ok(None) | Err(Error::NotAStore { .. }) => Store::create("memory:").await,
+            Err(error) => Err(error),
+        }
+    }
+
     /// Where a new store goes.
     pub(super) fn new_location(&self) -> String {
         self.store.clone().unwrap_or_else(|| FOLDER.to_owned())

@@ -239,6 +239,16 @@ impl Store {
                 format => documents.push((input, format)),
             }
         }
+        let other = logs.first().or(documents.first().map(|(input, _)| input));
+        if let Some(input) = other.filter(|input| options.dry_run && input.explicit) {
+            return Err(Error::Usage(format!(
+                "{}: a dry run is for samples and benchmark logs of GraphNet",
+                input.path
+            )));
+        }
+        if options.dry_run {
+            (logs, documents) = (Vec::new(), Vec::new());
+        }
         let jobs = jobs(logs, options.platform.as_deref())?;
         let before = self.data_bytes().await?;
         let mut report = Report::default();

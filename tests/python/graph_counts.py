@@ -1,10 +1,13 @@
 """Counts arguments, operations and uses of values in model.py files with CPython's own parser.
 
-Usage: graph_counts.py ROOT: one line `path<TAB>arguments<TAB>nodes<TAB>edges<TAB>ops` for every
-model.py below ROOT. It shares nothing with tsql's parser: it walks the syntax tree of `ast`.
+Usage: graph_counts.py ROOT: prints as JSON, for the directory of every model.py below ROOT, its
+counts of arguments, operations and uses of values, and how often each operation occurs in all. It
+shares nothing with tsql's parser: it walks the syntax tree of `ast`.
 """
 
 import ast
+import collections
+import json
 import pathlib
 import sys
 
@@ -91,13 +94,15 @@ def count(text):
 
 def main():
     root = pathlib.Path(sys.argv[1])
+    samples, names = {}, collections.Counter()
     for path in sorted(root.rglob("model.py")):
         counted = count(path.read_text())
         if counted is None:
-            print(path.relative_to(root), "unparsed", sep="\t")
             continue
         arguments, nodes, edges, ops = counted
-        print(path.relative_to(root), arguments, nodes, edges, " ".join(map(str, ops)), sep="\t")
+        samples[str(path.parent.relative_to(root))] = [arguments, nodes, edges]
+        names.update(op for op in ops if op is not None)
+    json.dump({"samples": samples, "ops": names}, sys.stdout)
 
 
 if __name__ == "__main__":

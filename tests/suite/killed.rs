@@ -267,3 +267,39 @@ fn writers_of_the_same_arrays_store_them_once() {
     assert_eq!(place.rows("SELECT count(*) FROM sources"), ["4"]);
     place.ok(&["check"]);
 }
+
+/// Samples and logs of GraphNet: every table gets its rows once, whenever the run is killed.
+#[test]
+fn killed_ingests_of_samples_are_completed() {
+    let own = crate::graphnet::own();
+    let args = ["ingest", "-q", own.to_str().unwrap()];
+    let trial = Place::new();
+    let started = Instant::now();
+    trial.ok(&args);
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
+    let mut random = Random(7);
+    let mut place = Place::new();
+    for kill in 0..25 {
+        let mut child = place
+            .command(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(whole)));
+        let _ = child.kill();
+        child.wait().unwrap();
+        if random.below(3) == 0 {
+            continue;
+        }
+        place.ok(&args);
+        let counts = "SELECT (SELECT count(*) FROM sources) AS a, (SELECT count(*) FROM samples) AS b, \
+                      (SELECT count(*) FROM texts) AS c, (SELECT count(*) FROM runs) AS d, \
+                      (SELECT count(*) FROM records) AS e";
+        assert_eq!(place.rows(counts), ["21,4,5,7,7"]);
+        if kill % 8 == 7 {
+            place.ok(&["check"]);
+        }
+        place = Place::new();
+    }
+}

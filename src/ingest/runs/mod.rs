@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::KnownIds;
-use super::ledger::{Ledger, Plan, Reading};
+use super::ledger::{Ledger, Plan};
 use super::orphans::Orphans;
 use super::{Event, IngestOptions, Report};
 use crate::error::{Error, Result};
@@ -119,7 +119,12 @@ impl Ingest<'_> {
             }
             Plan::Read(reading) => reading,
         };
-        let (runs, bytes, compression) = read(input)?;
+        let Log {
+            runs,
+            stray,
+            bytes,
+            compression,
+        } = read(input)?;
         (self.options.progress)(Event::Bytes(bytes.len() as u64));
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
         let unterminated = bytes.last().is_some_and(|&byte| byte != b'\n');
@@ -128,6 +133,11 @@ impl Ingest<'_> {
         hasher.update(&bytes);
         let content_hash = hasher.hex();
         let known = self.known_runs(reading.source_id);
+        if stray > 0 && reading.segment == 0 {
+            let reason = format!("{stray} tagged lines before the first record belong to none");
+            let (path, strict) = (input.path.clone(), self.options.strict);
+            self.report.note(path, 0, reason, strict)?;
+        }
         self.told(&runs, known.0, input)?;
         let records = runs.len().saturating_sub(known.0) as u64;
         let closed = Closed {
@@ -219,8 +229,17 @@ impl Ingest<'_> {
     }
 }
 
-/// All runs of a log, and its text.
-fn read(input: &Input) -> Result<(Vec<Run>, Vec<u8>, Option<Compression>)> {
+/// A log as it was read.
+struct Log {
+    runs: Vec<Run>,
+    /// Tagged lines before the first run.
+    stray: u64,
+    bytes: Vec<u8>,
+    compression: Option<Compression>,
+}
+
+/// All of a log.
+fn read(input: &Input) -> Result<Log> {
     let (mut stream, compression) = reader::open(&input.file)?;
     let mut bytes = Vec::new();
     stream
@@ -230,7 +249,13 @@ fn read(input: &Input) -> Result<(Vec<Run>, Vec<u8>, Option<Compression>)> {
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         parser.push_line(line);
     }
-    Ok((parser.finish(), bytes, compression))
+    let runs = parser.finish();
+    Ok(Log {
+        runs,
+        stray: parser.stray_lines(),
+        bytes,
+        compression,
+    })
 }
 
 /// The first hardware that a log names.

@@ -238,7 +238,7 @@ fn parquet_rows(
             let path = paths.value(row).to_owned();
             let source_folder = at(&folders);
             let name = match &source_folder {
-                Some(folder) if !path.starts_with(&format!("{folder}/")) => {
+                Some(folder) if !folder.is_empty() && !path.starts_with(&format!("{folder}/")) => {
                     format!("{folder}/{path}")
                 }
                 _ => path.clone(),

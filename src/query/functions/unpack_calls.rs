@@ -122,7 +122,7 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         let types = types_of_nodes(types, places)?;
         let mut names = names.unwrap_or_default().split('\n');
         let mut outputs = outputs.unwrap_or_default().split('\n');
-        let mut said = |lines: &mut dyn Iterator<Item = &'_ str>| -> Option<String> {
+        let said = |lines: &mut dyn Iterator<Item = &'_ str>| -> Option<String> {
             lines
                 .next()
                 .filter(|line| !line.is_empty())

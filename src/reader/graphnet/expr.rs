@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
             }
             Some(b'"' | b'\'') => (string_length(self.rest.as_bytes()), Token::Text),
             Some(byte) if byte.is_ascii_digit() => (number_length(self.rest), Token::Number),
-            Some(b'.') if self.rest.bytes().nth(1).is_some_and(|b| b.is_ascii_digit()) => {
+            Some(b'.') if self.rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
                 (number_length(self.rest), Token::Number)
             }
             Some(_) => {

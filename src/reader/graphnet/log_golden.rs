@@ -1,5 +1,12 @@
 //! Against what upstream's own code computed from real and synthetic logs.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::cast_precision_loss,
+    clippy::too_many_lines,
+    reason = "a test says why it was skipped, and compares counts with floats"
+)]
+
 use super::log::{self, Parser, Performance, Run};
 use crate::speedup::{self, Interpretation, Params, Sample};
 use serde_json::Value;

@@ -397,29 +397,3 @@ fn typed(comment: &str) -> Option<(&str, &str)> {
     let (outputs, _) = types.split_once(") <- (")?;
     Some((op, outputs))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tmp_counts() {
-        let Ok(list) = std::env::var("GN_LIST") else {
-            return;
-        };
-        for path in std::fs::read_to_string(list).unwrap().lines() {
-            let text = std::fs::read_to_string(path).unwrap();
-            match read(&text) {
-                Ok(p) => println!(
-                    "ROW\t{path}\t{}\t{}\t{}\t{}\t{}",
-                    p.arguments.len(),
-                    p.graph.type_of_node.len(),
-                    p.graph.edge_count(),
-                    p.graph.returns.len(),
-                    p.unparsed.len()
-                ),
-                Err((line, why)) => println!("ERR\t{path}:{line}: {why}"),
-            }
-        }
-    }
-}

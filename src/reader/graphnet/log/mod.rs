@@ -9,12 +9,9 @@ mod run;
 mod text;
 mod tolerance;
 
-pub(crate) use run::{
-    Block, Marks, Performance, Run, Trial, passes, stated_status, upstream_status,
-};
-pub(crate) use tolerance::{
-    FIRST_TOLERANCE, LAST_TOLERANCE, is_known_key, tolerance, tolerance_key,
-};
+pub(crate) use run::{Block, Performance, Run, Trial, passes, stated_status, upstream_status};
+#[cfg(test)]
+pub(crate) use tolerance::{is_known_key, tolerance, tolerance_key};
 
 use open::Open;
 

@@ -1,0 +1,224 @@
+//! Bad samples and logs of GraphNet: told with path and line, kept, and the rest goes on.
+
+use std::fs;
+
+use crate::graphnet::own;
+use crate::support::Place;
+
+const SAMPLE: &str = "in/samples/ours/convnet";
+
+/// A copy of our own samples and logs in `in`.
+fn place() -> Place {
+    let place = Place::new();
+    let mut folders = vec![own()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path
+                    .strip_prefix(own())
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned();
+                place.write(&format!("in/{name}"), fs::read(path).unwrap());
+            }
+        }
+    }
+    place
+}
+
+/// Changes a file of a sample; the store must keep it, tell what is wrong, and take the others.
+fn told(file: &str, change: impl Fn(&str) -> Vec<u8>, expected: &str) {
+    let place = place();
+    let name = format!("{SAMPLE}/{file}");
+    let text = String::from_utf8(place.read(&name)).unwrap();
+    place.write(&name, change(&text));
+    let ran = place.ok(&["ingest", "in"]);
+    assert!(ran.stderr.contains(expected), "{file}: {}", ran.stderr);
+    let samples = place.rows("SELECT count(*) FROM samples WHERE variant_of IS NULL");
+    assert_eq!(samples, ["3"]);
+    place.assert_sound(&[
+        &name,
+        "in/samples/ours/convnet-wide/model.py",
+        "in/logs/run.log",
+    ]);
+    let problems = place.rows("SELECT problems FROM samples WHERE problems IS NOT NULL");
+    assert!(!problems.is_empty());
+}
+
+#[test]
+fn odd_files_are_told_and_kept() {
+    let bytes = |text: &str| text.as_bytes().to_vec();
+    told(
+        "model.py",
+        |_| Vec::new(),
+        "convnet/model.py:1: no method `forward`",
+    );
+    told(
+        "model.py",
+        |text| bytes(&text.replace("x_1 += x", "with x: pass")),
+        "model.py:37: a statement that is not understood",
+    );
+    told(
+        "model.py",
+        |text| {
+            bytes(&text.replace(
+                "x_1 += x",
+                &format!("y = {}x{}", "(".repeat(200_000), ")".repeat(200_000)),
+            ))
+        },
+        "model.py:37: a statement",
+    );
+    told(
+        "model.py",
+        |text| [b"# \xff\n", text.as_bytes()].concat(),
+        "model.py:1: not UTF-8",
+    );
+    told(
+        "model.py",
+        |text| bytes(&text[..text.len() / 2]),
+        "model.py:",
+    );
+    told(
+        "weight_meta.py",
+        |text| bytes(&text.replace("    std = 0.101", "    std == 0.101")),
+        "weight_meta.py:7: no attribute of a tensor",
+    );
+    told(
+        "weight_meta.py",
+        |text| bytes(&format!("import os\n{text}")),
+        "weight_meta.py:1: no attribute of a tensor",
+    );
+    told(
+        "input_tensor_constraints.py",
+        |text| bytes(&text.replace("S0 = Symbol", "S0 = lambda")),
+        "input_tensor_constraints.py: not understood",
+    );
+    told(
+        "graph_net.json",
+        |text| bytes(&text[..text.len() - 3]),
+        "graph_net.json:7: no JSON object",
+    );
+    told(
+        "graph_net.json",
+        |_| b"[1]".to_vec(),
+        "graph_net.json:1: no JSON object",
+    );
+}
+
+#[test]
+fn other_layouts_are_kept_as_text() {
+    let place = place();
+    let name = format!("{SAMPLE}/weight_meta.py");
+    let text = String::from_utf8(place.read(&name)).unwrap();
+    place.write(&name, text.replace("    ", "\t").replace('\n', "\r\n"));
+    place.write(&format!("{SAMPLE}/notes/README.md"), "what is it for?\n");
+    place.write(&format!("{SAMPLE}/graph_hash.txt"), "none yet\n");
+    place.ok(&["ingest", "in"]);
+    let tensors = "SELECT count(*), sum(element_count) FROM tensors WHERE path LIKE '%/convnet'";
+    assert_eq!(place.rows(tensors), ["6,532"]);
+    place.assert_sound(&[
+        &name,
+        &format!("{SAMPLE}/notes/README.md"),
+        &format!("{SAMPLE}/graph_hash.txt"),
+    ]);
+}
+
+#[test]
+fn a_missing_file_is_told() {
+    let place = place();
+    for name in ["weight_meta.py", "model.py", "input_tensor_constraints.py"] {
+        fs::remove_file(place.path().join(format!("{SAMPLE}/{name}"))).unwrap();
+    }
+    let ran = place.ok(&["ingest", "in"]);
+    for name in ["weight_meta.py", "model.py", "input_tensor_constraints.py"] {
+        assert!(
+            ran.stderr
+                .contains(&format!("note: {SAMPLE}/{name}: no such file")),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert_eq!(
+        place.rows("SELECT graph_id, node_count FROM samples WHERE path LIKE '%/convnet'"),
+        [","]
+    );
+    place.ok(&["check"]);
+    let strict = place.tsql(&["--store", "t", "ingest", "--strict", "in"]);
+    assert_eq!(strict.code, Some(2), "{}", strict.stderr);
+}
+
+#[test]
+fn a_changed_sample_stands_beside_the_old_one() {
+    let place = place();
+    place.ok(&["ingest", "in"]);
+    let name = format!("{SAMPLE}/graph_net.json");
+    let text = String::from_utf8(place.read(&name)).unwrap();
+    place.write(&name, text.replace("computer_vision", "other"));
+    place.ok(&["ingest", "in"]);
+    assert_eq!(
+        place.rows(
+            "SELECT path, heuristic_tag FROM samples WHERE path LIKE '%/convnet%' ORDER BY path"
+        ),
+        [
+            "in/samples/ours/convnet,computer_vision",
+            "in/samples/ours/convnet-wide,computer_vision",
+            "in/samples/ours/convnet~2,other"
+        ]
+    );
+    place.ok(&["check"]);
+}
+
+#[test]
+fn damaged_archives_give_what_came_before() {
+    let place = place();
+    let packed = std::process::Command::new("tar")
+        .args(["cf", "whole.tar", "in/samples"])
+        .current_dir(place.path())
+        .status();
+    assert!(packed.unwrap().success());
+    let whole = place.read("whole.tar");
+    place.write("cut.tar", &whole[..whole.len() * 2 / 3]);
+    let ran = place.tsql(&["ingest", "cut.tar"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cut.tar"), "{}", ran.stderr);
+    place.ok(&["check"]);
+    place.ok(&["ingest", "whole.tar"]);
+    place.ok(&["check"]);
+    place.write("odd.parquet", b"PAR1 and nothing more");
+    let ran = place.tsql(&["ingest", "odd.parquet"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("odd.parquet"), "{}", ran.stderr);
+    place.ok(&[
+        "SELECT 1 AS path",
+        "--format",
+        "parquet",
+        "-o",
+        "other.parquet",
+    ]);
+    let ran = place.tsql(&["ingest", "other.parquet"]);
+    assert!(ran.stderr.contains("no column `content`"), "{}", ran.stderr);
+}
+
+#[test]
+fn odd_logs_are_told_and_kept() {
+    let place = place();
+    let text = String::from_utf8(place.read("in/logs/run.log")).unwrap();
+    let odd = text
+        .replacen("[Speedup][e2e]: 1.60000", "[Speedup][e2e]: fast", 1)
+        .replacen("[Correctness][mean_diff]", "[Correctness][what_diff]", 1);
+    let cut = odd.rfind("[Fail due").unwrap() - 60;
+    let bytes = [&odd.as_bytes()[..cut], b"\xff\xfe garbage"].concat();
+    place.write("in/logs/run.log", bytes);
+    let ran = place.ok(&["ingest", "in"]);
+    for expected in ["run.log:91: ", "what_diff", "cut off"] {
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+    assert_eq!(place.rows("SELECT count(*) FROM runs"), ["7"]);
+    let checked = "SELECT count(*) FROM checks WHERE key = 'what_diff'";
+    assert_eq!(place.rows(checked), ["1"]);
+    place.assert_sound(&["in/logs/run.log"]);
+}
