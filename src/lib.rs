@@ -50,7 +50,7 @@
 //!   `sources`.
 //! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
 //!   rebuild.
-//! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, later `graphnet`.
+//! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, `graphnet`.
 //!
 //! Of TpuGraphs:
 //!
@@ -60,6 +60,16 @@
 //!   that always get the same layouts; **code**: which of a group's layouts a configuration takes.
 //! - **edge**: `user` consumes the output of `operand`.
 //!
+//! Of GraphNet:
+//!
+//! - **sample**: a directory with a captured graph and what is known of its tensors; **variant**:
+//!   another set of shapes for the graph of a sample.
+//! - **call**: an operation with its constants; its **signature** has `?` for each value that it
+//!   consumes. A node type is a distinct one.
+//! - **run**: a record of a benchmark log; **check**: one of its outputs under one tolerance.
+//! - **S(t)**, **ES(t)**: the (error-aware) speedup score at tolerance t.
+//! - **subset**: a named, versioned list of samples.
+//!
 //! # Limits
 //!
 //! A line has at most 16 MiB, a number at most 18 digits (more are rounded in SQL and kept in the
@@ -67,6 +77,8 @@
 //! text for each parsing thread and 2^18 parsed records. An array of an npz file has at most 2^24
 //! numbers, except the configurations of layout files, which stream by and may have any size; a
 //! runtime is at most 2^53 ns; a group of slots knows at most 65,536 layouts.
+//! A sample of GraphNet and a benchmark log are in memory as a whole; brackets and operators nest 64
+//! deep.
 //!
 //! # Where to add what
 //!

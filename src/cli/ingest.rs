@@ -18,23 +18,26 @@ const SHOWN: usize = 20;
 /// Samples that are like others that are shown for each level.
 const LIKE_SHOWN: usize = 3;
 
-/// Read tuning logs and TpuGraphs files into the store
+/// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
-/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd, and the
-/// npz files of TpuGraphs, also inside tar and tar.gz. A file that the store has is skipped; of a log
+/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd, the npz
+/// files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
+/// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. A file that the store has is skipped; of a log
 /// that has grown only the new lines are read. Lines that are no records are refused one by one, with
-/// their reason, and kept in `rejects`; an npz file is taken or refused as a whole.
+/// their reason, and kept in `rejects`; an npz file is taken or refused as a whole. Notes tell what was
+/// odd about samples and logs that were taken nevertheless.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
     tsql ingest 'measure_records/*/*.json'      # the directories name the platforms\n  \
     zcat log.json.gz | tsql ingest - --platform k80\n  \
-    tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to")]
+    tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to\n  \
+    tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware")]
 pub(super) struct Ingest {
     /// Files, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
-    /// Platform of all records [default: the name of each log's directory; tpu-v3 for TpuGraphs]
+    /// Platform of all records [default: the name of each log's directory; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
     /// Stop at the first refused line

@@ -43,8 +43,8 @@ const STDIN: &str = "-";
 /// How to ingest.
 #[derive(Clone)]
 pub struct IngestOptions {
-    /// Platform of the records; without it the name of each log's directory, and `tpu-v3` for
-    /// TpuGraphs.
+    /// Platform of the records; without it the name of each log's directory, `tpu-v3` for TpuGraphs,
+    /// and the hardware that a benchmark log of GraphNet names.
     pub platform: Option<String>,
     /// Stop at the first line that is refused.
     pub strict: bool,
