@@ -3,18 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow::array::AsArray as _;
-use arrow::datatypes::{Int32Type, Int64Type};
+use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
+use crate::captured;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::export::{collect, environments};
-use crate::graph::{unpack_numbers, unpack_steps};
 use crate::identity::{environment_id, graph_id, source_id};
 use crate::loading::Loader;
-use crate::opgraph::{OpGraph, OpType, unpack_operands, unpack_returns};
-use crate::reader::graphnet::sample::Sample;
 use crate::schema;
 use crate::steps::Hasher;
 use crate::store::Store;
@@ -221,56 +219,11 @@ async fn cores(store: &Store, checked: &mut Checked) -> Result<()> {
 
 /// Captured graphs are what their content hashes say.
 async fn calls(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    let mut types: HashMap<i64, OpType> = HashMap::new();
-    let sql = "SELECT node_type_id, signature, output_count FROM stored.node_types WHERE signature IS NOT NULL";
-    for batch in collect(context, sql).await? {
-        let ids = column::numbers::<Int64Type>(&batch, "node_type_id")?;
-        let outputs = column::numbers::<Int32Type>(&batch, "output_count")?;
-        let signatures = column::text(&batch, "signature")?;
-        for row in 0..batch.num_rows() {
-            let one = OpType {
-                signature: signatures.value(row).to_owned(),
-                outputs: outputs.value(row).cast_unsigned(),
-                ..OpType::default()
-            };
-            types.insert(ids.value(row), one);
-        }
-    }
-    let sql = "SELECT graph_id, workload_key, kind, argument_count, types, type_of_node, edges, returns \
-               FROM stored.graphs WHERE argument_count IS NOT NULL";
-    for batch in collect(context, sql).await? {
-        let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
-        let arguments = column::numbers::<Int64Type>(&batch, "argument_count")?;
-        let (keys, kinds) = (
-            column::text(&batch, "workload_key")?,
-            column::text(&batch, "kind")?,
-        );
-        let bytes = |name| column::bytes(&batch, name);
-        let (own_types, places) = (bytes("types")?, bytes("type_of_node")?);
-        let (edges, returns) = (bytes("edges")?, bytes("returns")?);
-        for row in 0..batch.num_rows() {
-            checked.hashes += 1;
-            let rebuilt = || {
-                let type_of_node = unpack_numbers(places.value(row))?;
-                let nodes = type_of_node.len();
-                let own = unpack_steps(own_types.value(row))?;
-                let own: Option<Vec<OpType>> =
-                    own.iter().map(|id| types.get(id).cloned()).collect();
-                Some(OpGraph {
-                    framework: Sample::framework_named(kinds.value(row)),
-                    argument_count: u32::try_from(arguments.value(row)).ok()?,
-                    types: own?,
-                    shape_free: Vec::new(),
-                    operands: unpack_operands(edges.value(row), nodes)?,
-                    returns: unpack_returns(returns.value(row), nodes)?,
-                    type_of_node,
-                })
-            };
-            let hash = rebuilt().map(|graph| graph.content_hash());
-            if hash.as_deref() != Some(keys.value(row)) {
-                let reason = format!("{} is not what its content hash says", ids.value(row));
-                checked.damage.push(("graphs".to_owned(), reason));
-            }
+    for (id, (key, graph)) in captured::graphs(context, "true").await? {
+        checked.hashes += 1;
+        if graph.is_none_or(|graph| graph.content_hash() != key) {
+            let reason = format!("{id} is not what its content hash says");
+            checked.damage.push(("graphs".to_owned(), reason));
         }
     }
     Ok(())

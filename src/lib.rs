@@ -129,6 +129,7 @@ mod dedupe;
 mod ingest;
 mod query;
 
+mod captured;
 mod loading;
 
 mod batch;

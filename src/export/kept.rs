@@ -8,8 +8,10 @@ use datafusion::prelude::SessionContext;
 
 use super::collect;
 use super::source::SourceFile;
+use crate::captured;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::reader::graphnet::program::Program;
 use crate::reader::graphnet::sample::Sample;
 use crate::tensors::Packed;
 
@@ -40,6 +42,9 @@ impl Kept {
         let samples = parts().filter(|part| part.text_id.is_none());
         let mut samples: Vec<i64> = samples.filter_map(|part| part.sample_id).collect();
         samples.dedup();
+        let models = sources.iter().any(|source| {
+            source.name.ends_with("/model.py") && source.texts().any(|part| part.text_id.is_none())
+        });
         let mut kept = Self::default();
         if !texts.is_empty() {
             let ids = list(&texts);
@@ -53,12 +58,26 @@ impl Kept {
             }
         }
         if !samples.is_empty() {
-            kept.load_samples(context, &list(&samples)).await?;
+            kept.load_samples(context, &list(&samples), models).await?;
         }
         Ok(kept)
     }
 
-    async fn load_samples(&mut self, context: &SessionContext, ids: &str) -> Result<()> {
+    /// Reads samples, with their graphs where `models` are to be written.
+    async fn load_samples(
+        &mut self,
+        context: &SessionContext,
+        ids: &str,
+        models: bool,
+    ) -> Result<()> {
+        let graphs = if models {
+            let own = format!(
+                "graph_id IN (SELECT graph_id FROM stored.samples WHERE sample_id IN ({ids}))"
+            );
+            captured::graphs(context, &own).await?
+        } else {
+            HashMap::new()
+        };
         let sql = format!("SELECT * FROM stored.samples WHERE sample_id IN ({ids})");
         for batch in collect(context, &sql).await? {
             let ids = column::numbers::<Int64Type>(&batch, "sample_id")?;
@@ -67,6 +86,9 @@ impl Kept {
             let (frameworks, metadata) = (text("framework")?, text("metadata")?);
             let (hashes, symbols) = (text("upstream_hash")?, text("symbols")?);
             let imports = text("symbol_imports")?;
+            let (preludes, annotations) = (text("model_prelude")?, text("annotations")?);
+            let (arguments, names) = (text("argument_names")?, text("value_names")?);
+            let graph_ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
             let mut columns: Vec<&StringViewArray> = Vec::new();
             for name in Packed::COLUMNS {
                 columns.push(text(name)?);
@@ -80,11 +102,30 @@ impl Kept {
                 }
                 let bytes = column::bytes_at(data, row).unwrap_or_default();
                 let damaged = || Error::damaged("samples", "tensors that are not understood");
+                let tensors = Packed::tensors(own, bytes).ok_or_else(damaged)?;
+                let lines = |text: Option<&str>| -> Option<Vec<String>> {
+                    Some(text?.split_terminator('\n').map(str::to_owned).collect())
+                };
+                let graph = column::value(graph_ids, row).and_then(|id| graphs.get(&id));
+                let graph = graph.and_then(|(_, graph)| graph.clone());
+                let arguments = lines(column::text_at(arguments, row));
+                let named = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
+                let arguments = arguments.unwrap_or_else(named);
+                let program = graph.map(|graph| Program {
+                    graph,
+                    arguments,
+                    names: lines(column::text_at(names, row)).unwrap_or_default(),
+                    output_types: Vec::new(),
+                    unparsed: Vec::new(),
+                });
                 let sample = Sample {
+                    program,
+                    prelude: at(preludes),
+                    annotations: at(annotations),
                     framework: Sample::framework_named(frameworks.value(row)),
                     metadata: at(metadata),
                     upstream_hash: at(hashes),
-                    tensors: Packed::tensors(own, bytes).ok_or_else(damaged)?,
+                    tensors,
                     weight_count: usize::try_from(weights.value(row)).unwrap_or(0),
                     symbols: at(symbols),
                     symbol_imports: column::text_at(imports, row).and_then(Sample::imports_named),

@@ -18,7 +18,7 @@ const RANKS: [&[&str]; 11] = [
     &["reader", "store", "steps"],
     &["dedupe"],
     &["ingest", "query"],
-    &["loading"],
+    &["loading", "captured"],
     &["export", "upkeep", "demo", "batch", "score"],
     &["check", "report", "subset"],
     &["cli"],

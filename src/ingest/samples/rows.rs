@@ -199,6 +199,8 @@ pub(super) fn sample_columns(rows: &[SampleRow<'_>]) -> Columns {
             "argument_names",
             text(|row| row.sample.argument_names().and_then(lines)),
         ),
+        ("model_prelude", text(|row| row.sample.prelude.clone())),
+        ("annotations", text(|row| row.sample.annotations.clone())),
         (
             "value_names",
             text(|row| lines(&row.sample.program.as_ref()?.names)),

@@ -280,6 +280,11 @@ impl<'a> Parser<'a> {
                 self.advance();
                 Some(Expr::Text(text))
             }
+            // A value in a signature.
+            Token::Mark("?") => {
+                self.advance();
+                Some(Expr::Name("?"))
+            }
             Token::Mark("...") => {
                 self.advance();
                 Some(Expr::Name("Ellipsis"))

@@ -18,6 +18,7 @@ mod log_golden;
 mod log_nasty;
 pub(crate) mod meta;
 pub(crate) mod program;
+pub(crate) mod render;
 pub(crate) mod sample;
 
 /// The dataset's name in the tables.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::constraints::{self, Constraints};
-use super::{meta, program};
+use super::{meta, program, render};
 use crate::identity::ContentHasher;
-use crate::tensors::Tensor;
+use crate::tensors::{self, Tensor};
 
 /// The file that makes a directory a sample.
 pub(crate) const METADATA: &str = "graph_net.json";
@@ -51,6 +51,11 @@ pub(crate) struct Sample {
     pub(crate) metadata: Option<String>,
     pub(crate) upstream_hash: Option<String>,
     pub(crate) model_hash: Option<String>,
+    /// Torch: what stands before the class in model.py.
+    pub(crate) prelude: Option<String>,
+    /// Torch: a letter for the annotation of each argument, where they are not what the tensors'
+    /// kinds say.
+    pub(crate) annotations: Option<String>,
     /// Those of `weight_meta.py` first.
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) weight_count: usize,
@@ -153,6 +158,10 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
         }
     }
     sample.constraints(text(CONSTRAINTS));
+    if let Some((prelude, annotations)) = text(MODEL).and_then(render::framed) {
+        sample.prelude = Some(prelude.to_owned());
+        sample.annotations = (annotations != sample.usual_annotations()).then_some(annotations);
+    }
     if folder.is_empty() {
         let wanted = [MODEL, HASH, WEIGHTS, INPUTS];
         let also = (sample.framework == "torch").then_some(CONSTRAINTS);
@@ -238,6 +247,7 @@ impl Sample {
     pub(crate) fn file(&self, name: &str) -> Option<String> {
         let (weights, inputs) = self.tensors.split_at_checked(self.weight_count)?;
         match name {
+            MODEL => self.model_text(),
             METADATA => self.metadata.clone(),
             HASH => self.upstream_hash.clone(),
             WEIGHTS => Some(meta::write(weights, self.framework)),
@@ -252,6 +262,28 @@ impl Sample {
             }
             _ => None,
         }
+    }
+
+    fn model_text(&self) -> Option<String> {
+        let program = self.program.as_ref()?;
+        let annotations = self.annotations.clone();
+        render::write(&render::Model {
+            prelude: self.prelude.as_deref()?,
+            graph: &program.graph,
+            arguments: &program.arguments,
+            names: &program.names,
+            annotations: &annotations.unwrap_or_else(|| self.usual_annotations()),
+        })
+    }
+
+    /// The annotations that arguments have as a rule, by the kinds of their tensors.
+    fn usual_annotations(&self) -> String {
+        let letter = |tensor| match tensors::kind(tensor) {
+            "parameter" => 'P',
+            "symint" => 'S',
+            _ => 'T',
+        };
+        self.tensors.iter().map(letter).collect()
     }
 
     /// Names of the arguments, where they are not those of the tensors.
