@@ -14,8 +14,8 @@ use crate::plot::{self, Curve, Group, Picture};
 use crate::speedup::{self, Interpretation, Params, Sample};
 use crate::store::Store;
 
-/// The tolerance from which on errors may be tolerated.
-const TOLERATED_FROM: f64 = 1.0;
+/// The tolerance from which on errors may be tolerated, and what is said of it.
+const TOLERATED_FROM: (i32, &str) = (1, "errors begin to be tolerated");
 
 /// What a report is about.
 #[derive(Clone, Debug)]

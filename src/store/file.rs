@@ -38,6 +38,9 @@ const PAGE_ROWS: usize = 20_000;
 /// Rows of a column on which encodings are tried.
 const SAMPLE_ROWS: usize = 1 << 16;
 
+/// Mean size of values from which on no encodings are tried.
+const LONG_BYTES: usize = 1024;
+
 /// Name of the column that encodings are tried on.
 const SAMPLE: &str = "sample";
 
@@ -244,6 +247,10 @@ fn smallest(column: &ArrayRef, usual: Encoding) -> Result<Encoding, ParquetError
         DataType::BinaryView => &[Encoding::Plain, Encoding::Lengths],
         _ => return Ok(usual),
     };
+    // How the lengths of long texts are written is neither here nor there.
+    if column.get_buffer_memory_size() / LONG_BYTES > column.len() {
+        return Ok(usual);
+    }
     let sample = column.slice(0, column.len().min(SAMPLE_ROWS));
     let sample = RecordBatch::try_from_iter_with_nullable([(SAMPLE, sample, true)])?;
     let size = |encoding: Encoding| {

@@ -1,0 +1,142 @@
+//! How wide text is, and where its lines break.
+
+use std::sync::OnceLock;
+
+use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
+
+use super::LETTERS;
+
+/// Letters after which a line may break.
+const BREAKS: [char; 8] = [' ', '/', '_', '-', '.', ',', ':', '|'];
+
+/// The font that the pictures bring along.
+pub(super) fn font() -> Option<&'static FontRef<'static>> {
+    static FONT: OnceLock<Option<FontRef<'static>>> = OnceLock::new();
+    let read = || FontRef::try_from_slice(dejavu::sans::regular()).ok();
+    FONT.get_or_init(read).as_ref()
+}
+
+/// Letters of `size` pixels (to the em) side by side, from the start of a baseline at `(0, 0)`, and
+/// how wide they are together.
+pub(super) fn laid(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<Glyph>, f32) {
+    let em = font.units_per_em().unwrap_or(1.0);
+    let scale = PxScale::from(size * font.height_unscaled() / em);
+    let scaled = font.as_scaled(scale);
+    let mut glyphs: Vec<Glyph> = Vec::new();
+    let mut x = 0.0;
+    for letter in text.chars() {
+        let id = scaled.glyph_id(letter);
+        if let Some(last) = glyphs.last() {
+            x += scaled.kern(last.id, id);
+        }
+        glyphs.push(id.with_scale_and_position(scale, ab_glyph::point(x, 0.0)));
+        x += scaled.h_advance(id);
+    }
+    (glyphs, x)
+}
+
+/// How wide a line is in pixels.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    // All sizes give the same up to their factor.
+    let unit = font().map_or(0.0, |font| laid(font, text, 100.0).1);
+    f64::from(unit) * size / 100.0
+}
+
+/// Text on one line, with what XML and lines cannot hold replaced.
+pub(super) fn clean(text: &str) -> String {
+    let plain = |letter: char| match letter {
+        '\u{fffe}' | '\u{ffff}' => ' ',
+        letter if letter.is_control() => ' ',
+        letter => letter,
+    };
+    text.chars()
+        .map(plain)
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// At most `most` lines no wider than `room`; what does not fit is left out of the middle.
+pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
+    let letters: Vec<char> = clean(text).chars().take(LETTERS).collect();
+    let all = broken(&letters, size, room);
+    if all.len() <= most {
+        return all;
+    }
+    // The greatest number of letters that fits, found by halves.
+    let (mut fits, mut fails) = (0, letters.len());
+    while fails - fits > 1 {
+        let middle = usize::midpoint(fits, fails);
+        if broken(&shortened(&letters, middle), size, room).len() <= most {
+            fits = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    broken(&shortened(&letters, fits), size, room)
+}
+
+/// The first and the last letters, `kept` of them, with an ellipsis between.
+fn shortened(letters: &[char], kept: usize) -> Vec<char> {
+    let head = kept.div_ceil(2);
+    let tail = letters.len() - (kept - head);
+    let (head, tail) = (letters.iter().take(head), letters.iter().skip(tail));
+    head.chain(&['…']).chain(tail).copied().collect()
+}
+
+/// Lines no wider than `room`, broken behind [`BREAKS`] where possible.
+fn broken(letters: &[char], size: f64, room: f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = letters;
+    while !rest.is_empty() {
+        let line = rest.get(..taken(rest, size, room)).unwrap_or(rest);
+        lines.push(line.iter().collect::<String>().trim().to_owned());
+        rest = rest.get(line.len()..).unwrap_or(&[]);
+    }
+    lines
+}
+
+/// How many letters the next line takes, one at least.
+fn taken(letters: &[char], size: f64, room: f64) -> usize {
+    let text: String = letters.iter().collect();
+    let (glyphs, all) = font().map_or((Vec::new(), 0.0), |font| laid(font, &text, 100.0));
+    let starts = glyphs.iter().map(|glyph| glyph.position.x);
+    let ends = starts.skip(1).chain([all]);
+    let fits = |end: &f32| f64::from(*end) * size / 100.0 <= room;
+    let fit = ends.take_while(fits).count().max(1);
+    if fit == letters.len() {
+        return fit;
+    }
+    let line = letters.get(..fit).unwrap_or(letters);
+    let last = line.iter().rposition(|letter| BREAKS.contains(letter));
+    // A break near the start would waste the line.
+    last.map(|place| place + 1)
+        .filter(|taken| *taken * 3 >= fit)
+        .unwrap_or(fit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_behind_separators() {
+        let room = width("transformers-auto-model/", 18.0) + 1.0;
+        let lines = wrap("transformers-auto-model/opus-mt-en-gv", 18.0, room, 3);
+        assert_eq!(lines, ["transformers-auto-model/", "opus-mt-en-gv"]);
+        let one = wrap("transformers-auto-model/opus-mt-en-gv", 18.0, room, 1);
+        assert_eq!(one.len(), 1);
+        assert!(
+            one.concat().starts_with("transf") && one.concat().ends_with("-en-gv"),
+            "{one:?}"
+        );
+        assert!(one.concat().contains('…') && width(&one.concat(), 18.0) <= room);
+        assert_eq!(wrap("", 18.0, room, 2), Vec::<String>::new());
+        assert_eq!(wrap("wide", 18.0, 1.0, 9), ["w", "i", "d", "e"]);
+    }
+
+    #[test]
+    fn control_characters_are_left_out() {
+        assert_eq!(clean("a\n\u{1}b\u{ffff}"), "a  b");
+    }
+}
