@@ -52,11 +52,15 @@ pub(crate) struct Samples {
 impl Loader {
     /// Reads the store as it is now.
     pub(crate) async fn new(store: &Store) -> Result<Self> {
-        let context = store.session().await?;
-        Ok(Self {
-            context,
+        Ok(Self::of(&store.session().await?))
+    }
+
+    /// Reads what a session sees.
+    pub(crate) fn of(context: &SessionContext) -> Self {
+        Self {
+            context: context.clone(),
             types: None,
-        })
+        }
     }
 
     pub(crate) async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {

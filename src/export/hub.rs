@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::kept::Kept;
 use super::source::{self, SourceFile};
-use super::{Exported, SOURCES_AT_ONCE};
+use super::{Exported, SOURCES_AT_ONCE, samples_where};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::store::Store;
@@ -30,7 +30,7 @@ impl Store {
     ) -> Result<Exported> {
         let context = self.session().await?;
         let chosen = match samples {
-            Some(predicate) => Some(self.samples_where(predicate).await?),
+            Some(predicate) => Some(samples_where(&context, predicate).await?),
             None => None,
         };
         let sources = source::all(&context).await?;

@@ -107,6 +107,7 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
 }
 
 /// Writes lines; holds the graphs and environments that they name.
+#[derive(Default)]
 pub(super) struct Lines {
     graphs: HashMap<i64, String>,
     environments: HashMap<i64, Environment>,

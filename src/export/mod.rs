@@ -58,12 +58,14 @@ impl Store {
     ) -> Result<Exported> {
         let pattern = pattern.map(glob::Pattern::new).transpose();
         let pattern = pattern.map_err(|error| Error::Usage(format!("--source: {error}")))?;
+        let context = self.session().await?;
         let samples = match samples {
-            Some(predicate) => Some(self.samples_where(predicate).await?),
+            Some(predicate) => Some(samples_where(&context, predicate).await?),
             None => None,
         };
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        self.give_back(
+        give_back(
+            &context,
             |source| {
                 let named = pattern
                     .as_ref()
@@ -88,23 +90,6 @@ impl Store {
         .await
     }
 
-    /// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
-    /// each.
-    pub(super) async fn samples_where(&self, predicate: &str) -> Result<HashSet<i64>> {
-        let context = self.session().await?;
-        let sql = format!(
-            "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
-             SELECT sample_id FROM chosen UNION \
-             SELECT sample_id FROM samples WHERE variant_of IN (SELECT path FROM chosen)"
-        );
-        let mut ids = HashSet::new();
-        for batch in collect(&context, &sql).await? {
-            let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
-            ids.extend(found.values());
-        }
-        Ok(ids)
-    }
-
     /// Rebuilds every source without writing it: does each have the bytes that were ingested?
     pub(crate) async fn rebuild_all(&self) -> Result<Exported> {
         let nowhere = |_: &SourceFile| {
@@ -113,69 +98,7 @@ impl Store {
                 path: PathBuf::new(),
             })
         };
-        self.give_back(|_| true, nowhere).await
-    }
-
-    async fn give_back(
-        &self,
-        wanted: impl Fn(&SourceFile) -> bool,
-        open: impl Fn(&SourceFile) -> Result<Target>,
-    ) -> Result<Exported> {
-        let context = self.session().await?;
-        let sources = source::all(&context).await?;
-        let wanted: Vec<&SourceFile> = sources.iter().filter(|source| wanted(source)).collect();
-        let mut lines = Lines::load(&context).await?;
-        let mut loader = Loader::new(self).await?;
-        let mut exported = Exported::default();
-        for group in wanted.chunks(SOURCES_AT_ONCE) {
-            let ids = group
-                .iter()
-                .map(|source| source.rows_of.to_string())
-                .collect::<Vec<_>>();
-            let others = source::others(&context, &ids).await?;
-            let kept = Kept::load(&context, group).await?;
-            for source in group {
-                let mut target = open(source)?;
-                if source.document.is_some() {
-                    let reason = give_arrays(&mut loader, source, target).await?;
-                    exported.files += 1;
-                    exported.bytes += source.end_byte();
-                    exported
-                        .damaged
-                        .extend(reason.map(|reason| (source.name.clone(), reason)));
-                    continue;
-                }
-                let mut out = Counted {
-                    target: &mut target,
-                    hasher: ContentHasher::new(),
-                    bytes: 0,
-                };
-                if source.texts().next().is_some() {
-                    for part in source.texts() {
-                        out.write(&kept.bytes(&source.name, part)?)?;
-                    }
-                } else {
-                    let none = Vec::new();
-                    let others = others.get(&source.rows_of).unwrap_or(&none);
-                    let rows = lines::of_source(&context, source.rows_of).await?;
-                    source::write(source, rows, others, &mut lines, &mut out).await?;
-                }
-                exported.files += 1;
-                exported.bytes += out.bytes;
-                let hash = out.hasher.hex();
-                if hash != source.content_hash {
-                    let reason = format!(
-                        "rebuilt {} bytes with hash {hash}, ingested were {} with {}",
-                        out.bytes,
-                        source.end_byte(),
-                        source.content_hash
-                    );
-                    exported.damaged.push((source.name.clone(), reason));
-                }
-                target.keep()?;
-            }
-        }
-        Ok(exported)
+        give_back(&self.session().await?, |_| true, nowhere).await
     }
 
     /// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
@@ -209,6 +132,93 @@ impl Store {
         out.flush().map_err(failed)?;
         Ok(count)
     }
+}
+
+/// Writes the sources that are `wanted`.
+async fn give_back(
+    context: &SessionContext,
+    wanted: impl Fn(&SourceFile) -> bool,
+    open: impl Fn(&SourceFile) -> Result<Target>,
+) -> Result<Exported> {
+    let sources = source::all(context).await?;
+    let wanted: Vec<&SourceFile> = sources.iter().filter(|source| wanted(source)).collect();
+    let logs = wanted.iter().any(|source| source.is_log());
+    let mut lines = if logs {
+        Lines::load(context).await?
+    } else {
+        Lines::default()
+    };
+    let mut loader = Loader::of(context);
+    let mut exported = Exported::default();
+    for group in wanted.chunks(SOURCES_AT_ONCE) {
+        let ids = group
+            .iter()
+            .filter(|source| source.is_log())
+            .map(|source| source.rows_of.to_string())
+            .collect::<Vec<_>>();
+        let others = source::others(context, &ids).await?;
+        let kept = Kept::load(context, group).await?;
+        for source in group {
+            let mut target = open(source)?;
+            if source.document.is_some() {
+                let reason = give_arrays(&mut loader, source, target).await?;
+                exported.files += 1;
+                exported.bytes += source.end_byte();
+                exported
+                    .damaged
+                    .extend(reason.map(|reason| (source.name.clone(), reason)));
+                continue;
+            }
+            let mut out = Counted {
+                target: &mut target,
+                hasher: ContentHasher::new(),
+                bytes: 0,
+            };
+            if source.texts().next().is_some() {
+                for part in source.texts() {
+                    out.write(&kept.bytes(&source.name, part)?)?;
+                }
+            } else {
+                let none = Vec::new();
+                let others = others.get(&source.rows_of).unwrap_or(&none);
+                let rows = lines::of_source(context, source.rows_of).await?;
+                source::write(source, rows, others, &mut lines, &mut out).await?;
+            }
+            exported.files += 1;
+            exported.bytes += out.bytes;
+            let hash = out.hasher.hex();
+            if hash != source.content_hash {
+                let reason = format!(
+                    "rebuilt {} bytes with hash {hash}, ingested were {} with {}",
+                    out.bytes,
+                    source.end_byte(),
+                    source.content_hash
+                );
+                exported.damaged.push((source.name.clone(), reason));
+            }
+            target.keep()?;
+        }
+    }
+    Ok(exported)
+}
+
+/// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
+/// each.
+pub(super) async fn samples_where(
+    context: &SessionContext,
+    predicate: &str,
+) -> Result<HashSet<i64>> {
+    let sql = format!(
+        "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
+         SELECT sample_id FROM chosen UNION \
+         SELECT sample_id FROM samples WHERE variant_of IN (SELECT path FROM chosen)"
+    );
+    let mut ids = HashSet::new();
+    for batch in collect(context, &sql).await? {
+        let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
+        ids.extend(found.values());
+    }
+    Ok(ids)
 }
 
 /// Writes the arrays of a source; why they are not what was ingested.

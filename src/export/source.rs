@@ -78,6 +78,11 @@ impl SourceFile {
         self.segments.iter().filter_map(|segment| segment.text)
     }
 
+    /// Is it made of records and other lines?
+    pub(super) fn is_log(&self) -> bool {
+        self.document.is_none() && self.texts().next().is_none()
+    }
+
     /// Is it a file that belongs to no sample and has no records?
     pub(super) fn is_kept_whole(&self) -> bool {
         self.sample_id.is_none() && self.platform == "none" && self.texts().next().is_some()
@@ -211,6 +216,9 @@ pub(super) async fn others(
     context: &SessionContext,
     sources: &[String],
 ) -> Result<HashMap<i64, Vec<Other>>> {
+    if sources.is_empty() {
+        return Ok(HashMap::new());
+    }
     let sql = format!(
         "SELECT source_id, segment, line, text FROM stored.lines WHERE source_id IN ({}) \
          ORDER BY source_id, line, segment, part",

@@ -135,7 +135,9 @@ impl SampleRow<'_> {
         let tensors = self.sample.tensors.iter();
         let parameters = tensors.filter(|tensor| tensors::kind(tensor) == "parameter");
         let sizes = parameters.map(|tensor| tensors::elements(tensor).unwrap_or(0));
-        sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size))
+        sizes.fold((0, 0_i64), |(count, sum), size| {
+            (count + 1, sum.saturating_add(size))
+        })
     }
 
     fn problems(&self) -> Option<String> {
