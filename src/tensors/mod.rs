@@ -1,13 +1,15 @@
 //! Weights and inputs of captured graphs as columns: one text with a line for each tensor of a
 //! sample, and the elements that the source lists as planes of bytes.
 //!
-//! 4.7 million elements of weights are decimals with at most six places. As whole numbers, all low
-//! bytes first, then all second bytes, they take two to three bytes each, whatever they look like.
+//! 4.7 million elements of weights are decimals with six places. As whole numbers, all low bytes
+//! first, then all second bytes, they take two to three bytes each.
+
+mod elements;
+
+pub(crate) use elements::Data;
+use elements::{FIRST_FORM, Form};
 
 use crate::varint;
-
-/// Most decimal places of an element that is kept as a number.
-const MAX_SCALE: u8 = 15;
 
 /// What a source says of one tensor. Numbers keep their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,145 +29,6 @@ pub(crate) struct Tensor {
     pub(crate) keys: String,
     /// Sizes with symbols for the dynamic ones, where that differs from `shape`.
     pub(crate) symbolic_shape: Option<String>,
-}
-
-/// The elements of a tensor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Data {
-    /// The source does not say.
-    #[default]
-    Absent,
-    /// `None`: too many to list.
-    Unlisted,
-    Booleans(Vec<bool>),
-    /// Whole numbers over a power of ten: twice the size, plus 1 for a minus sign. A scale of 0
-    /// are integers, else the texts are those of floats.
-    Numbers {
-        scale: u8,
-        codes: Vec<u64>,
-    },
-    /// Elements that are none of these, as text.
-    Other(String),
-}
-
-impl Data {
-    /// The elements behind these literals.
-    pub(crate) fn of(texts: &[&str]) -> Self {
-        if !texts.is_empty() && texts.iter().all(|text| ["True", "False"].contains(text)) {
-            return Self::Booleans(texts.iter().map(|text| *text == "True").collect());
-        }
-        let integers: Option<Vec<u64>> = texts.iter().map(|text| integer(text)).collect();
-        if let Some(codes) = integers {
-            return Self::Numbers { scale: 0, codes };
-        }
-        let scale = texts.iter().map(|text| places(text)).max().unwrap_or(0);
-        let scale = scale.clamp(1, MAX_SCALE);
-        let codes: Option<Vec<u64>> = texts.iter().map(|text| scaled(text, scale)).collect();
-        match codes {
-            Some(codes) => Self::Numbers { scale, codes },
-            None => Self::Other(texts.join(", ")),
-        }
-    }
-
-    /// The literals.
-    pub(crate) fn texts(&self) -> Option<Vec<String>> {
-        match self {
-            Self::Absent | Self::Unlisted => None,
-            Self::Booleans(values) => {
-                let text = |value: &bool| if *value { "True" } else { "False" }.to_owned();
-                Some(values.iter().map(text).collect())
-            }
-            Self::Numbers { scale, codes } => {
-                Some(codes.iter().map(|&code| literal(code, *scale)).collect())
-            }
-            Self::Other(text) if text.is_empty() => Some(Vec::new()),
-            Self::Other(text) => Some(text.split(", ").map(str::to_owned).collect()),
-        }
-    }
-
-    /// The elements as floats; NaN for what is no number.
-    pub(crate) fn values(&self) -> Option<Vec<f64>> {
-        let number = |text: &String| match text.as_str() {
-            "True" => 1.0,
-            "False" => 0.0,
-            text => text.parse().unwrap_or(f64::NAN),
-        };
-        Some(self.texts()?.iter().map(number).collect())
-    }
-}
-
-fn integer(text: &str) -> Option<u64> {
-    let (sign, digits) = text.strip_prefix('-').map_or((0, text), |rest| (1, rest));
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let canonical = digits == "0" || !digits.starts_with('0');
-    let size: u64 = digits.parse().ok()?;
-    let code = size.checked_mul(2)?.checked_add(sign)?;
-    (plain && canonical && code != 1).then_some(code)
-}
-
-/// Decimal places that a float's text needs.
-fn places(text: &str) -> u8 {
-    let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
-    let fraction = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
-    let power: i64 = power.parse().unwrap_or(0);
-    let places = i64::try_from(fraction)
-        .unwrap_or(i64::MAX)
-        .saturating_sub(power);
-    u8::try_from(places.max(0)).unwrap_or(u8::MAX)
-}
-
-/// A float's text as a code, if that gives the text back.
-fn scaled(text: &str, scale: u8) -> Option<u64> {
-    let (sign, rest) = text.strip_prefix('-').map_or((0, text), |rest| (1, rest));
-    let (mantissa, power) = rest.split_once('e').unwrap_or((rest, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let power: i64 = power.parse().ok()?;
-    let digits: u64 = format!("{whole}{fraction}").parse().ok()?;
-    let shift = i64::from(scale) + power - i64::try_from(fraction.len()).ok()?;
-    let size = if shift >= 0 {
-        digits.checked_mul(10_u64.checked_pow(u32::try_from(shift).ok()?)?)?
-    } else {
-        let power = 10_u64.checked_pow(u32::try_from(-shift).ok()?)?;
-        digits.is_multiple_of(power).then_some(digits / power)?
-    };
-    let code = size.checked_mul(2)?.checked_add(sign)?;
-    (literal(code, scale) == text).then_some(code)
-}
-
-/// Python's `repr` of a code: an integer for scale 0, else a float.
-fn literal(code: u64, scale: u8) -> String {
-    let sign = if code & 1 == 1 { "-" } else { "" };
-    let size = code >> 1;
-    if scale == 0 {
-        return format!("{sign}{size}");
-    }
-    if size == 0 {
-        return format!("{sign}0.0");
-    }
-    let digits = size.to_string();
-    let kept = digits.trim_end_matches('0');
-    // The value is 0.kept times ten to the power of `point`.
-    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
-    let point = length(&digits) - i64::from(scale);
-    if !(-3..=16).contains(&point) {
-        let (first, rest) = kept.split_at_checked(1).unwrap_or((kept, ""));
-        let dot = if rest.is_empty() { "" } else { "." };
-        let power = point - 1;
-        let mark = if power < 0 { '-' } else { '+' };
-        return format!("{sign}{first}{dot}{rest}e{mark}{:02}", power.abs());
-    }
-    if point <= 0 {
-        let zeros = "0".repeat(usize::try_from(-point).unwrap_or(0));
-        return format!("{sign}0.{zeros}{kept}");
-    }
-    let point = usize::try_from(point).unwrap_or(0);
-    match kept.split_at_checked(point) {
-        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
-        _ => format!(
-            "{sign}{kept}{}.0",
-            "0".repeat(point.saturating_sub(kept.len()))
-        ),
-    }
 }
 
 /// What a tensor is by its name: `parameter`, `buffer`, `symint` or `input`.
@@ -317,8 +180,8 @@ fn says(keys: &str, wanted: &str) -> bool {
     keys.split(',').any(|key| key == wanted)
 }
 
-/// Forms first: 0 absent, 1 unlisted, 2 booleans, 3 other, and from 4 on numbers by their scale,
-/// with the count of elements; then how many bytes the greatest number has, and all numbers, byte
+/// Forms first: 0 absent, 1 unlisted, 2 booleans, 3 other, and from 4 on numbers by their
+/// [`Form`], with the count of elements; then how many bytes the greatest number has, and all numbers, byte
 /// by byte.
 fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
     let mut packed = Vec::new();
@@ -335,8 +198,8 @@ fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
                 codes.extend(values.iter().map(|&value| u64::from(value)));
             }
             Data::Other(_) => packed.push(3),
-            Data::Numbers { scale, codes: own } => {
-                packed.push(scale.saturating_add(4));
+            Data::Numbers { form, codes: own } => {
+                packed.push(form.number());
                 varint::write_unsigned(count(own.len()), &mut packed);
                 codes.extend(own);
             }
@@ -359,7 +222,7 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
     for _ in 0..count {
         let (&form, rest) = packed.split_first()?;
         packed = rest;
-        let elements = if form == 2 || form >= 4 {
+        let elements = if form == 2 || form >= FIRST_FORM {
             usize::try_from(varint::read_unsigned(&mut packed)?).ok()?
         } else {
             0
@@ -380,60 +243,25 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
         }
     }
     let mut codes = codes.into_iter();
-    let form = |(form, elements): (u8, usize)| match form {
-        0 => Data::Absent,
-        1 => Data::Unlisted,
-        2 => Data::Booleans(
-            codes
-                .by_ref()
-                .take(elements)
-                .map(|code| code != 0)
-                .collect(),
-        ),
-        3 => Data::Other(String::new()),
-        form => Data::Numbers {
-            scale: form - 4,
-            codes: codes.by_ref().take(elements).collect(),
-        },
+    let data = |(form, elements): (u8, usize)| {
+        let mut own = codes.by_ref().take(elements);
+        Some(match form {
+            0 => Data::Absent,
+            1 => Data::Unlisted,
+            2 => Data::Booleans(own.map(|code| code != 0).collect()),
+            3 => Data::Other(String::new()),
+            form => Data::Numbers {
+                form: Form::numbered(form)?,
+                codes: own.by_ref().collect(),
+            },
+        })
     };
-    Some(forms.into_iter().map(form).collect())
+    forms.into_iter().map(data).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn literals_come_back_as_python_writes_them() {
-        for texts in [
-            vec![
-                "0.1",
-                "-0.000123",
-                "1.2e-05",
-                "-0.0",
-                "0.0",
-                "12.0",
-                "-1e-06",
-            ],
-            vec!["1", "-5", "0", "9223372036854775807"],
-            vec!["True", "False"],
-            vec!["100000.0", "1e+16", "123456.789"],
-            vec!["1", "2.5"],
-            vec!["nan", "1.0"],
-            vec!["-0", "01"],
-            vec!["1.50"],
-            vec![],
-            vec!["0.0001", "0.00012", "9.9e-05", "1234567890123456.0"],
-        ] {
-            let data = Data::of(&texts);
-            assert_eq!(data.texts().unwrap(), texts, "{data:?}");
-        }
-        assert!(matches!(
-            Data::of(&["0.5", "-0.0"]),
-            Data::Numbers { scale: 1, .. }
-        ));
-        assert!(matches!(Data::of(&["1.50"]), Data::Other(_)));
-    }
 
     #[test]
     fn tensors_come_back() {
