@@ -135,7 +135,7 @@ fn archives_and_the_hubs_parquet_are_the_same_samples() {
 fn views_say_what_the_files_say() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
-    let ops = "SELECT name, op, kind, attributes, output_types FROM sample_nodes \
+    let ops = "SELECT name, op, op_kind, attributes, output_types FROM sample_nodes \
                WHERE path LIKE '%tiny' OR node < 3 AND path LIKE '%convnet' ORDER BY path, node";
     let rows = place.rows(ops);
     assert_eq!(
@@ -302,6 +302,30 @@ fn a_log_that_has_grown_adds_its_new_records_only() {
 }
 
 #[test]
+fn every_ready_made_question_has_an_answer() {
+    let place = Place::new();
+    place.ok(&["ingest", own().to_str().unwrap()]);
+    let listed = place.ok(&["queries", "--format", "csv"]).stdout;
+    let names = listed.lines().filter_map(|line| line.split(',').next());
+    let names: Vec<&str> = names.filter(|name| name.starts_with("graphnet-")).collect();
+    assert_eq!(names.len(), 7);
+    for name in names {
+        assert!(
+            place.ok(&["queries", name]).stdout.lines().count() > 1,
+            "{name}"
+        );
+    }
+    let slower = place.ok(&["queries", "graphnet-regressions"]).stdout;
+    let rows: Vec<&str> = slower.lines().skip(1).collect();
+    assert!(rows[0].starts_with("samples/ours/gone,0.5,2.5,4.0,") && rows[0].ends_with("true"));
+    assert!(
+        rows[1].starts_with("samples/ours/convnet,1.0,1.25,0.25,"),
+        "{slower}"
+    );
+    assert_eq!(rows.len(), 2, "within the threshold: {slower}");
+}
+
+#[test]
 fn reports_are_drawn() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
@@ -444,7 +468,7 @@ fn real_samples_are_counted_as_cpython_counts_them() {
         assert_eq!(counts, expected.join(","), "{path}");
     }
     let sql = "SELECT op, count(*) FROM sample_nodes AS n JOIN graphs AS g USING (graph_id) \
-               WHERE n.kind IN ('call_function', 'call_method') AND g.unparsed_count = 0 AND n.path IN \
+               WHERE n.op_kind IN ('call_function', 'call_method') AND g.unparsed_count = 0 AND n.path IN \
                (SELECT path FROM samples WHERE variant_of IS NULL) GROUP BY op";
     let mut names = counted["ops"].as_object().unwrap().clone();
     // One variant has a graph of its own, which the view leaves to its sample.

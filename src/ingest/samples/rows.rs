@@ -30,7 +30,7 @@ pub(super) fn node_type_columns(first: i64, types: &[&OpType]) -> Columns {
     BTreeMap::from([
         ("node_type_id", numbers((first..).take(types.len()))),
         ("op_name", text(|one| one.op.as_deref())),
-        ("kind", text(|one| Some(one.kind))),
+        ("op_kind", text(|one| Some(one.kind))),
         ("target", text(|one| one.target.as_deref())),
         ("attributes", text(|one| Some(&one.attributes))),
         ("signature", text(|one| Some(&one.signature))),
