@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 
 use crate::column;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{unpack_numbers, unpack_steps};
 use crate::opgraph::{OpGraph, OpType, unpack_operands, unpack_returns};
+use crate::query::collect;
 use crate::reader::graphnet::sample::Sample;
 
 /// A graph with its content hash; `None` for one that is not understood.
@@ -57,11 +57,6 @@ pub(crate) async fn graphs(
         }
     }
     Ok(graphs)
-}
-
-async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
-    frame.collect().await.map_err(Error::Query)
 }
 
 async fn types(context: &SessionContext) -> Result<HashMap<i64, OpType>> {

@@ -13,6 +13,7 @@ use crate::graph::{
 };
 use crate::hlo::FEATURE_COUNT;
 use crate::layout::{self, Layouts};
+use crate::query::collect;
 use crate::sketch;
 use crate::store::Store;
 use crate::tile::{self, Tile};
@@ -64,8 +65,7 @@ impl Loader {
     }
 
     pub(crate) async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        let frame = self.context.sql(sql).await.map_err(Error::Query)?;
-        frame.collect().await.map_err(Error::Query)
+        collect(&self.context, sql).await
     }
 
     async fn types(&mut self) -> Result<&HashMap<i64, NodeType>> {

@@ -9,8 +9,8 @@ use arrow::datatypes::{Float64Type, Int32Type};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::export::collect;
 use crate::plot::{self, Curve, Group, Picture};
+use crate::query::collect;
 use crate::speedup::{self, Interpretation, Params, Sample};
 use crate::store::Store;
 

@@ -16,6 +16,7 @@ use futures::StreamExt as _;
 
 use crate::column;
 use crate::error::{Error, Result};
+use crate::query::collect;
 use crate::ranking::{Pair, kendall_tau_b, top_k_error};
 use crate::store::Store;
 
@@ -273,11 +274,6 @@ async fn files(context: &SessionContext) -> Result<HashMap<String, File>> {
         }
     }
     Ok(files)
-}
-
-async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<arrow::array::RecordBatch>> {
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
-    frame.collect().await.map_err(Error::Query)
 }
 
 async fn runtimes(

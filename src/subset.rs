@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Int64Type};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::export::collect;
+use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
 use crate::store::{Change, Snapshot, Store};

@@ -17,7 +17,7 @@ use crate::error::Error;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql subset create nlp --query \"SELECT path FROM samples WHERE heuristic_tag = 'nlp'\"\n  \
-    tsql subset create random400 --query \"SELECT path FROM samples\" --random 400 --seed 7\n  \
+    tsql subset create random400 --query \"SELECT path FROM samples WHERE variant_of IS NULL\" --random 400 --seed 7\n  \
     tsql subset list\n  \
     tsql subset show nlp -o nlp.txt          # one path a line\n  \
     tsql \"SELECT avg(node_count) FROM samples WHERE path IN (SELECT member FROM subset_members WHERE name = 'nlp')\"")]

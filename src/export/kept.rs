@@ -6,11 +6,11 @@ use arrow::array::StringViewArray;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-use super::collect;
 use super::source::SourceFile;
 use crate::captured;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::query::collect;
 use crate::reader::graphnet::program::Program;
 use crate::reader::graphnet::sample::Sample;
 use crate::tensors::Packed;

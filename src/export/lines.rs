@@ -9,10 +9,10 @@ use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 
-use super::collect;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::number::Decimal;
+use crate::query::collect;
 use crate::reader::tenset::{Environment, Frame, Measurement, Writer};
 use crate::sketch;
 

@@ -20,6 +20,7 @@ use futures::StreamExt as _;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
+use crate::query::collect;
 use crate::store::Store;
 
 use crate::loading::Loader;
@@ -310,17 +311,6 @@ impl Counted<'_> {
         }
         Ok(())
     }
-}
-
-/// All rows of a query.
-pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    context
-        .sql(sql)
-        .await
-        .map_err(Error::Query)?
-        .collect()
-        .await
-        .map_err(Error::Query)
 }
 
 /// Segments of each source.

@@ -10,9 +10,10 @@ use futures::StreamExt as _;
 
 use super::kept::SourceText;
 use super::lines::{self, Lines};
-use super::{Counted, Segments, collect};
+use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
+use crate::query::collect;
 
 /// A file as the ledger has it.
 #[derive(Clone, Debug)]

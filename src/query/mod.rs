@@ -5,3 +5,14 @@ mod library;
 mod session;
 
 pub use library::{Parameter, Question, question, questions};
+
+use arrow::array::RecordBatch;
+use datafusion::prelude::SessionContext;
+
+use crate::error::{Error, Result};
+
+/// All rows of a query.
+pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    frame.collect().await.map_err(Error::Query)
+}

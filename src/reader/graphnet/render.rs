@@ -274,10 +274,7 @@ fn print(expr: &Expr<'_>) -> String {
         }
         Expr::Binary(left, mark, right) => format!("{} {mark} {}", print(left), print(right)),
         Expr::Attribute(base, name) => format!("{}.{name}", print(base)),
-        Expr::Index(base, index) => match index.as_ref() {
-            Expr::Tuple(_) => format!("{}[{}]", print(base), print(index)),
-            index => format!("{}[{}]", print(base), print(index)),
-        },
+        Expr::Index(base, index) => format!("{}[{}]", print(base), print(index)),
         Expr::Call(called, arguments) => {
             let arguments: Vec<String> = arguments.iter().map(argument).collect();
             format!("{}({})", print(called), arguments.join(", "))
