@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
@@ -71,11 +71,11 @@ pub(super) struct Job {
     pub(super) platform: String,
 }
 
-type Numbered<M> = (u64, M);
+/// Work or a message with its place among all messages.
+pub(super) type Numbered<M> = (u64, M);
 
 /// A chunk on its way to a parser.
 struct Chunk {
-    number: u64,
     bytes: Vec<u8>,
     crlf: bool,
 }
@@ -109,6 +109,39 @@ impl<M> Ordered<M> {
     }
 }
 
+/// Where work goes, where a reader's own messages go, and all messages in order.
+pub(super) type Workers<W, M> = (
+    SyncSender<Numbered<W>>,
+    mpsc::Sender<Numbered<M>>,
+    Ordered<M>,
+);
+
+/// Starts `count` threads that turn work into messages. For each of them `waiting` pieces of work
+/// and `done` messages may lie there; the threads end when nobody gives or takes any more.
+pub(super) fn workers<W: Send + 'static, M: Send + 'static>(
+    count: usize,
+    waiting: usize,
+    done: usize,
+    parse: fn(W) -> M,
+) -> Workers<W, M> {
+    let (results, messages) = mpsc::channel(count * done);
+    let (sender, work) = sync_channel::<Numbered<W>>(count * waiting);
+    let work = Arc::new(Mutex::new(work));
+    for _ in 0..count {
+        let (work, results) = (Arc::clone(&work), results.clone());
+        std::thread::spawn(move || {
+            loop {
+                let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok((number, one)) = next else { return };
+                if results.blocking_send((number, parse(one))).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    (sender, results, Ordered::new(messages))
+}
+
 /// Starts reading `jobs` with `parsers` parsing threads. Dropping the result, or setting `stop`,
 /// ends the threads.
 pub(super) fn start(
@@ -118,13 +151,9 @@ pub(super) fn start(
     progress: Progress,
     stop: Arc<AtomicBool>,
 ) -> Ordered<Message> {
-    let (results, messages) = mpsc::channel(parsers * 4);
-    let (chunks, work) = sync_channel::<Chunk>(parsers * 2);
-    let work = Arc::new(Mutex::new(work));
-    for _ in 0..parsers {
-        let (work, results) = (Arc::clone(&work), results.clone());
-        std::thread::spawn(move || parse(&work, &results));
-    }
+    let (chunks, results, messages) = workers(parsers, 2, 4, |chunk: Chunk| {
+        Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)))
+    });
     std::thread::spawn(move || {
         let mut reader = Reader {
             ledger,
@@ -140,23 +169,12 @@ pub(super) fn start(
             }
         }
     });
-    Ordered::new(messages)
-}
-
-fn parse(work: &Mutex<Receiver<Chunk>>, results: &mpsc::Sender<Numbered<Message>>) {
-    loop {
-        let chunk = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(chunk) = chunk else { return };
-        let rows = Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)));
-        if results.blocking_send((chunk.number, rows)).is_err() {
-            return;
-        }
-    }
+    messages
 }
 
 struct Reader {
     ledger: Ledger,
-    chunks: SyncSender<Chunk>,
+    chunks: SyncSender<Numbered<Chunk>>,
     results: mpsc::Sender<Numbered<Message>>,
     number: u64,
     progress: Progress,
@@ -268,13 +286,7 @@ impl Reader {
                 Piece::Lines(bytes) => {
                     let number = self.number;
                     self.number += 1;
-                    self.chunks
-                        .send(Chunk {
-                            number,
-                            bytes,
-                            crlf,
-                        })
-                        .ok()?;
+                    self.chunks.send((number, Chunk { bytes, crlf })).ok()?;
                 }
                 Piece::Long { part, text, last } => {
                     self.send(Message::Long { part, text, last })?;

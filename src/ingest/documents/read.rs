@@ -4,14 +4,14 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
 
 use super::super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
-use super::super::pipeline::Ordered;
+use super::super::pipeline::{Numbered, Ordered, workers};
 use super::super::{Event, Progress};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
@@ -59,7 +59,6 @@ impl<T: Read + Seek + Send> Bytes for T {}
 
 /// A file on its way to a parser.
 struct Work {
-    number: u64,
     reading: Reading,
     path: String,
     place: Place,
@@ -67,8 +66,6 @@ struct Work {
     content_hash: String,
     input: Box<dyn Bytes>,
 }
-
-type Numbered = (u64, Message);
 
 /// Starts reading `inputs` with `parsers` parsing threads. Dropping the result, or setting `stop`,
 /// ends the threads.
@@ -80,13 +77,7 @@ pub(super) fn start(
     progress: Progress,
     stop: Arc<AtomicBool>,
 ) -> Ordered<Message> {
-    let (results, messages) = mpsc::channel(parsers);
-    let (work, waiting) = sync_channel::<Work>(parsers);
-    let waiting = Arc::new(Mutex::new(waiting));
-    for _ in 0..parsers {
-        let (waiting, results) = (Arc::clone(&waiting), results.clone());
-        std::thread::spawn(move || parse(&waiting, &results));
-    }
+    let (work, results, messages) = workers(parsers, 1, 1, parse);
     std::thread::spawn(move || {
         let mut reader = Reader {
             platform,
@@ -103,47 +94,36 @@ pub(super) fn start(
             }
         }
     });
-    Ordered::new(messages)
+    messages
 }
 
-fn parse(waiting: &Mutex<Receiver<Work>>, results: &mpsc::Sender<Numbered>) {
-    loop {
-        let work = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(work) = work else { return };
-        let number = work.number;
-        let buffered = BufReader::with_capacity(1 << 16, work.input);
-        // A file must not end the run, whatever a library makes of it.
-        let document = catch_unwind(AssertUnwindSafe(|| tpugraphs::read(buffered)));
-        let document = document.unwrap_or_else(|_| Err("the reader failed on it".to_owned()));
-        let message = match document {
-            Ok(document) => Message::Document(Box::new(Found {
-                reading: work.reading,
-                path: work.path,
-                place: work.place,
-                bytes: work.bytes,
-                content_hash: work.content_hash,
-                document,
-            })),
-            Err(reason) => Message::Failed {
-                path: work.path,
-                reason,
-                source_id: Some(work.reading.source_id),
-            },
-        };
-        if results.blocking_send((number, message)).is_err() {
-            return;
-        }
+fn parse(work: Work) -> Message {
+    let buffered = BufReader::with_capacity(1 << 16, work.input);
+    // A file must not end the run, whatever a library makes of it.
+    let document = catch_unwind(AssertUnwindSafe(|| tpugraphs::read(buffered)));
+    let document = document.unwrap_or_else(|_| Err("the reader failed on it".to_owned()));
+    match document {
+        Ok(document) => Message::Document(Box::new(Found {
+            reading: work.reading,
+            path: work.path,
+            place: work.place,
+            bytes: work.bytes,
+            content_hash: work.content_hash,
+            document,
+        })),
+        Err(reason) => Message::Failed {
+            path: work.path,
+            reason,
+            source_id: Some(work.reading.source_id),
+        },
     }
 }
 
 struct Reader {
     platform: String,
     ledger: Ledger,
-    work: SyncSender<Work>,
-    results: mpsc::Sender<Numbered>,
+    work: SyncSender<Numbered<Work>>,
+    results: mpsc::Sender<Numbered<Message>>,
     number: u64,
     progress: Progress,
     stop: Arc<AtomicBool>,
@@ -274,7 +254,6 @@ impl Reader {
             sample_id: None,
         });
         let work = Work {
-            number: self.number,
             reading,
             path,
             place,
@@ -282,8 +261,9 @@ impl Reader {
             content_hash,
             input,
         };
+        let number = self.number;
         self.number += 1;
-        Ok(self.work.send(work).ok())
+        Ok(self.work.send((number, work)).ok())
     }
 
     fn fail(&mut self, path: String, reason: String) -> Option<()> {

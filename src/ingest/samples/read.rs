@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
 
 use super::super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
-use super::super::pipeline::Ordered;
+use super::super::pipeline::{Numbered, Ordered, workers};
 use super::super::{Event, Progress};
 use super::find::{self, Member, Piece, Place};
 use crate::identity::{core_hash, sample_id};
@@ -59,15 +59,12 @@ pub(super) struct Loose {
 }
 
 struct Work {
-    number: u64,
     path: String,
     shown: String,
     files_hash: String,
     files: Vec<File>,
     origins: Vec<(String, Option<String>)>,
 }
-
-type Numbered = (u64, Message);
 
 /// Starts reading `places` with `parsers` parsing threads. Dropping the result, or setting `stop`,
 /// ends the threads.
@@ -78,13 +75,7 @@ pub(super) fn start(
     progress: Progress,
     stop: Arc<AtomicBool>,
 ) -> Ordered<Message> {
-    let (results, messages) = mpsc::channel(parsers * 4);
-    let (work, waiting) = sync_channel::<Work>(parsers * 2);
-    let waiting = Arc::new(Mutex::new(waiting));
-    for _ in 0..parsers {
-        let (waiting, results) = (Arc::clone(&waiting), results.clone());
-        std::thread::spawn(move || parse(&waiting, &results));
-    }
+    let (work, results, messages) = workers(parsers, 2, 4, parse);
     std::thread::spawn(move || {
         let mut reader = Reader {
             ledger,
@@ -100,42 +91,32 @@ pub(super) fn start(
             }
         }
     });
-    Ordered::new(messages)
+    messages
 }
 
-fn parse(waiting: &Mutex<Receiver<Work>>, results: &mpsc::Sender<Numbered>) {
-    loop {
-        let work = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(work) = work else { return };
-        // A sample must not end the run, whatever is in it.
-        let taken = catch_unwind(AssertUnwindSafe(|| sample::read(&work.files)));
-        let message = match taken {
-            Ok(taken) => Message::Sample(Box::new(Found {
-                path: work.path,
-                shown: work.shown,
-                files_hash: work.files_hash,
-                files: work.files,
-                origins: work.origins,
-                taken,
-            })),
-            Err(_) => Message::Failed {
-                path: work.shown,
-                reason: "the reader failed on it".to_owned(),
-            },
-        };
-        if results.blocking_send((work.number, message)).is_err() {
-            return;
-        }
+fn parse(work: Work) -> Message {
+    // A sample must not end the run, whatever is in it.
+    let taken = catch_unwind(AssertUnwindSafe(|| sample::read(&work.files)));
+    match taken {
+        Ok(taken) => Message::Sample(Box::new(Found {
+            path: work.path,
+            shown: work.shown,
+            files_hash: work.files_hash,
+            files: work.files,
+            origins: work.origins,
+            taken,
+        })),
+        Err(_) => Message::Failed {
+            path: work.shown,
+            reason: "the reader failed on it".to_owned(),
+        },
     }
 }
 
 struct Reader {
     ledger: Ledger,
-    work: SyncSender<Work>,
-    results: mpsc::Sender<Numbered>,
+    work: SyncSender<Numbered<Work>>,
+    results: mpsc::Sender<Numbered<Message>>,
     number: u64,
     progress: Progress,
     stop: Arc<AtomicBool>,
@@ -210,15 +191,15 @@ impl Reader {
         };
         self.ledger.add_sample(&path, sample_id(&path, &files_hash));
         let work = Work {
-            number: self.number,
             shown: shown.unwrap_or_else(|| path.clone()),
             path,
             files_hash,
             files,
             origins,
         };
+        let number = self.number;
         self.number += 1;
-        self.work.send(work).ok()
+        self.work.send((number, work)).ok()
     }
 
     fn loose(&mut self, member: Member) -> Option<()> {
