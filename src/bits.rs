@@ -3,6 +3,9 @@
 //! The numbers (zigzag) have the greatest width, up to 64 bits, of which all fit the bytes. The lowest
 //! bits of the first byte come first.
 
+/// Lists up to this length are short.
+const SHORT_BYTES: usize = 56;
+
 /// Appends `values` in as many bits as the largest of them needs.
 pub(crate) fn write(values: &[i64], out: &mut Vec<u8>) {
     let folded: Vec<u64> = values
@@ -41,30 +44,68 @@ fn width(length: usize, count: usize) -> Option<u32> {
 
 /// The `count` numbers that `bytes` hold, neither more nor less; `None` otherwise.
 pub(crate) fn read(bytes: &[u8], count: usize) -> Option<Vec<i64>> {
+    let mut values = Vec::with_capacity(count.min(bytes.len() * 8 + 1));
+    read_each(bytes, count, |value| {
+        values.push(value);
+        Some(())
+    })?;
+    Some(values)
+}
+
+/// Hands the `count` numbers that `bytes` hold to `each`; `None` where there are not so many, or
+/// where `each` says so.
+pub(crate) fn read_each(
+    bytes: &[u8],
+    count: usize,
+    mut each: impl FnMut(i64) -> Option<()>,
+) -> Option<()> {
     if count == 0 {
-        return bytes.is_empty().then(Vec::new);
+        return bytes.is_empty().then_some(());
     }
     let width = width(bytes.len(), count)?;
     if bytes.len() != (count * width as usize).div_ceil(8) {
         return None;
     }
-    let mut rest = bytes;
-    let mask = (1_u128 << width) - 1;
-    let (mut held, mut available) = (0_u128, 0);
-    let mut values = Vec::with_capacity(count.min(bytes.len() * 8 + 1));
-    for _ in 0..count {
-        while available < width {
-            let (&byte, after) = rest.split_first()?;
-            rest = after;
-            held |= u128::from(byte) << available;
-            available += 8;
+    if width <= 57 {
+        // Short lists are copied to where eight bytes can be read at any place.
+        let mut padded = [0; SHORT_BYTES + 8];
+        let bytes = match padded.get_mut(..bytes.len()) {
+            Some(begin) if bytes.len() <= SHORT_BYTES => {
+                begin.copy_from_slice(bytes);
+                padded.as_slice()
+            }
+            _ => bytes,
+        };
+        let mask = (1_u64 << width) - 1;
+        let mut first = 0;
+        for _ in 0..count {
+            each(unfolded((word(bytes, first / 8) >> (first % 8)) & mask))?;
+            first += width as usize;
         }
-        let folded = u64::try_from(held & mask).ok()?;
-        held >>= width;
-        available -= width;
-        values.push((folded >> 1).cast_signed() ^ -((folded & 1).cast_signed()));
+        return Some(());
     }
-    Some(values)
+    for number in 0..count {
+        let first = number * width as usize;
+        let (low, shift) = (word(bytes, first / 8), first % 8);
+        let high = bytes.get(first / 8 + 8).copied().unwrap_or(0);
+        let wide = (u128::from(high) << 64 | u128::from(low)) >> shift;
+        each(unfolded(u64::try_from(wide & ((1 << width) - 1)).ok()?))?;
+    }
+    Some(())
+}
+
+/// The eight bytes from `at` on as a number; those past the end are 0.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    if let Some(&word) = rest.first_chunk::<8>() {
+        return u64::from_le_bytes(word);
+    }
+    let bytes = rest.iter().rev();
+    bytes.fold(0, |word, &byte| (word << 8) | u64::from(byte))
+}
+
+fn unfolded(folded: u64) -> i64 {
+    (folded >> 1).cast_signed() ^ -((folded & 1).cast_signed())
 }
 
 #[cfg(test)]

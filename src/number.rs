@@ -138,6 +138,45 @@ impl Decimal {
     }
 }
 
+/// Times a power of ten, for many numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    exponent: i32,
+    power: Option<f64>,
+}
+
+impl Scale {
+    /// Times `10^exponent`.
+    pub(crate) fn of(exponent: i32) -> Self {
+        let index = usize::try_from(exponent.unsigned_abs()).ok();
+        let power = index.and_then(|index| POWERS.get(index)).copied();
+        Self { exponent, power }
+    }
+
+    /// `value * 10^exponent` with one rounding.
+    pub(crate) fn scaled(self, value: f64) -> f64 {
+        match self.power {
+            Some(power) if self.exponent < 0 => value / power,
+            Some(power) => value * power,
+            None => value * 10_f64.powi(self.exponent),
+        }
+    }
+
+    /// The double nearest to `digits * 10^exponent`.
+    pub(crate) fn apply(self, digits: i64) -> f64 {
+        let Some(power) = self.power.filter(|_| digits.abs() <= EXACT) else {
+            return ratio(digits, 1, self.exponent);
+        };
+        #[expect(clippy::cast_precision_loss, reason = "exact: checked above")]
+        let digits = digits as f64;
+        if self.exponent < 0 {
+            digits / power
+        } else {
+            digits * power
+        }
+    }
+}
+
 /// The double nearest to `digits / divisor * 10^exponent`: one rounding where all factors are
 /// exact doubles, else through the decimal text.
 pub(crate) fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {

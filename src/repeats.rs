@@ -15,8 +15,8 @@
 //! Bits and not bytes: differences of a percent or two have 14 to 17 bits. The width of a number
 //! follows from the number of bytes.
 
-use crate::number::{Decimal, ratio};
-use crate::{bits, varint};
+use crate::number::{Decimal, Scale, ratio};
+use crate::{bits, stats, varint};
 
 /// Decimal places between the seconds of a log and nanoseconds.
 const NANO: i32 = 9;
@@ -139,14 +139,147 @@ pub(crate) fn unpack(
     Some(())
 }
 
-/// The repeats in nanoseconds.
-pub(crate) fn unpack_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<Vec<f64>> {
-    if bytes.is_none() && count == 1 {
-        return Some(vec![runtime_ns]);
+/// Replaces `repeats` by the repeats in nanoseconds; `None` where the columns do not fit together.
+pub(crate) fn unpack_ns(
+    runtime_ns: f64,
+    count: i32,
+    bytes: Option<&[u8]>,
+    repeats: &mut Vec<f64>,
+) -> Option<()> {
+    repeats.clear();
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => repeats.push(runtime_ns),
+        Form::Raw => {
+            let mut costs = Vec::new();
+            unpack(runtime_ns, count, bytes, &mut costs)?;
+            repeats.extend(costs.into_iter().map(|cost| cost.to_f64(NANO)));
+        }
+        Form::Differences(packed) => {
+            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
+            packed.each(|difference| {
+                repeats.push(scale.apply(packed.base.checked_add(difference)?));
+                Some(())
+            })?;
+        }
     }
-    let mut costs = Vec::new();
-    unpack(runtime_ns, count, bytes, &mut costs)?;
-    Some(costs.into_iter().map(|cost| cost.to_f64(NANO)).collect())
+    Some(())
+}
+
+/// The fastest of the repeats in nanoseconds, as [`unpack_ns`] has it.
+pub(crate) fn least_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => Some(runtime_ns),
+        Form::Raw => {
+            let mut repeats = Vec::new();
+            unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
+            repeats.into_iter().min_by(f64::total_cmp)
+        }
+        Form::Differences(packed) => {
+            let mut least = i64::MAX;
+            packed.each(|difference| {
+                least = least.min(difference);
+                Some(())
+            })?;
+            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
+            Some(scale.apply(packed.base.checked_add(least)?))
+        }
+    }
+}
+
+/// Standard deviation of the repeats over their mean (population form).
+pub(crate) fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => Some(0.0),
+        Form::Differences(packed) if packed.base != 0 => {
+            let (mut sum, mut squares) = (0.0, 0.0);
+            packed.each(|difference| {
+                #[expect(clippy::cast_precision_loss, reason = "a few digits")]
+                let difference = difference as f64;
+                sum += difference;
+                squares += difference * difference;
+                Some(())
+            })?;
+            let count = f64::from(count);
+            #[expect(clippy::cast_precision_loss, reason = "a mean")]
+            let mean = packed.base as f64 + sum / count;
+            // The differences are from the mean, so nothing is lost in the subtraction.
+            let variance = (squares - sum * sum / count) / count;
+            Some(variance.max(0.0).sqrt() / mean)
+        }
+        Form::Differences(_) | Form::Raw => {
+            let mut repeats = Vec::new();
+            unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
+            Some(stats::noise(&repeats))
+        }
+    }
+}
+
+/// How repeats are packed.
+enum Form<'a> {
+    /// One, which is the mean.
+    One,
+    /// Doubles.
+    Raw,
+    Differences(Differences<'a>),
+}
+
+/// Repeats as differences from a base, in units of `10^exponent` s.
+struct Differences<'a> {
+    exponent: i32,
+    /// The rounded mean; 0 where the digits are explicit.
+    base: i64,
+    /// How many are in the bytes.
+    kept: usize,
+    /// The sum of all, which the last follows from; `None` where it is kept, too.
+    sum: Option<i64>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Form<'a> {
+    fn of(runtime_ns: f64, count: i32, bytes: Option<&'a [u8]>) -> Option<Self> {
+        let Some(mut bytes) = bytes else {
+            return (count == 1).then_some(Self::One);
+        };
+        let head = varint::read(&mut bytes)?;
+        if head == RAW {
+            return Some(Self::Raw);
+        }
+        let exponent = i32::try_from(head >> 1).ok()?;
+        let kept = usize::try_from(count).ok()?;
+        if head & 1 == 1 {
+            return Some(Self::Differences(Differences {
+                exponent,
+                base: 0,
+                kept,
+                sum: None,
+                bytes,
+            }));
+        }
+        let count = i64::from(count);
+        let total = sum(runtime_ns, count, exponent)?;
+        let base = rounded_mean(total, count);
+        Some(Self::Differences(Differences {
+            exponent,
+            base,
+            kept: kept.checked_sub(1)?,
+            sum: Some(total.checked_sub(base.checked_mul(count)?)?),
+            bytes,
+        }))
+    }
+}
+
+impl Differences<'_> {
+    /// Hands them to `each`, in the order of timing.
+    fn each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
+        let Some(mut last) = self.sum else {
+            return bits::read_each(self.bytes, self.kept, each);
+        };
+        bits::read_each(self.bytes, self.kept, |difference| {
+            last = last.checked_sub(difference)?;
+            each(difference)
+        })?;
+        each(last)
+    }
 }
 
 /// The one repeat whose nanoseconds these are.
@@ -165,11 +298,7 @@ fn single(runtime_ns: f64) -> Option<Decimal> {
 fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let total = runtime_ns * count as f64;
-    let units = if exponent + NANO < 0 {
-        total * 10_f64.powi(-(exponent + NANO))
-    } else {
-        total / 10_f64.powi(exponent + NANO)
-    };
+    let units = Scale::of(exponent.saturating_add(NANO).saturating_neg()).scaled(total);
     #[expect(clippy::cast_possible_truncation, reason = "checked to be within 2^53")]
     let rounded = units.round() as i64;
     (units.abs() < 9e15).then_some(rounded)
@@ -196,6 +325,21 @@ mod tests {
         let count = i32::try_from(costs.len()).unwrap();
         unpack(packed.runtime_ns, count, packed.bytes.as_deref(), &mut back).unwrap();
         assert_eq!(back, costs);
+        let mut repeats = Vec::new();
+        unpack_ns(
+            packed.runtime_ns,
+            count,
+            packed.bytes.as_deref(),
+            &mut repeats,
+        )
+        .unwrap();
+        let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO)).collect();
+        assert_eq!(repeats, nanoseconds);
+        let (runtime_ns, bytes) = (packed.runtime_ns, packed.bytes.as_deref());
+        let least = nanoseconds.iter().copied().min_by(f64::total_cmp);
+        assert_eq!(least_ns(runtime_ns, count, bytes), least);
+        let noise = noise(runtime_ns, count, bytes).unwrap();
+        assert!((noise - stats::noise(&nanoseconds)).abs() < 1e-12 * noise.max(1.0));
         packed
     }
 
@@ -249,6 +393,8 @@ mod tests {
         #[test]
         fn no_bytes_make_unpack_panic(runtime in 0.0_f64..1e12, count in 0_i32..50, bytes: Vec<u8>) {
             let _ = unpack(runtime, count, Some(&bytes), &mut Vec::new());
+            let _ = unpack_ns(runtime, count, Some(&bytes), &mut Vec::new());
+            let _ = (least_ns(runtime, count, Some(&bytes)), noise(runtime, count, Some(&bytes)));
         }
     }
 }

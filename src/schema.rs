@@ -76,6 +76,9 @@ pub struct Column {
     /// Encoding in the Parquet file.
     #[serde(default)]
     pub encoding: Encoding,
+    /// Many queries read it: how fast it is read counts more than a few bytes.
+    #[serde(default)]
+    pub hot: bool,
     /// For a computed column: the expression over stored columns.
     pub sql: Option<String>,
     /// What it means.
@@ -110,11 +113,24 @@ pub struct Table {
     pub sort: Vec<String>,
     /// Columns whose value is a folder name.
     pub partition: Vec<String>,
+    /// The sums that are kept with the rows of a file.
+    pub rollup: Option<Rollup>,
     /// All columns, in the order of `SELECT *`.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
     #[serde(skip)]
     stored: Option<SchemaRef>,
+}
+
+/// Sums that a data file keeps of its rows: how many, and sum, least and greatest of the measures,
+/// for each combination of the labels.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollup {
+    /// Stored columns with few values: the labels. The partition columns are labels anyway.
+    pub by: Vec<String>,
+    /// Stored Float64 columns: the measures.
+    pub of: Vec<String>,
 }
 
 /// A named query that reads like a table.
@@ -148,7 +164,10 @@ impl Table {
             }
             column.data_type()?;
         }
-        for name in table.key.iter().chain(&table.sort).chain(&table.partition) {
+        let summed = table.rollup.iter();
+        let summed = summed.flat_map(|rollup| rollup.by.iter().chain(&rollup.of));
+        let used = table.key.iter().chain(&table.sort).chain(&table.partition);
+        for name in used.chain(summed) {
             if !table.stored_columns().any(|column| &column.name == name) {
                 return Err(Error::damaged(
                     &table.name,

@@ -3,10 +3,14 @@
 //! The rows stay the same, so readers and time travel are not disturbed; the old files go when
 //! `vacuum` says so.
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::Int64Type;
-use datafusion::prelude::{col, lit};
-use futures::StreamExt as _;
+use std::sync::Arc;
+
+use arrow::array::{AsArray as _, RecordBatch};
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::prelude::{DataFrame, col, lit};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
 use crate::ingest::tables::ConfigurationRows;
@@ -17,8 +21,21 @@ use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use crate::{column, layout, varint};
 
-/// Rows of an optimized file: 30 to 60 MB of records.
-const FILE_ROWS: usize = 1 << 21;
+/// Rows of an optimized file at most: some 20 MB of records. All files of a partition get as many.
+const FILE_ROWS: u64 = 1 << 20;
+
+/// How to optimize.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct OptimizeOptions {
+    /// Rewrite files that are optimized already, too: after an upgrade that packs them better.
+    pub again: bool,
+    /// Told now and then: the table at work, its rows so far, its rows in all.
+    pub progress: Option<OptimizeProgress>,
+}
+
+/// Is told the table at work, its rows so far, its rows in all.
+pub type OptimizeProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 /// What an optimization did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +57,13 @@ impl Store {
     ///
     /// # Errors
     /// Failures of the storage; the store is as before then.
-    pub async fn optimize(&self) -> Result<Optimized> {
+    pub async fn optimize(&self, options: &OptimizeOptions) -> Result<Optimized> {
         let mut total = Optimized::default();
         for table in schema::tables()? {
             let Some(snapshot) = self.snapshot(&table.name).await? else {
                 continue;
             };
+            let mut at = Progress::new(table, &snapshot, options);
             let mut partitions: Vec<_> = snapshot
                 .files()
                 .iter()
@@ -59,8 +77,8 @@ impl Store {
                     .iter()
                     .filter(|file| file.partition == partition);
                 let old: Vec<DataFile> = old.cloned().collect();
-                if !is_done(&old) {
-                    self.rewrite(table, &snapshot, old, &mut total).await?;
+                if options.again || !is_done(&old) {
+                    self.rewrite(&snapshot, old, &mut at, &mut total).await?;
                 }
             }
         }
@@ -69,56 +87,22 @@ impl Store {
 
     async fn rewrite(
         &self,
-        table: &'static Table,
         snapshot: &Snapshot,
         old: Vec<DataFile>,
+        at: &mut Progress<'_>,
         total: &mut Optimized,
     ) -> Result<()> {
+        let table = at.table;
         let partition = old
             .first()
             .map(|file| file.partition.clone())
             .unwrap_or_default();
-        let mut frame = self.frame(&table.name, snapshot)?;
-        for (name, value) in &partition {
-            let filter = match value {
-                Some(value) => col(name).eq(lit(value.as_str())),
-                None => col(name).is_null(),
-            };
-            frame = frame.filter(filter).map_err(Error::Query)?;
+        let mut files = Files::new(self, snapshot, table, partition);
+        for range in files.ranges().await? {
+            at.advance(range.rows);
+            files.write(range).await?;
         }
-        let columns = table.file_schema();
-        let columns: Vec<_> = columns
-            .fields()
-            .iter()
-            .map(|field| col(field.name()))
-            .collect();
-        let order = table
-            .sort
-            .iter()
-            .map(|name| col(name).sort(true, true))
-            .collect();
-        let frame = frame
-            .select(columns)
-            .map_err(Error::Query)?
-            .sort(order)
-            .map_err(Error::Query)?;
-        let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
-        let (mut new, mut held, mut held_rows) = (Vec::new(), Vec::new(), 0);
-        while let Some(batch) = rows.next().await {
-            let batch = stored(table, &batch.map_err(Error::Query)?)?;
-            held_rows += batch.num_rows();
-            held.push(batch);
-            if held_rows >= FILE_ROWS {
-                new.push(
-                    self.write(table, &partition, std::mem::take(&mut held))
-                        .await?,
-                );
-                held_rows = 0;
-            }
-        }
-        if held_rows > 0 {
-            new.push(self.write(table, &partition, held).await?);
-        }
+        let new = files.finish().await?;
         total.files_before += old.len() as u64;
         total.files_after += new.len() as u64;
         total.bytes_before += old.iter().map(|file| file.size_bytes).sum::<u64>();
@@ -141,34 +125,192 @@ impl Store {
         })
         .await
     }
+}
 
-    async fn write(
-        &self,
-        table: &Table,
-        partition: &[(String, Option<String>)],
-        batches: Vec<RecordBatch>,
-    ) -> Result<DataFile> {
-        let batches = if table.name == "configurations" {
-            vec![respecialised(&batches)?]
-        } else {
-            batches
-        };
-        file::write(
-            self.location(),
+/// How far the rewriting of a table is.
+struct Progress<'a> {
+    table: &'static Table,
+    rows: u64,
+    of_rows: u64,
+    options: &'a OptimizeOptions,
+}
+
+impl<'a> Progress<'a> {
+    fn new(table: &'static Table, snapshot: &Snapshot, options: &'a OptimizeOptions) -> Self {
+        let files = snapshot.files().iter();
+        Self {
             table,
-            partition,
-            &batches,
-            Effort::Optimize,
-        )
-        .await
+            rows: 0,
+            of_rows: files.map(|file| file.stats.num_records).sum(),
+            options,
+        }
+    }
+
+    fn advance(&mut self, rows: u64) {
+        self.rows += rows;
+        if let Some(progress) = &self.options.progress {
+            progress(&self.table.name, self.rows, self.of_rows);
+        }
     }
 }
 
-/// One file, or none that could be merged with another, all written by `optimize`.
+/// Rows of a partition that become a file: those whose first sort column lies between these values,
+/// both included; all rows where there are none.
+struct Range {
+    between: Option<(i64, i64)>,
+    rows: u64,
+}
+
+/// Files that are written side by side, one on each core: compressing takes nearly all of the time.
+/// Each holds the rows of a range, so that no more are in memory than a few files have.
+struct Files<'a> {
+    store: &'a Store,
+    snapshot: &'a Snapshot,
+    table: &'static Table,
+    partition: Vec<(String, Option<String>)>,
+    running: JoinSet<Result<Vec<DataFile>>>,
+    cores: usize,
+    written: Vec<DataFile>,
+}
+
+impl<'a> Files<'a> {
+    fn new(
+        store: &'a Store,
+        snapshot: &'a Snapshot,
+        table: &'static Table,
+        partition: Vec<(String, Option<String>)>,
+    ) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            store,
+            snapshot,
+            table,
+            partition,
+            running: JoinSet::new(),
+            cores,
+            written: Vec::new(),
+        }
+    }
+
+    /// The rows of the partition.
+    fn frame(&self) -> Result<DataFrame> {
+        let mut frame = self.store.frame(&self.table.name, self.snapshot)?;
+        for (name, value) in &self.partition {
+            let filter = match value {
+                Some(value) => col(name).eq(lit(value.as_str())),
+                None => col(name).is_null(),
+            };
+            frame = frame.filter(filter).map_err(Error::Query)?;
+        }
+        Ok(frame)
+    }
+
+    /// The ranges that files are made of. Rows with the same value stay together.
+    async fn ranges(&self) -> Result<Vec<Range>> {
+        let first = self.table.sort.first();
+        let first = first.and_then(|name| self.table.column(name));
+        let number = match first {
+            Some(column) if !column.null && column.data_type()? == DataType::Int64 => column,
+            _ => {
+                let rows = self.frame()?.count().await.map_err(Error::Query)?;
+                return Ok(vec![Range {
+                    between: None,
+                    rows: rows as u64,
+                }]);
+            }
+        };
+        let counts = self
+            .frame()?
+            .aggregate(vec![col(&number.name)], vec![count(lit(1_i64))])
+            .and_then(|frame| frame.sort(vec![col(&number.name).sort(true, true)]))
+            .map_err(Error::Query)?;
+        let mut counted: Vec<(i64, u64)> = Vec::new();
+        for batch in counts.collect().await.map_err(Error::Query)? {
+            let values = column::numbers::<Int64Type>(&batch, &number.name)?;
+            let counts = batch.column(1).as_primitive::<Int64Type>().values();
+            let rows = counts.iter().map(|count| count.unsigned_abs());
+            counted.extend(values.values().iter().copied().zip(rows));
+        }
+        let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
+        let file_rows = all.div_ceil(file_count(all));
+        let mut ranges: Vec<Range> = Vec::new();
+        for (value, rows) in counted {
+            match ranges.last_mut() {
+                Some(last) if last.rows + rows / 2 <= file_rows => {
+                    last.between = last.between.map(|(least, _)| (least, value));
+                    last.rows += rows;
+                }
+                _ => ranges.push(Range {
+                    between: Some((value, value)),
+                    rows,
+                }),
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// Writes the rows of a range, as soon as a core is free.
+    async fn write(&mut self, range: Range) -> Result<()> {
+        while self.running.len() >= self.cores {
+            self.next().await?;
+        }
+        let table = self.table;
+        let mut frame = self.frame()?;
+        if let (Some((least, greatest)), Some(first)) = (range.between, table.sort.first()) {
+            let inside = col(first).between(lit(least), lit(greatest));
+            frame = frame.filter(inside).map_err(Error::Query)?;
+        }
+        let columns = table.file_schema();
+        let columns = columns.fields().iter().map(|field| col(field.name()));
+        let frame = frame
+            .select(columns.collect::<Vec<_>>())
+            .map_err(Error::Query)?;
+        let (store, partition) = (self.store.clone(), self.partition.clone());
+        let runtime = Handle::current();
+        self.running.spawn_blocking(move || {
+            let batches = runtime.block_on(frame.collect()).map_err(Error::Query)?;
+            let batches = batches.iter().filter(|batch| batch.num_rows() > 0);
+            let batches: Result<Vec<_>> = batches.map(|batch| stored(table, batch)).collect();
+            let mut batches = batches?;
+            if batches.is_empty() {
+                return Ok(Vec::new());
+            }
+            if table.name == "configurations" {
+                batches = vec![respecialised(&file::sorted(table, &batches)?)?];
+            }
+            let location = store.location();
+            let written = file::write(location, table, &partition, &batches, Effort::Optimize);
+            Ok(vec![runtime.block_on(written)?])
+        });
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Result<()> {
+        if let Some(done) = self.running.join_next().await {
+            let written = done.map_err(|error| Error::damaged(&self.table.name, error.to_string()));
+            self.written.extend(written??);
+        }
+        Ok(())
+    }
+
+    /// All files, when they are written.
+    async fn finish(mut self) -> Result<Vec<DataFile>> {
+        while !self.running.is_empty() {
+            self.next().await?;
+        }
+        Ok(self.written)
+    }
+}
+
+/// Files that so many rows are kept in.
+fn file_count(rows: u64) -> u64 {
+    rows.div_ceil(FILE_ROWS).max(1)
+}
+
+/// No more files than the rows need, all written by `optimize`.
 fn is_done(files: &[DataFile]) -> bool {
-    let large = |file: &&DataFile| file.stats.num_records >= FILE_ROWS as u64;
-    files.iter().all(|file| file.is_optimized())
-        && files.iter().filter(|file| !large(file)).count() <= 1
+    let rows = files.iter().map(|file| file.stats.num_records).sum();
+    files.iter().all(DataFile::is_optimized) && files.len() as u64 <= file_count(rows) + 1
 }
 
 /// The batch in the types of the file.
@@ -185,37 +327,35 @@ fn stored(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
 
 /// Configurations with sketches made anew over all of them: what an append saw of a graph is less
 /// than what is known of it by now.
-fn respecialised(batches: &[RecordBatch]) -> Result<RecordBatch> {
+fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let mut rows = ConfigurationRows::default();
     let mut scan = Scan::default();
     let mut layouts: Vec<Members> = Vec::new();
-    for batch in batches {
-        let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
-        let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
-        let sketches = column::text(batch, "sketch")?;
-        let params = column::bytes(batch, "params")?;
-        for row in 0..batch.num_rows() {
-            let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
-            if layout::is_layout(sketch) {
-                let member = (numbers.value(row), own.unwrap_or_default().to_vec());
-                let graph = graphs.value(row);
-                match layouts.last_mut() {
-                    Some((last, text, members)) if *last == graph && text == sketch => {
-                        members.push(member);
-                    }
-                    _ => layouts.push((graph, sketch.to_owned(), vec![member])),
+    let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
+    let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
+    let sketches = column::text(batch, "sketch")?;
+    let params = column::bytes(batch, "params")?;
+    for row in 0..batch.num_rows() {
+        let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
+        if layout::is_layout(sketch) {
+            let member = (numbers.value(row), own.unwrap_or_default().to_vec());
+            let graph = graphs.value(row);
+            match layouts.last_mut() {
+                Some((last, text, members)) if *last == graph && text == sketch => {
+                    members.push(member);
                 }
-                continue;
+                _ => layouts.push((graph, sketch.to_owned(), vec![member])),
             }
-            let (sketch, packed) = reopened(sketch, own, &mut scan)?;
-            rows.push_open(
-                graphs.value(row),
-                numbers.value(row),
-                &sketch,
-                packed.as_deref(),
-            );
+            continue;
         }
+        let (sketch, packed) = reopened(sketch, own, &mut scan)?;
+        rows.push_open(
+            graphs.value(row),
+            numbers.value(row),
+            &sketch,
+            packed.as_deref(),
+        );
     }
     for (graph, sketch, members) in layouts {
         let members = members.iter();

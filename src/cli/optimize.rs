@@ -1,22 +1,56 @@
 //! `tsql optimize`: few large files of many small ones.
 
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
 use clap::Args;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
 use super::place::Place;
 use super::{DONE, Failure, talk};
+use crate::upkeep::OptimizeOptions;
 
-/// Rewrite the files: merged, sorted, compressed as well as zstd can
+/// Rewrite the files: merged, sorted, compressed as well as they can be
 ///
 /// The rows stay the same. The old files stay too, for running queries, until `tsql vacuum`.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tsql optimize && tsql vacuum --retain 1h")]
-pub(super) struct Optimize {}
+pub(super) struct Optimize {
+    /// Rewrite files that are optimized already, too: after an upgrade of tsql
+    #[arg(long)]
+    again: bool,
+}
 
-pub(super) async fn run(place: &Place, _: Optimize) -> Result<u8, Failure> {
-    let done = place.open().await?.optimize().await?;
+pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure> {
+    let mut options = OptimizeOptions::default();
+    options.again = command.again;
+    let bar = std::io::stderr().is_terminal().then(progress_bar);
+    if let Some(bar) = bar.clone() {
+        options.progress = Some(Arc::new(move |table, rows, of_rows| {
+            bar.set_length(of_rows);
+            bar.set_position(rows);
+            bar.set_message(table.to_owned());
+        }));
+    }
+    let done = place.open().await?.optimize(&options).await?;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     talk(&format!(
-        "{} files of {} bytes became {} of {} bytes",
-        done.files_before, done.bytes_before, done.files_after, done.bytes_after
+        "{} files of {} became {} of {}",
+        done.files_before,
+        HumanBytes(done.bytes_before),
+        done.files_after,
+        HumanBytes(done.bytes_after)
     ));
     Ok(DONE)
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = "{bar:30} {human_pos} of {human_len} rows of {wide_msg}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar
 }

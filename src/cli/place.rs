@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use datafusion::prelude::SessionContext;
 
 use super::talk;
 use crate::error::{Error, Result};
+use crate::query::SessionOptions;
 use crate::store::Store;
 
 /// Folder of a project's store, found from any folder below.
@@ -27,6 +29,45 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) store: Option<String>,
+    /// Memory that a query may take for joins, sorts and groups; more goes to temporary files
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_MEMORY_LIMIT",
+        value_name = "SIZE",
+        value_parser = size,
+        hide_env_values = true
+    )]
+    memory_limit: Option<usize>,
+}
+
+/// Bytes of a size like `500MB`, `1GB` or `2GiB`.
+fn size(text: &str) -> std::result::Result<usize, String> {
+    let wrong = || format!("`{text}` is no size; expected one like 500MB or 2GiB");
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a size is positive, and rounded to a byte"
+    )]
+    let bytes = (number * unit as f64).round() as usize;
+    if bytes == 0 {
+        return Err(wrong());
+    }
+    Ok(bytes)
 }
 
 impl Place {
@@ -45,6 +86,14 @@ impl Place {
         }
         talk("note: no store here; this is the built-in sample (`tsql ingest` makes a store)");
         Store::demo().await
+    }
+
+    /// A session over `store`: of all that it has, or of what `sql` names.
+    pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
+        let mut options = SessionOptions::default();
+        options.sql = sql.map(str::to_owned);
+        options.memory_limit_bytes = self.memory_limit;
+        store.session_with(&options).await
     }
 
     /// The store for upkeep.

@@ -42,7 +42,8 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         printed.map_err(Error::io("standard output"))?;
         return Ok(DONE);
     }
-    let context = place.open_or_demo().await?.session().await?;
+    let store = place.open_or_demo().await?;
+    let context = place.session(&store, Some(question.sql)).await?;
     let frame = question.ask(&context, &command.set).await?;
     print(
         frame.execute_stream().await.map_err(Error::Query)?,

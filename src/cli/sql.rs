@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::Args;
 use datafusion::execution::SendableRecordBatchStream;
@@ -11,7 +12,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
 use super::place::Place;
 use super::printer::{self, Format, PrintError};
-use super::{DONE, Failure, Output};
+use super::{DONE, Failure, Output, counted, talk};
 use crate::error::Error;
 
 /// Standard input, as it is named on the command line.
@@ -34,6 +35,9 @@ pub(super) struct Query {
     /// A file with the query, or several that end in `;`
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["sql", "command"])]
     file: Option<PathBuf>,
+    /// Say on standard error how long each query took
+    #[arg(long)]
+    timer: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -41,7 +45,7 @@ pub(super) struct Query {
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let text = text(&query)?;
     let store = place.open_or_demo().await?;
-    let context = store.session().await?;
+    let context = place.session(&store, Some(&text)).await?;
     let statements = DFParser::parse_sql_with_dialect(&text, &PostgreSqlDialect {});
     let mut statements = statements.map_err(Error::Query)?;
     if statements.is_empty() {
@@ -52,6 +56,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         return Err(Error::Usage(reason.to_owned()).into());
     }
     while let Some(statement) = statements.pop_front() {
+        let begin = Instant::now();
         let plan = context
             .state()
             .statement_to_plan(statement)
@@ -62,7 +67,11 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
             .await
             .map_err(Error::Query)?;
         let stream = frame.execute_stream().await.map_err(Error::Query)?;
-        print(stream, &query.output).await?;
+        let rows = print(stream, &query.output).await?;
+        if query.timer {
+            let seconds = begin.elapsed().as_secs_f64();
+            talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
+        }
     }
     Ok(DONE)
 }

@@ -2,9 +2,12 @@
 
 mod functions;
 mod library;
+mod names;
 mod session;
+mod sums;
 
 pub use library::{Parameter, Question, question, questions};
+pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;
 use datafusion::prelude::SessionContext;

@@ -7,12 +7,27 @@ use datafusion::catalog::SchemaProvider as _;
 use datafusion::common::config::ConfigOptions;
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::functions;
+use super::names::Names;
+use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
-use crate::schema;
+use crate::schema::{self, Table};
 use crate::store::{Log, Store, StoredTable};
+
+/// What a session is for.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// Read only the logs of the tables that this SQL names; all where it is `None`.
+    pub sql: Option<String>,
+    /// Memory that joins, sorts and groups may take, in bytes; what does not fit goes to
+    /// temporary files.
+    pub memory_limit_bytes: Option<usize>,
+}
 
 impl Store {
     /// A DataFusion session over the store as it is now: the tables under their names, their
@@ -25,11 +40,28 @@ impl Store {
     /// # Errors
     /// [`Error::TooNew`] for a table of a newer tsql, and failures of the storage.
     pub async fn session(&self) -> Result<SessionContext> {
-        let context = engine()?;
+        self.session_with(&SessionOptions::default()).await
+    }
+
+    /// As [`Store::session`], for one query or within limits.
+    ///
+    /// # Errors
+    /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
+    pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
+        let context = engine(options)?;
+        let names = match &options.sql {
+            Some(sql) => Names::of(sql, &context.state())?,
+            None => Names::all()?,
+        };
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let stored = MemorySchemaProvider::new();
-        for table in schema::tables()?.iter().rev() {
+        let tables = schema::tables()?.iter();
+        let tables: Vec<&Table> = tables
+            .filter(|table| names.tables.contains(table.name.as_str()))
+            .collect();
+        // What refers to others is read before them, so that all it refers to is there.
+        for table in tables.iter().rev() {
             let snapshot = Log::new(self.location(), table)?.snapshot().await?;
             let files = snapshot
                 .as_ref()
@@ -46,11 +78,13 @@ impl Store {
         catalog
             .register_schema("stored", Arc::new(stored))
             .map_err(Error::Query)?;
-        for table in schema::tables()? {
+        for table in tables {
             view(&context, &table.name, &table.view_sql()).await?;
         }
         for extra in schema::views()? {
-            view(&context, &extra.name, &extra.sql).await?;
+            if names.views.contains(&extra.name) {
+                view(&context, &extra.name, &extra.sql).await?;
+            }
         }
         Ok(context)
     }
@@ -71,19 +105,28 @@ async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
 }
 
 /// A session without tables.
-fn engine() -> Result<SessionContext> {
+fn engine(options: &SessionOptions) -> Result<SessionContext> {
+    let memory_limit = options.memory_limit_bytes;
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
-    options.execution.parquet.pushdown_filters = true;
     options.execution.parquet.reorder_filters = true;
     options.execution.collect_statistics = true;
+    options.optimizer.enable_window_topn = true;
+    // Failed records have no runtime: whoever asks for the slowest does not mean them.
+    options.sql_parser.default_null_ordering = "nulls_last".to_owned();
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     let config = SessionConfig::from(options)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true);
+    let mut runtime = RuntimeEnvBuilder::new();
+    if let Some(bytes) = memory_limit {
+        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+    }
     let state = SessionStateBuilder::new()
+        .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
         .with_config(config)
         .with_default_features()
+        .with_optimizer_rule(Arc::new(AnswerFromSums))
         .build();
     let context = SessionContext::new_with_state(state).enable_url_table();
     functions::register(&context);

@@ -6,50 +6,33 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, SchemaRef, TimeUnit,
+    DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
-use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::encode::encode;
 use super::location::Location;
+use super::rollup::Place;
 use crate::error::{Error, Result};
-use crate::schema::{Encoding, Table};
+use crate::schema::Table;
 
 /// Longest text whose minimum and maximum are kept; a longer one is no use for pruning.
-const STATISTICS_TEXT_BYTES: usize = 64;
+pub(super) const STATISTICS_TEXT_BYTES: usize = 64;
 
 /// Begin of the names of files that `optimize` has written.
 const OPTIMIZED: &str = "optimized-";
 
-/// Rows of a page. A file of one page has no index of its pages and no statistics in its footer:
-/// those in the log say the same.
-const PAGE_ROWS: usize = 20_000;
-
-/// Rows of a column on which encodings are tried.
-const SAMPLE_ROWS: usize = 1 << 16;
-
-/// Mean size of values from which on no encodings are tried.
-const LONG_BYTES: usize = 1024;
-
-/// Name of the column that encodings are tried on.
-const SAMPLE: &str = "sample";
-
 /// How hard to compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// While data comes in: zstd 3.
+    /// While data comes in.
     Ingest,
-    /// When files are rewritten to stay: zstd 19. Costs 20 times the time and gains a tenth.
+    /// When files are rewritten to stay.
     Optimize,
 }
 
@@ -62,6 +45,8 @@ pub(crate) struct DataFile {
     pub(crate) partition: Vec<(String, Option<String>)>,
     pub(crate) size_bytes: u64,
     pub(crate) stats: Stats,
+    /// Where the sums of its rows are.
+    pub(crate) rollup: Option<Place>,
     /// Milliseconds since 1970.
     pub(crate) written_at_ms: i64,
 }
@@ -133,10 +118,9 @@ pub(crate) async fn write(
     batches: &[RecordBatch],
     effort: Effort,
 ) -> Result<DataFile> {
-    let schema = table.row_schema();
-    let rows = sorted(table, &schema, batches)?;
+    let rows = sorted(table, batches)?;
     let stats = statistics(&rows);
-    let bytes = encode(table, &rows, effort)?;
+    let (bytes, rollup) = encode(table, &rows, effort)?;
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
     let object = Path::from(format!("{}/{path}", table.name));
@@ -150,6 +134,7 @@ pub(crate) async fn write(
         partition: partition.to_vec(),
         size_bytes,
         stats,
+        rollup,
         written_at_ms: chrono::Utc::now().timestamp_millis(),
     })
 }
@@ -182,9 +167,10 @@ fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
     path
 }
 
-fn sorted(table: &Table, schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
+/// The rows in the table's order.
+pub(crate) fn sorted(table: &Table, batches: &[RecordBatch]) -> Result<RecordBatch> {
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
-    let rows = concat_batches(schema, batches).map_err(wrong)?;
+    let rows = concat_batches(&table.row_schema(), batches).map_err(wrong)?;
     let columns = table
         .sort
         .iter()
@@ -200,129 +186,6 @@ fn sorted(table: &Table, schema: &SchemaRef, batches: &[RecordBatch]) -> Result<
     }
     let order = lexsort_to_indices(&columns, None).map_err(wrong)?;
     take_record_batch(&rows, &order).map_err(wrong)
-}
-
-fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Vec<u8>> {
-    let wrong =
-        |error: parquet::errors::ParquetError| Error::damaged(&table.name, error.to_string());
-    let mut encodings: Vec<(&str, Encoding)> = table
-        .stored_columns()
-        .map(|column| (column.name.as_str(), column.encoding))
-        .collect();
-    if effort == Effort::Optimize {
-        for (name, encoding) in &mut encodings {
-            if let Some(column) = rows.column_by_name(name) {
-                *encoding = smallest(column, *encoding).map_err(wrong)?;
-            }
-        }
-    }
-    parquet_bytes(
-        rows,
-        properties(table, &encodings, rows.num_rows(), effort).map_err(wrong)?,
-    )
-    .map_err(wrong)
-}
-
-fn parquet_bytes(
-    rows: &RecordBatch,
-    properties: WriterProperties,
-) -> Result<Vec<u8>, ParquetError> {
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true);
-    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options)?;
-    writer.write(rows)?;
-    writer.into_inner()
-}
-
-/// The encoding in which the beginning of a column is smallest; the usual one where that is as
-/// good. Which one it is depends on the data: runtimes of 100 µs and more are whole nanoseconds,
-/// shorter ones are not.
-fn smallest(column: &ArrayRef, usual: Encoding) -> Result<Encoding, ParquetError> {
-    let candidates: &[Encoding] = match column.data_type() {
-        DataType::Int64 => &[Encoding::Delta, Encoding::Dictionary, Encoding::Plain],
-        DataType::Float32 | DataType::Float64 => {
-            &[Encoding::Plain, Encoding::Split, Encoding::Dictionary]
-        }
-        DataType::BinaryView => &[Encoding::Plain, Encoding::Lengths],
-        _ => return Ok(usual),
-    };
-    // How the lengths of long texts are written is neither here nor there.
-    if column.get_buffer_memory_size() / LONG_BYTES > column.len() {
-        return Ok(usual);
-    }
-    let sample = column.slice(0, column.len().min(SAMPLE_ROWS));
-    let sample = RecordBatch::try_from_iter_with_nullable([(SAMPLE, sample, true)])?;
-    let size = |encoding: Encoding| {
-        let properties = builder(Effort::Optimize)?;
-        let properties = encoded(properties, SAMPLE, encoding);
-        parquet_bytes(&sample, properties.build()).map(|bytes| bytes.len())
-    };
-    let mut best = (usual, size(usual)?);
-    for &candidate in candidates {
-        let bytes = size(candidate)?;
-        if bytes < best.1 {
-            best = (candidate, bytes);
-        }
-    }
-    Ok(best.0)
-}
-
-fn builder(effort: Effort) -> Result<WriterPropertiesBuilder, ParquetError> {
-    let level = match effort {
-        Effort::Ingest => 3,
-        Effort::Optimize => 19,
-    };
-    Ok(WriterProperties::builder()
-        .set_created_by(concat!("tsql ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(level)?))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_dictionary_enabled(false)
-        .set_data_page_row_count_limit(PAGE_ROWS)
-        .set_dictionary_page_size_limit(16 << 20)
-        .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES)))
-}
-
-fn encoded(
-    properties: WriterPropertiesBuilder,
-    column: &str,
-    encoding: Encoding,
-) -> WriterPropertiesBuilder {
-    let path = ColumnPath::from(column);
-    match encoding {
-        Encoding::Plain => properties,
-        Encoding::Dictionary => properties.set_column_dictionary_enabled(path, true),
-        Encoding::Delta => {
-            properties.set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED)
-        }
-        Encoding::Lengths => {
-            properties.set_column_encoding(path, ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
-        }
-        Encoding::Split => properties.set_column_encoding(path, ParquetEncoding::BYTE_STREAM_SPLIT),
-    }
-}
-
-fn properties(
-    table: &Table,
-    encodings: &[(&str, Encoding)],
-    rows: usize,
-    effort: Effort,
-) -> Result<WriterProperties, ParquetError> {
-    let mut properties = builder(effort)?;
-    for &(column, encoding) in encodings {
-        properties = encoded(properties, column, encoding);
-    }
-    if rows <= PAGE_ROWS {
-        return Ok(properties
-            .set_offset_index_disabled(true)
-            .set_statistics_enabled(EnabledStatistics::None)
-            .build());
-    }
-    for column in &table.sort {
-        let path = ColumnPath::from(column.as_str());
-        properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Page);
-    }
-    Ok(properties.build())
 }
 
 fn statistics(rows: &RecordBatch) -> Stats {

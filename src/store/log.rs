@@ -25,6 +25,7 @@ use futures::TryStreamExt as _;
 
 use super::file::{DataFile, Stats};
 use super::location::Location;
+use super::rollup::Place;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 
@@ -394,11 +395,16 @@ fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
     let stats = stats.ok_or_else(|| Error::damaged(&table.name, "a file without statistics"))?;
     let values = view.partition_values_map();
     let value = |name: &String| (name.clone(), values.get(name).cloned().flatten());
+    #[expect(deprecated, reason = "tags have no other accessor")]
+    let tags = |_| view.add_action().tags;
+    let tags = table.rollup.as_ref().and_then(tags);
+    let rollup = tags.and_then(|tags| Place::of(&tags));
     Ok(DataFile {
         path: view.path().into_owned(),
         partition: table.partition.iter().map(value).collect(),
         size_bytes: u64::try_from(view.size()).unwrap_or(0),
         stats,
+        rollup,
         written_at_ms: view.modification_time(),
     })
 }
@@ -413,6 +419,7 @@ fn add(file: &DataFile, data_change: bool) -> Result<Add> {
         modification_time: file.written_at_ms,
         data_change,
         stats: Some(stats),
+        tags: file.rollup.map(|place| HashMap::from([place.tag()])),
         ..Add::default()
     })
 }

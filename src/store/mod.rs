@@ -15,11 +15,15 @@
 //! reused; no table is written that refers to rows of another which are not committed yet.
 
 mod commit;
+mod encode;
 pub(crate) mod file;
 mod location;
 mod log;
 mod read;
+pub(crate) mod rollup;
+mod rollup_table;
 mod scan;
+mod selectivity;
 mod synced;
 
 use std::sync::Arc;
@@ -29,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
+pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
 
 use crate::error::{Error, Result};

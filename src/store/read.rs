@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::Expr;
-use datafusion::prelude::{SessionConfig, SessionContext, col};
+use datafusion::prelude::{SessionContext, col};
 
 use super::{Snapshot, Store, StoredTable};
 use crate::error::{Error, Result};
@@ -22,9 +22,7 @@ impl Store {
     /// A data frame over the stored columns of a table at `snapshot`.
     pub(crate) fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
         let url = self.object_store_url()?;
-        let config =
-            SessionConfig::new().set_bool("datafusion.execution.parquet.pushdown_filters", true);
-        let context = SessionContext::new_with_config(config);
+        let context = SessionContext::new();
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let table = StoredTable::new(schema::table(table)?, url, snapshot.files());
         context

@@ -5,9 +5,11 @@
 //! statistics of every file (so that COUNT, MIN and MAX need no file at all, and files that cannot
 //! match are not opened), and the order of the rows inside a file.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PrunableStatistics;
 use datafusion::common::stats::Precision;
@@ -15,6 +17,7 @@ use datafusion::common::{
     ColumnStatistics, DFSchema, DataFusionError, Result, ScalarValue, Statistics, project_schema,
 };
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -31,16 +34,25 @@ use object_store::path::Path;
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
+use super::rollup::Place;
+use super::rollup_table::KnownSums;
+use super::selectivity::share;
 use crate::schema::{Table, viewed};
 
+/// Share of the rows below which a filter leaves few.
+const FEW: f64 = 0.1;
+
 /// A table's stored columns at one version; no rows where the table was never written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StoredTable {
     table: &'static Table,
     /// File columns, then partition columns.
     schema: TableSchema,
     store: ObjectStoreUrl,
     files: Vec<PartitionedFile>,
+    /// Where files keep sums of their rows.
+    rollups: Arc<HashMap<Path, Place>>,
+    known_sums: KnownSums,
 }
 
 impl StoredTable {
@@ -59,20 +71,81 @@ impl StoredTable {
         let schema = TableSchema::builder(Arc::new(Schema::new(inside)))
             .with_table_partition_cols(partition)
             .build();
+        let path = |file: &DataFile| Path::from(format!("{}/{}", table.name, file.path));
+        let rollups = files
+            .iter()
+            .filter_map(|file| Some((path(file), file.rollup?)));
+        let rollups = Arc::new(rollups.collect());
         let files = files
             .iter()
-            .map(|file| partitioned_file(table, &schema, file));
-        let files = files.collect::<Result<Vec<_>>>()?;
+            .map(|file| partitioned_file(path(file), &schema, file));
+        let mut files = files.collect::<Result<Vec<_>>>()?;
+        // One after the other, the files of a partition are sorted if each begins where another ends.
+        let first = table.sort.first();
+        let first = first.and_then(|name| schema.table_schema().index_of(name).ok());
+        let least = |file: &PartitionedFile| {
+            let columns = &file.statistics.as_ref()?.column_statistics;
+            columns.get(first?)?.min_value.get_value().cloned()
+        };
+        files.sort_by(|a, b| {
+            let order = a.partition_values.partial_cmp(&b.partition_values);
+            let order = order.filter(|order| order.is_ne());
+            order
+                .or_else(|| least(a).partial_cmp(&least(b)))
+                .unwrap_or(Ordering::Equal)
+        });
         Ok(Self {
             table,
             schema,
             store,
             files,
+            rollups,
+            known_sums: KnownSums::default(),
         })
     }
 
+    pub(super) fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// The object store that the files lie in.
+    pub(super) fn object_store(&self) -> &ObjectStoreUrl {
+        &self.store
+    }
+
+    /// The rows of each file, and whether it keeps sums of them.
+    pub(super) fn rows_and_sums(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.files.iter().map(|file| {
+            let rows = file.statistics.as_ref().map(|known| known.num_rows);
+            let rows = rows.and_then(|rows| rows.get_value().copied());
+            (rows.unwrap_or(0), self.rollup(file).is_some())
+        })
+    }
+
+    /// Where a file keeps sums of its rows.
+    pub(super) fn rollup(&self, file: &PartitionedFile) -> Option<Place> {
+        self.rollups.get(&file.object_meta.location).copied()
+    }
+
+    pub(super) fn known_sums(&self) -> &KnownSums {
+        &self.known_sums
+    }
+
+    /// The table of these files only, which is not asked for sums.
+    pub(super) fn only(&self, files: Vec<PartitionedFile>) -> Self {
+        Self {
+            files,
+            rollups: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// The files that `filters` do not rule out.
-    fn matching(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<PartitionedFile>> {
+    pub(super) fn matching(
+        &self,
+        state: &dyn Session,
+        filters: &[Expr],
+    ) -> Result<Vec<PartitionedFile>> {
         let Some(filter) = conjunction(filters.iter().cloned()) else {
             return Ok(self.files.clone());
         };
@@ -93,6 +166,35 @@ impl StoredTable {
             .filter(|(_, kept)| *kept)
             .map(|(file, _)| file.clone())
             .collect())
+    }
+
+    /// Is it better to filter while reading? That pays where few rows are left and the pages of the
+    /// others are worth skipping; a filter that most rows pass is faster afterwards.
+    fn filters_early(
+        &self,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        statistics: &Statistics,
+    ) -> bool {
+        let table = self.table;
+        let schema = self.schema.table_schema();
+        let (mut any, mut selective) = (false, false);
+        for filter in filters {
+            for column in filter.column_refs() {
+                any |= !table.partition.contains(&column.name);
+                selective |= table.sort.contains(&column.name);
+            }
+        }
+        let is_wide = |field: &Field| {
+            let narrow = field.data_type().is_primitive();
+            !narrow && !table.partition.contains(field.name())
+        };
+        let wide = match projection {
+            Some(places) => places.iter().any(|&place| is_wide(schema.field(place))),
+            None => schema.fields().iter().any(|field| is_wide(field)),
+        };
+        let sorted = |name: &str| table.sort.iter().any(|column| column == name);
+        (wide && (selective || !any)) || share(filters, schema, statistics, sorted) < FEW
     }
 
     /// The order that the rows of every file are in.
@@ -159,10 +261,23 @@ impl TableProvider for StoredTable {
         let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
         let statistics = Statistics::try_merge_iter(statistics, schema)?;
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
-        let source = ParquetSource::new(self.schema.clone())
+        let runtime = state.runtime_env();
+        // Footers are kept for the next query of the session: data files never change.
+        let reader = CachedParquetFileReaderFactory::new(
+            runtime.object_store(&self.store)?,
+            runtime.cache_manager.get_file_metadata_cache(),
+        );
+        let early = self.filters_early(projection, filters, &statistics);
+        let mut source = ParquetSource::new(self.schema.clone())
+            .with_parquet_file_reader_factory(Arc::new(reader))
             .with_table_parquet_options(state.table_options().parquet.clone())
-            .with_pushdown_filters(true)
+            .with_pushdown_filters(early)
             .with_metadata_size_hint(64 << 10);
+        if !early && let Some(filter) = conjunction(filters.iter().cloned()) {
+            // To leave out row groups and pages.
+            let named = DFSchema::try_from(Arc::clone(schema))?;
+            source = source.with_predicate(state.create_physical_expr(filter, &named)?);
+        }
         let config = FileScanConfigBuilder::new(self.store.clone(), Arc::new(source))
             .with_file_groups(groups)
             .with_statistics(statistics)
@@ -215,7 +330,7 @@ fn empty(schema: &SchemaRef) -> Statistics {
 }
 
 fn partitioned_file(
-    table: &Table,
+    location: Path,
     schema: &TableSchema,
     file: &DataFile,
 ) -> Result<PartitionedFile> {
@@ -225,7 +340,7 @@ fn partitioned_file(
         .map(|(_, value)| ScalarValue::Utf8View(value.clone()));
     let written = chrono::DateTime::from_timestamp_millis(file.written_at_ms).unwrap_or_default();
     let meta = ObjectMeta {
-        location: Path::from(format!("{}/{}", table.name, file.path)),
+        location,
         last_modified: written,
         size: file.size_bytes,
         e_tag: None,

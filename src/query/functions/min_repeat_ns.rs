@@ -1,11 +1,10 @@
 //! `min_repeat_ns`: the fastest of the packed repeats, in nanoseconds.
 
-use std::sync::Arc;
-
-use arrow::array::Float64Array;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+
+use crate::repeats;
 
 /// the fastest of the packed repeats, in nanoseconds.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -35,10 +34,6 @@ impl ScalarUDFImpl for MinRepeatNs {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let packed = super::PackedRepeats::from_args(&args)?;
-        let least = |repeats: Vec<f64>| repeats.into_iter().min_by(f64::total_cmp);
-        let rows: Result<Float64Array> =
-            packed.rows().map(|row| Ok(row?.and_then(least))).collect();
-        Ok(ColumnarValue::Array(Arc::new(rows?)))
+        super::PackedRepeats::from_args(&args)?.numbers(repeats::least_ns)
     }
 }

@@ -22,7 +22,8 @@ mod workload;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BinaryViewArray, Float64Array, Int32Array};
+use arrow::array::{Array, ArrayRef, BinaryViewArray, Float64Array, Float64Builder, Int32Array};
+use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
 use datafusion::common::{DataFusionError, Result};
@@ -30,8 +31,6 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility, create_udf,
 };
 use datafusion::prelude::SessionContext;
-
-use crate::repeats;
 
 /// All of them.
 pub(crate) fn all() -> Vec<ScalarUDF> {
@@ -127,17 +126,38 @@ impl PackedRepeats {
         })
     }
 
-    /// The repeats of each row in nanoseconds; `None` where there are none.
-    fn rows(&self) -> impl Iterator<Item = Result<Option<Vec<f64>>>> {
-        (0..self.runtime_ns.len()).map(|row| {
-            if self.runtime_ns.is_null(row) || self.count.is_null(row) {
-                return Ok(None);
-            }
-            let bytes = self.bytes.is_valid(row).then(|| self.bytes.value(row));
-            let unpacked =
-                repeats::unpack_ns(self.runtime_ns.value(row), self.count.value(row), bytes);
-            let broken = || DataFusionError::Execution("records: damaged repeats".to_owned());
-            unpacked.map(Some).ok_or_else(broken)
-        })
+    /// What `of` makes of mean, count and packed bytes of each row; NULL where there are no repeats.
+    fn each<T>(
+        &self,
+        mut of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<T>,
+    ) -> impl Iterator<Item = Result<Option<T>>> {
+        let nulls = NullBuffer::union(self.runtime_ns.nulls(), self.count.nulls());
+        let columns = self.runtime_ns.values().iter().zip(self.count.values());
+        columns
+            .enumerate()
+            .map(move |(row, (&runtime_ns, &count))| {
+                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                    return Ok(None);
+                }
+                let bytes = self.bytes.is_valid(row).then(|| self.bytes.value(row));
+                match of(runtime_ns, count, bytes) {
+                    Some(made) => Ok(Some(made)),
+                    None => Err(DataFusionError::Execution(
+                        "records: damaged repeats".to_owned(),
+                    )),
+                }
+            })
+    }
+
+    /// As [`PackedRepeats::each`], for numbers.
+    fn numbers(
+        &self,
+        of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<f64>,
+    ) -> Result<ColumnarValue> {
+        let mut numbers = Float64Builder::with_capacity(self.runtime_ns.len());
+        for number in self.each(of) {
+            numbers.append_option(number?);
+        }
+        Ok(ColumnarValue::Array(Arc::new(numbers.finish())))
     }
 }

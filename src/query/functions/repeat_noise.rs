@@ -1,13 +1,10 @@
 //! `repeat_noise`: standard deviation of the packed repeats over their mean.
 
-use std::sync::Arc;
-
-use arrow::array::Float64Array;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 
-use crate::stats;
+use crate::repeats;
 
 /// standard deviation of the packed repeats over their mean.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,11 +34,6 @@ impl ScalarUDFImpl for RepeatNoise {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let packed = super::PackedRepeats::from_args(&args)?;
-        let rows: Result<Float64Array> = packed
-            .rows()
-            .map(|row| Ok(row?.map(|repeats| stats::noise(&repeats))))
-            .collect();
-        Ok(ColumnarValue::Array(Arc::new(rows?)))
+        super::PackedRepeats::from_args(&args)?.numbers(repeats::noise)
     }
 }

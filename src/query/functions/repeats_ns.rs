@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Float64Builder, ListBuilder};
-use arrow::datatypes::DataType;
+use arrow::array::{Float64Array, ListArray};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+
+use crate::repeats;
 
 /// the packed repeats as a list, in nanoseconds and in the order of timing.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -36,10 +39,22 @@ impl ScalarUDFImpl for RepeatsNs {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let packed = super::PackedRepeats::from_args(&args)?;
-        let mut lists = ListBuilder::new(Float64Builder::new());
-        for row in packed.rows() {
-            lists.append_option(row?.map(|repeats| repeats.into_iter().map(Some)));
-        }
-        Ok(ColumnarValue::Array(Arc::new(lists.finish())))
+        let mut values = Vec::new();
+        let mut row = Vec::new();
+        let lengths = packed.each(|runtime_ns, count, bytes| {
+            repeats::unpack_ns(runtime_ns, count, bytes, &mut row)?;
+            values.extend_from_slice(&row);
+            Some(row.len())
+        });
+        let lengths = lengths.collect::<Result<Vec<Option<usize>>>>()?;
+        let nulls = lengths.iter().map(Option::is_some).collect::<NullBuffer>();
+        let lengths = lengths.into_iter().map(Option::unwrap_or_default);
+        let lists = ListArray::try_new(
+            Arc::new(Field::new_list_field(DataType::Float64, true)),
+            OffsetBuffer::from_lengths(lengths),
+            Arc::new(Float64Array::from(values)),
+            Some(nulls),
+        )?;
+        Ok(ColumnarValue::Array(Arc::new(lists)))
     }
 }

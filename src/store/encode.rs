@@ -1,0 +1,201 @@
+//! Rows as the bytes of a Parquet file: which encoding and which compression each column gets.
+//!
+//! What is seldom read is to be small: zstd, and whichever encoding is smallest where a file is
+//! written to stay. Columns that most queries read (`hot` in the schema) are to be fast: LZ4, which
+//! is read three times as fast as zstd 19, unless that costs half of the bytes again.
+//! Figures: `benches/README.md`.
+
+use arrow::array::{Array as _, ArrayRef, RecordBatch};
+use arrow::datatypes::DataType;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
+
+use super::file::{Effort, STATISTICS_TEXT_BYTES};
+use super::rollup::{self, Place};
+use crate::error::{Error, Result};
+use crate::schema::{Column, Encoding, Table};
+
+/// Rows of a page. A file of one page has no index of its pages and no statistics in its footer:
+/// those in the log say the same.
+const PAGE_ROWS: usize = 20_000;
+
+/// Rows of a column on which encodings are tried.
+const SAMPLE_ROWS: usize = 1 << 16;
+
+/// Mean size of values from which on no encodings are tried.
+const LONG_BYTES: usize = 1024;
+
+/// Name of the column that encodings are tried on.
+const SAMPLE: &str = "sample";
+
+/// How the bytes of a column come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Packing {
+    encoding: Encoding,
+    compression: Compression,
+}
+
+/// The file that holds `rows`, and where in it the sums of the rows are.
+pub(super) fn encode(
+    table: &Table,
+    rows: &RecordBatch,
+    effort: Effort,
+) -> Result<(Vec<u8>, Option<Place>)> {
+    let wrong = |error: ParquetError| Error::damaged(&table.name, error.to_string());
+    let mut properties = builder(effort).map_err(wrong)?;
+    for column in table.stored_columns() {
+        if let Some(values) = rows.column_by_name(&column.name) {
+            let packing = packing(column, values, effort).map_err(wrong)?;
+            properties = packed(properties, &column.name, packing);
+        }
+    }
+    let sums = rollup::rolled_up(table, rows)
+        .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
+    let sums = sums.map_err(|error| wrong(error.into()))?;
+    let properties = indexed(properties, table, rows.num_rows());
+    parquet_bytes(rows, properties, sums.as_deref()).map_err(wrong)
+}
+
+fn parquet_bytes(
+    rows: &RecordBatch,
+    properties: WriterProperties,
+    sums: Option<&[u8]>,
+) -> Result<(Vec<u8>, Option<Place>), ParquetError> {
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties)
+        .with_skip_arrow_metadata(true);
+    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options)?;
+    writer.write(rows)?;
+    let mut place = None;
+    if let Some(sums) = sums {
+        writer.flush()?;
+        place = Some(Place {
+            offset: writer.bytes_written() as u64,
+            bytes: sums.len() as u64,
+        });
+        writer.write_all(sums)?;
+    }
+    Ok((writer.into_inner()?, place))
+}
+
+/// The packing of a column. Of a file that is to stay it is the one in which the beginning of the
+/// column is smallest, which depends on the data: runtimes of 100 µs and more are whole nanoseconds,
+/// shorter ones are not.
+fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing, ParquetError> {
+    let hot = column.hot && values.len() > PAGE_ROWS;
+    let encodings: &[Encoding] = match values.data_type() {
+        DataType::Int64 => &[Encoding::Delta, Encoding::Dictionary, Encoding::Plain],
+        DataType::Float32 | DataType::Float64 => {
+            &[Encoding::Plain, Encoding::Split, Encoding::Dictionary]
+        }
+        DataType::BinaryView => &[Encoding::Plain, Encoding::Lengths],
+        _ => &[],
+    };
+    // How the lengths of long texts are written is neither here nor there.
+    let long = values.get_buffer_memory_size() / LONG_BYTES > values.len();
+    if effort == Effort::Ingest || long || (encodings.is_empty() && !hot) {
+        let fast = hot && effort == Effort::Ingest;
+        return Ok(Packing {
+            encoding: column.encoding,
+            compression: if fast {
+                Compression::LZ4_RAW
+            } else {
+                zstd(effort)?
+            },
+        });
+    }
+    let sample = values.slice(0, values.len().min(SAMPLE_ROWS));
+    let rows = sample.len();
+    let sample = RecordBatch::try_from_iter_with_nullable([(SAMPLE, sample, true)])?;
+    let smallest = |compression: Compression| {
+        let size = |encoding: Encoding| {
+            let packing = Packing {
+                encoding,
+                compression,
+            };
+            let properties = packed(builder(effort)?, SAMPLE, packing).build();
+            let (bytes, _) = parquet_bytes(&sample, properties, None)?;
+            Ok::<_, ParquetError>((bytes.len(), packing))
+        };
+        let mut best = size(column.encoding)?;
+        for &encoding in encodings {
+            let tried = size(encoding)?;
+            if tried.0 < best.0 {
+                best = tried;
+            }
+        }
+        Ok::<_, ParquetError>(best)
+    };
+    let (bytes, small) = smallest(zstd(effort)?)?;
+    if hot {
+        let (fast_bytes, fast) = smallest(Compression::LZ4_RAW)?;
+        if fast_bytes <= bytes + bytes / 2 + rows / 8 {
+            return Ok(fast);
+        }
+    }
+    Ok(small)
+}
+
+fn zstd(effort: Effort) -> Result<Compression, ParquetError> {
+    let level = match effort {
+        Effort::Ingest => 3,
+        Effort::Optimize => 19,
+    };
+    Ok(Compression::ZSTD(ZstdLevel::try_new(level)?))
+}
+
+fn builder(effort: Effort) -> Result<WriterPropertiesBuilder, ParquetError> {
+    Ok(WriterProperties::builder()
+        .set_created_by(concat!("tsql ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(zstd(effort)?)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_dictionary_page_size_limit(16 << 20)
+        .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES)))
+}
+
+fn packed(
+    properties: WriterPropertiesBuilder,
+    column: &str,
+    packing: Packing,
+) -> WriterPropertiesBuilder {
+    let path = ColumnPath::from(column);
+    let properties = properties.set_column_compression(path.clone(), packing.compression);
+    match packing.encoding {
+        Encoding::Plain => properties,
+        Encoding::Dictionary => properties.set_column_dictionary_enabled(path, true),
+        Encoding::Delta => {
+            properties.set_column_encoding(path, ParquetEncoding::DELTA_BINARY_PACKED)
+        }
+        Encoding::Lengths => {
+            properties.set_column_encoding(path, ParquetEncoding::DELTA_LENGTH_BYTE_ARRAY)
+        }
+        Encoding::Split => properties.set_column_encoding(path, ParquetEncoding::BYTE_STREAM_SPLIT),
+    }
+}
+
+/// With an index of the pages by the columns that queries ask for.
+fn indexed(
+    mut properties: WriterPropertiesBuilder,
+    table: &Table,
+    rows: usize,
+) -> WriterProperties {
+    if rows <= PAGE_ROWS {
+        return properties
+            .set_offset_index_disabled(true)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .build();
+    }
+    let hot = table.stored_columns().filter(|column| column.hot);
+    let hot = hot.map(|column| column.name.as_str());
+    for column in table.sort.iter().map(String::as_str).chain(hot) {
+        let path = ColumnPath::from(column);
+        properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Page);
+    }
+    properties.build()
+}
