@@ -38,8 +38,13 @@ pub(crate) fn write(values: &[i64], out: &mut Vec<u8>) {
 
 /// The width of `count` numbers in `length` bytes.
 fn width(length: usize, count: usize) -> Option<u32> {
-    let bits = length.checked_mul(8)?.checked_div(count)?;
-    u32::try_from(bits.min(64)).ok()
+    let bits = length.checked_mul(8)?;
+    // Dividing 32 bits takes half the time.
+    let width = match (u32::try_from(bits), u32::try_from(count)) {
+        (Ok(bits), Ok(count)) => bits.checked_div(count)?,
+        _ => u32::try_from(bits.checked_div(count)?.min(64)).ok()?,
+    };
+    Some(width.min(64))
 }
 
 /// The `count` numbers that `bytes` hold, neither more nor less; `None` otherwise.

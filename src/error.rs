@@ -149,5 +149,11 @@ impl Error {
 /// The message of an engine error without back traces and wrapping prose.
 fn first_line(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
-    text.trim_end().to_owned()
+    let text = text.trim_end();
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(_) => {
+            format!("{text}\nhint: `--memory-limit` sets how much it may take")
+        }
+        _ => text.to_owned(),
+    }
 }

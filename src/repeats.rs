@@ -199,11 +199,11 @@ pub(crate) fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option
                 squares += difference * difference;
                 Some(())
             })?;
-            let count = f64::from(count);
+            let share = 1.0 / f64::from(count);
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
-            let mean = packed.base as f64 + sum / count;
+            let mean = packed.base as f64 + sum * share;
             // The differences are from the mean, so nothing is lost in the subtraction.
-            let variance = (squares - sum * sum / count) / count;
+            let variance = (squares - sum * sum * share) * share;
             Some(variance.max(0.0).sqrt() / mean)
         }
         Form::Differences(_) | Form::Raw => {
@@ -304,8 +304,13 @@ fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
     (units.abs() < 9e15).then_some(rounded)
 }
 
+/// The mean without its fraction.
 fn rounded_mean(total: i64, count: i64) -> i64 {
-    total.checked_div(count).unwrap_or(0)
+    match (u32::try_from(total), u32::try_from(count)) {
+        // Dividing 32 bits takes half the time.
+        (Ok(total), Ok(count)) => i64::from(total.checked_div(count).unwrap_or(0)),
+        _ => total.checked_div(count).unwrap_or(0),
+    }
 }
 
 #[cfg(test)]

@@ -271,15 +271,17 @@ impl<'a> Files<'a> {
             let batches = runtime.block_on(frame.collect()).map_err(Error::Query)?;
             let batches = batches.iter().filter(|batch| batch.num_rows() > 0);
             let batches: Result<Vec<_>> = batches.map(|batch| stored(table, batch)).collect();
-            let mut batches = batches?;
+            let batches = batches?;
             if batches.is_empty() {
                 return Ok(Vec::new());
             }
+            let mut rows = file::sorted(table, &batches)?;
+            drop(batches);
             if table.name == "configurations" {
-                batches = vec![respecialised(&file::sorted(table, &batches)?)?];
+                rows = file::sorted(table, &[respecialised(&rows)?])?;
             }
             let location = store.location();
-            let written = file::write(location, table, &partition, &batches, Effort::Optimize);
+            let written = file::write_sorted(location, table, &partition, &rows, Effort::Optimize);
             Ok(vec![runtime.block_on(written)?])
         });
         Ok(())

@@ -132,8 +132,7 @@ QUESTIONS = {
         "sql": "SELECT repeat_count, count(*) FROM records GROUP BY repeat_count",
     },
     "hundred slowest": {
-        "sql": f"""SELECT platform, config_id, runtime_ns FROM records WHERE {OK}
-            ORDER BY runtime_ns DESC, config_id LIMIT 100""",
+        "sql": f"SELECT platform, config_id, runtime_ns FROM records WHERE {OK} ORDER BY runtime_ns DESC LIMIT 100",
     },
     "spread of each graph on one platform": {
         "sql": f"""SELECT graph_id, stddev(ln(runtime_ns)) FROM records

@@ -22,8 +22,10 @@ pub(super) struct Optimize {
 }
 
 pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure> {
-    let mut options = OptimizeOptions::default();
-    options.again = command.again;
+    let mut options = OptimizeOptions {
+        again: command.again,
+        ..OptimizeOptions::default()
+    };
     let bar = std::io::stderr().is_terminal().then(progress_bar);
     if let Some(bar) = bar.clone() {
         options.progress = Some(Arc::new(move |table, rows, of_rows| {

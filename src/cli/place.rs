@@ -90,9 +90,10 @@ impl Place {
 
     /// A session over `store`: of all that it has, or of what `sql` names.
     pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
-        let mut options = SessionOptions::default();
-        options.sql = sql.map(str::to_owned);
-        options.memory_limit_bytes = self.memory_limit;
+        let options = SessionOptions {
+            sql: sql.map(str::to_owned),
+            memory_limit_bytes: self.memory_limit,
+        };
         store.session_with(&options).await
     }
 

@@ -19,6 +19,9 @@ use crate::identity::ContentHasher;
 use crate::reader::lines::{Chunks, Piece};
 use crate::reader::{self, Compression, Input, tenset};
 
+/// Parsed chunks for each parser that may wait while rows are written: so parsing goes on.
+const READY: usize = 48;
+
 /// Something about the files being read, in their order.
 #[derive(Debug)]
 pub(super) enum Message {
@@ -151,7 +154,7 @@ pub(super) fn start(
     progress: Progress,
     stop: Arc<AtomicBool>,
 ) -> Ordered<Message> {
-    let (chunks, results, messages) = workers(parsers, 2, 4, |chunk: Chunk| {
+    let (chunks, results, messages) = workers(parsers, 2, READY, |chunk: Chunk| {
         Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)))
     });
     std::thread::spawn(move || {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::catalog::SchemaProvider as _;
-use datafusion::common::config::ConfigOptions;
+use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions};
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -16,7 +16,11 @@ use super::names::Names;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{Log, Store, StoredTable};
+use crate::store::{LISTED, Log, Store, StoredTable};
+
+/// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
+/// faster than with half as many.
+const BATCH_ROWS: usize = 1 << 14;
 
 /// What a session is for.
 #[derive(Clone, Debug, Default)]
@@ -109,7 +113,9 @@ fn engine(options: &SessionOptions) -> Result<SessionContext> {
     let memory_limit = options.memory_limit_bytes;
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
     options.execution.parquet.reorder_filters = true;
+    options.execution.parquet.max_in_list_size = LISTED;
     options.execution.collect_statistics = true;
+    options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
     options.optimizer.enable_window_topn = true;
     // Failed records have no runtime: whoever asks for the slowest does not mean them.
     options.sql_parser.default_null_ordering = "nulls_last".to_owned();

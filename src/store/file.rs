@@ -118,9 +118,22 @@ pub(crate) async fn write(
     batches: &[RecordBatch],
     effort: Effort,
 ) -> Result<DataFile> {
-    let rows = sorted(table, batches)?;
-    let stats = statistics(&rows);
-    let (bytes, rollup) = encode(table, &rows, effort)?;
+    write_sorted(location, table, partition, &sorted(table, batches)?, effort).await
+}
+
+/// Writes `rows`, which are in the table's order, as a file.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) async fn write_sorted(
+    location: &Location,
+    table: &Table,
+    partition: &[(String, Option<String>)],
+    rows: &RecordBatch,
+    effort: Effort,
+) -> Result<DataFile> {
+    let stats = statistics(rows);
+    let (bytes, rollup) = encode(table, rows, effort)?;
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
     let object = Path::from(format!("{}/{path}", table.name));

@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
+pub(crate) use read::LISTED;
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
 

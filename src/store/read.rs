@@ -6,11 +6,14 @@ use arrow::array::RecordBatch;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::Expr;
-use datafusion::prelude::{SessionContext, col};
+use datafusion::prelude::{SessionConfig, SessionContext, col};
 
 use super::{Snapshot, Store, StoredTable};
 use crate::error::{Error, Result};
 use crate::schema;
+
+/// Values of `IN (...)` up to which files and pages are left out by it: the tasks of some networks.
+pub(crate) const LISTED: usize = 512;
 
 impl Store {
     /// URL under which engines find the objects of this store.
@@ -22,7 +25,9 @@ impl Store {
     /// A data frame over the stored columns of a table at `snapshot`.
     pub(crate) fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
         let url = self.object_store_url()?;
-        let context = SessionContext::new();
+        let config =
+            SessionConfig::new().set_usize("datafusion.execution.parquet.max_in_list_size", LISTED);
+        let context = SessionContext::new_with_config(config);
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let table = StoredTable::new(schema::table(table)?, url, snapshot.files());
         context

@@ -39,6 +39,9 @@ use super::rollup_table::KnownSums;
 use super::selectivity::share;
 use crate::schema::{Table, viewed};
 
+/// A footer and the index of pages are read at once where they are no longer than this.
+const FOOTER_BYTES: usize = 128 << 10;
+
 /// Share of the rows below which a filter leaves few.
 const FEW: f64 = 0.1;
 
@@ -154,6 +157,7 @@ impl StoredTable {
         let predicate = state.create_physical_expr(filter, &named)?;
         let predicate = PruningPredicateBuilder::new()
             .with_file_schema(Arc::clone(schema))
+            .with_max_in_list_size(state.config_options().execution.parquet.max_in_list_size)
             .try_build(predicate)?;
         let statistics = self
             .files
@@ -272,7 +276,7 @@ impl TableProvider for StoredTable {
             .with_parquet_file_reader_factory(Arc::new(reader))
             .with_table_parquet_options(state.table_options().parquet.clone())
             .with_pushdown_filters(early)
-            .with_metadata_size_hint(64 << 10);
+            .with_metadata_size_hint(FOOTER_BYTES);
         if !early && let Some(filter) = conjunction(filters.iter().cloned()) {
             // To leave out row groups and pages.
             let named = DFSchema::try_from(Arc::clone(schema))?;

@@ -208,6 +208,9 @@ fn tables_describe_and_history_tell_what_is_there() {
         place.ok(&["optimize"]).stderr.starts_with("0 files"),
         "a second time there is nothing to do"
     );
+    let again = place.ok(&["optimize", "--again"]).stderr;
+    assert!(!again.starts_with("0 files"), "{again}");
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["3"]);
     let history = place.ok(&["history"]).stdout;
     assert!(
         history.contains("records,1,WRITE,ingest of 1 files"),
@@ -220,4 +223,39 @@ fn tables_describe_and_history_tell_what_is_there() {
             .contains("part-")
             || history.contains("OPTIMIZE")
     );
+}
+
+#[test]
+fn queries_are_timed_and_keep_within_their_memory() {
+    let place = filled();
+    let timed = place.ok(&["--timer", "-c", "SELECT 1; SELECT line FROM records"]);
+    let lines: Vec<&str> = timed.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", timed.stderr);
+    assert!(lines[1].starts_with("3 rows in 0."), "{}", lines[1]);
+    let limited = [
+        "--memory-limit",
+        "64MB",
+        "SELECT line FROM records ORDER BY runtime_ns",
+    ];
+    assert_eq!(place.ok(&limited).stdout.lines().count(), 4);
+    let tiny = place.tsql(&["--memory-limit", "1kB", limited[2]]);
+    assert_eq!(tiny.code, Some(2));
+    assert!(tiny.stderr.contains("--memory-limit"), "{}", tiny.stderr);
+    let wrong = place.tsql(&["--memory-limit", "much", "SELECT 1"]);
+    assert!(wrong.stderr.contains("500MB or 2GiB"), "{}", wrong.stderr);
+}
+
+#[test]
+fn failed_records_come_last_in_either_order() {
+    let place = filled();
+    for order in ["ASC", "DESC"] {
+        let sql = format!(
+            "SELECT runtime_ns FROM (VALUES (1.0), (NULL), (2.0)) AS t (runtime_ns) ORDER BY 1 {order}"
+        );
+        assert_eq!(
+            place.rows(&sql).last().map(String::as_str),
+            Some(""),
+            "{order}"
+        );
+    }
 }

@@ -155,6 +155,20 @@ fn scan(scan: &TableScan) -> Result<Option<Weighed>> {
         let filtered = Filter::try_new(filter, Arc::new(weighed.plan))?;
         weighed.plan = LogicalPlan::Filter(filtered);
     }
+    // No more columns than there were: a name must not mean two things further up.
+    let mut outputs = vec![Expr::Column(weighed.rows.clone())];
+    for (qualifier, field) in scan.projected_schema.iter() {
+        let column = Column::new(qualifier.cloned(), field.name());
+        match weighed.measures.get(&column) {
+            Some(measure) => {
+                let columns = measure.columns();
+                outputs.extend(columns.map(|column| Expr::Column(column.clone())));
+            }
+            None => outputs.push(Expr::Column(column)),
+        }
+    }
+    let projected = Projection::try_new(outputs, Arc::new(weighed.plan))?;
+    weighed.plan = LogicalPlan::Projection(projected);
     Ok(Some(weighed))
 }
 
@@ -250,9 +264,10 @@ fn join(join: &Join) -> Result<Option<Weighed>> {
     let condition = join.filter.as_ref();
     let measured = |condition: &Expr| {
         let columns = condition.column_refs();
-        columns
-            .iter()
-            .any(|column| input.measures.contains_key(*column))
+        condition.is_volatile()
+            || columns
+                .iter()
+                .any(|column| input.measures.contains_key(*column))
     };
     if condition.is_some_and(measured) {
         return Ok(None);

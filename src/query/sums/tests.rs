@@ -1,0 +1,204 @@
+//! Answers from sums are those from rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int16Array, Int32Array, Int64Array, StringArray};
+use arrow::util::pretty::pretty_format_batches;
+use datafusion::physical_plan::displayable;
+use datafusion::prelude::SessionContext;
+
+use crate::schema;
+use crate::store::file::{self, DataFile, Effort};
+use crate::store::{Change, Snapshot, Store};
+
+/// Rows of a file: enough that sums are worth it.
+const ROWS: i64 = 40_000;
+
+/// Graphs in it.
+const GRAPHS: i64 = 10;
+
+/// Queries that need no row.
+const ANSWERED: [&str; 16] = [
+    "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
+    "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
+    "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
+    "SELECT status, count(*) FROM records GROUP BY status",
+    "SELECT platform, avg(CASE WHEN error_no = 4 THEN 1.0 ELSE 0.0 END) AS share FROM records GROUP BY platform",
+    "SELECT count(DISTINCT graph_id), count(DISTINCT platform) FROM records WHERE runtime_ns IS NOT NULL",
+    "SELECT DISTINCT platform, repeat_count FROM records",
+    "SELECT platform, count(*) FILTER (WHERE error_no <> 0), min(runtime_ns) FILTER (WHERE repeat_count = 3) FROM records GROUP BY platform",
+    "SELECT avg(runtime_ns) FROM records WHERE platform = 'nowhere'",
+    "SELECT count(*), count(runtime_ns) FROM records WHERE graph_id = -1 AND error_no = 0",
+    "SELECT g.workload_key, count(*), sum(r.runtime_ns) FROM records AS r JOIN graphs AS g ON g.graph_id = r.graph_id GROUP BY g.workload_key",
+    "SELECT count(*), max(runtime_ns) FROM records WHERE graph_id IN (SELECT graph_id FROM graphs WHERE workload_key LIKE '%3%')",
+    "SELECT p, min(t) FROM (SELECT platform AS p, runtime_ns AS t, graph_id FROM records WHERE graph_id < 105) AS r GROUP BY p HAVING min(t) > 1",
+    "SELECT sum(repeat_count), min(repeat_count), count(repeat_count) FROM records",
+    "SELECT platform, sum(repeat_count) / count(*), max(runtime_ns) / 1e6 FROM records GROUP BY platform ORDER BY platform LIMIT 1",
+    "SELECT graph_id % 3 AS bucket, count(*), avg(runtime_ns) FROM records WHERE runtime_ns IS NULL OR error_no = 0 GROUP BY graph_id % 3",
+];
+
+/// Queries that look at single rows.
+const READ: [&str; 7] = [
+    "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
+    "SELECT platform, avg(runtime_ns * 2) FROM records GROUP BY platform",
+    "SELECT platform, count(*), avg(runtime_ns) FROM records WHERE runtime_ns > 5000 GROUP BY platform",
+    "SELECT platform, count(DISTINCT runtime_ns) FROM records GROUP BY platform",
+    "SELECT platform, max(config_id), sum(runtime_ns) FROM records GROUP BY platform",
+    "SELECT a.platform, count(*) FROM records AS a JOIN records AS b ON a.config_id = b.config_id GROUP BY a.platform",
+    "SELECT platform, count(*) FROM records WHERE random() < 2 AND error_no = 0 GROUP BY platform",
+];
+
+fn records(platform: i64) -> BTreeMap<&'static str, ArrayRef> {
+    let rows = 0..ROWS;
+    let long = |of: &dyn Fn(i64) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(rows.clone().map(of)))
+    };
+    let error_no = |row: i64| if row % 31 == 0 { 4 } else { 0 };
+    let runtime = |row: i64| {
+        let there = error_no(row) == 0 && row % 57 != 0;
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        let value = (row * 7919 % 10_007) as f64 + 0.25 * platform as f64;
+        there.then_some(value)
+    };
+    let repeats = |row: i64| if row % 5 == 0 { 3 } else { 2 };
+    BTreeMap::from([
+        ("graph_id", long(&|row| 100 + row % GRAPHS)),
+        ("config_id", long(&|row| row)),
+        ("environment_id", long(&|_| 1)),
+        ("source_id", long(&|_| platform)),
+        ("line", long(&|row| row + 1)),
+        (
+            "runtime_ns",
+            Arc::new(rows.clone().map(runtime).collect::<Float64Array>()) as ArrayRef,
+        ),
+        (
+            "repeat_count",
+            Arc::new(Int32Array::from_iter_values(rows.clone().map(repeats))),
+        ),
+        (
+            "error_no",
+            Arc::new(Int16Array::from_iter_values(rows.clone().map(error_no))),
+        ),
+    ])
+}
+
+async fn store() -> Store {
+    let store = Store::create("memory:").await.unwrap();
+    let graphs = 100..100 + GRAPHS;
+    let keys = graphs.clone().map(|graph| format!("key {graph}"));
+    let names = graphs.clone().map(|_| "tenset");
+    let columns: BTreeMap<&str, ArrayRef> = BTreeMap::from([
+        (
+            "graph_id",
+            Arc::new(Int64Array::from_iter_values(graphs.clone())) as ArrayRef,
+        ),
+        (
+            "dataset",
+            Arc::new(StringArray::from_iter_values(names)) as ArrayRef,
+        ),
+        (
+            "workload_key",
+            Arc::new(StringArray::from_iter_values(keys)),
+        ),
+    ]);
+    add(&store, "graphs", &[], columns).await;
+    for (number, platform) in [(1, "k80"), (2, "t4")] {
+        let partition = [("dataset", "tenset"), ("platform", platform)];
+        add(&store, "records", &partition, records(number)).await;
+    }
+    store
+}
+
+async fn add(
+    store: &Store,
+    table: &str,
+    partition: &[(&str, &str)],
+    columns: BTreeMap<&str, ArrayRef>,
+) {
+    let own = schema::table(table).unwrap();
+    let partition = partition
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
+    let partition: Vec<_> = partition.collect();
+    let rows = [file::batch(own, columns).unwrap()];
+    let written = file::write(store.location(), own, &partition, &rows, Effort::Ingest);
+    let change = Change {
+        add: vec![written.await.unwrap()],
+        ..Change::default()
+    };
+    let change = async |_: &Snapshot| Ok(Some(change.clone()));
+    store.commit(table, "test", change).await.unwrap();
+}
+
+async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
+    let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
+    let text = pretty_format_batches(&rows).unwrap().to_string();
+    let mut lines: Vec<String> = text.lines().map(rounded).collect();
+    lines.sort();
+    lines
+}
+
+/// The line with fractions of ten digits: sums are added up in another order.
+fn rounded(line: &str) -> String {
+    let word = |word: &str| match word.parse::<f64>() {
+        Ok(number) if word.contains('.') => format!("{number:.9e}"),
+        _ => word.to_owned(),
+    };
+    line.split_whitespace().map(word).collect()
+}
+
+/// Does the plan read sums, which are in memory?
+async fn reads_sums(context: &SessionContext, sql: &str) -> bool {
+    let frame = context.sql(sql).await.unwrap();
+    let plan = frame.create_physical_plan().await.unwrap();
+    let text = displayable(plan.as_ref()).indent(false).to_string();
+    text.contains("DataSourceExec: partitions=")
+}
+
+#[tokio::test]
+async fn answers_are_the_same() {
+    let store = store().await;
+    let (sums, rows) = (
+        store.session().await.unwrap(),
+        store.session().await.unwrap(),
+    );
+    assert!(rows.remove_optimizer_rule("answer_from_sums"));
+    for sql in ANSWERED {
+        assert!(reads_sums(&sums, sql).await, "{sql}");
+        assert!(!reads_sums(&rows, sql).await, "{sql}");
+        assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
+    }
+    for sql in READ {
+        assert!(!reads_sums(&sums, sql).await, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn files_without_sums_are_added_up() {
+    let store = store().await;
+    // Few rows of each label: such a file keeps no sums.
+    let mut few = records(3);
+    few.insert(
+        "graph_id",
+        Arc::new(Int64Array::from_iter_values(1000..1000 + ROWS)),
+    );
+    let few = few
+        .into_iter()
+        .map(|(name, column)| (name, column.slice(0, 5000)));
+    let partition = [("dataset", "tenset"), ("platform", "v100")];
+    add(&store, "records", &partition, few.collect()).await;
+    let snapshot = store.snapshot("records").await.unwrap().unwrap();
+    let has_sums = |file: &DataFile| file.rollup.is_some();
+    let with = snapshot.files().iter().filter(|file| has_sums(file));
+    assert_eq!((with.count(), snapshot.files().len()), (2, 3));
+    let (sums, rows) = (
+        store.session().await.unwrap(),
+        store.session().await.unwrap(),
+    );
+    assert!(rows.remove_optimizer_rule("answer_from_sums"));
+    for sql in ANSWERED {
+        assert!(reads_sums(&sums, sql).await, "{sql}");
+        assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
+    }
+}
