@@ -113,7 +113,7 @@ pub enum Error {
     },
 
     /// The SQL was wrong, or running it failed.
-    #[error("{}", first_line(.0))]
+    #[error("{}", explained(.0))]
     Query(#[source] DataFusionError),
 
     /// The run was interrupted (Ctrl-C).
@@ -146,8 +146,8 @@ impl Error {
     }
 }
 
-/// The message of an engine error without back traces and wrapping prose.
-fn first_line(error: &DataFusionError) -> String {
+/// The message of an engine error without back traces and wrapping prose, and what to do about it.
+pub(crate) fn explained(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
     let text = text.trim_end();
     match error.find_root() {

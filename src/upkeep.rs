@@ -103,6 +103,14 @@ impl Store {
             files.write(range).await?;
         }
         let new = files.finish().await?;
+        let rows = |files: &[DataFile]| -> u64 {
+            let rows = files.iter().map(|file| file.stats.num_records);
+            rows.sum()
+        };
+        if rows(&new) != rows(&old) {
+            let reason = format!("{} of {} rows were read", rows(&new), rows(&old));
+            return Err(Error::damaged(&table.name, reason));
+        }
         total.files_before += old.len() as u64;
         total.files_after += new.len() as u64;
         total.bytes_before += old.iter().map(|file| file.size_bytes).sum::<u64>();

@@ -4,19 +4,10 @@
 //! Everything follows from `--seed`. A file appears whole or not at all; files that are there, or
 //! that the store's ledger names, are left alone, so an interrupted run goes on.
 //!
-//! How it was drawn. Numbers are fitted to real logs (tests/data of the Ansor authors and 6,669
-//! records of other projects), shapes to the networks that TenSet names:
-//!
-//! | | real logs | here |
-//! |---|---|---|
-//! | steps of a program | 21 CPU, 40 GPU | see `--describe` |
-//! | sketches of a task | CPU 15 to 21, GPU 1 to 2 | |
-//! | runtimes of a task, deviation of the logarithm | 0.57 to 1.05 | |
-//! | noise of repeats, CPU, median and 9th decile | 2.8 %, 6.3 % | |
-//! | failed | 1.3 % (TenSet: 3 % assumed) | 3 % |
-//!
-//! Repeats follow TenSet's own rule: 4, 6, 8 or 10 by the task's operations, half as many again
-//! while they deviate by more than a tenth.
+//! Programs follow Ansor's rules for CPUs and GPUs (`schedule`), costs a task's speed, a program's
+//! slowdown, which all platforms of a kind share, and a platform's own share of it (`cost`). Repeats
+//! follow TenSet's rule: 4, 6, 8 or 10 by the task's operations, half as many again while they
+//! deviate by more than a tenth. How this compares with real logs: `benches/README.md`.
 
 mod cost;
 mod number;
@@ -36,7 +27,7 @@ use cost::{Measurements, PLATFORMS, Platform};
 use number::rng;
 use tasks::{Task, tasks};
 
-/// Bytes of logs that are on the disk at once on their way into a store, roughly.
+/// Tasks whose logs are on the disk at once on their way into a store: 600 MB to 1 GB.
 const PORTION_TASKS: usize = 200;
 
 /// Logs of TenSet's shape and size, made up.

@@ -32,6 +32,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 
+use crate::error::explained;
 use sink::{Nothing, Outlet, Sink};
 
 /// Output formats of `--format`.
@@ -72,8 +73,8 @@ impl fmt::Display for Format {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PrintError {
     /// The query failed while it ran.
-    #[error(transparent)]
-    Query(DataFusionError),
+    #[error("{}", explained(.0))]
+    Query(#[source] DataFusionError),
     /// The output failed; [`io::ErrorKind::BrokenPipe`] means that its reader wants no more.
     #[error("cannot write the result: {0}")]
     Io(#[source] io::Error),
