@@ -15,7 +15,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -49,8 +48,7 @@ def measured(command):
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(errors)
-    memory = max(usage.ru_maxrss, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
-    return time.perf_counter() - begin, memory, errors
+    return time.perf_counter() - begin, usage.ru_maxrss / 1024, errors
 
 
 def size(folder):
