@@ -3,9 +3,6 @@
 //! The numbers (zigzag) have the greatest width, up to 64 bits, of which all fit the bytes. The lowest
 //! bits of the first byte come first.
 
-/// Lists up to this length are short.
-const SHORT_BYTES: usize = 56;
-
 /// Appends `values` in as many bits as the largest of them needs.
 pub(crate) fn write(values: &[i64], out: &mut Vec<u8>) {
     let folded: Vec<u64> = values
@@ -59,6 +56,7 @@ pub(crate) fn read(bytes: &[u8], count: usize) -> Option<Vec<i64>> {
 
 /// Hands the `count` numbers that `bytes` hold to `each`; `None` where there are not so many, or
 /// where `each` says so.
+#[inline]
 pub(crate) fn read_each(
     bytes: &[u8],
     count: usize,
@@ -72,26 +70,18 @@ pub(crate) fn read_each(
         return None;
     }
     if width <= 57 {
-        // Short lists are copied to where eight bytes can be read at any place.
-        let mut padded = [0; SHORT_BYTES + 8];
-        let bytes = match padded.get_mut(..bytes.len()) {
-            Some(begin) if bytes.len() <= SHORT_BYTES => {
-                begin.copy_from_slice(bytes);
-                padded.as_slice()
-            }
-            _ => bytes,
-        };
+        let words = Words::of(bytes);
         let mask = (1_u64 << width) - 1;
         let mut first = 0;
         for _ in 0..count {
-            each(unfolded((word(bytes, first / 8) >> (first % 8)) & mask))?;
+            each(unfolded((words.from_byte(first / 8) >> (first % 8)) & mask))?;
             first += width as usize;
         }
         return Some(());
     }
     for number in 0..count {
         let first = number * width as usize;
-        let (low, shift) = (word(bytes, first / 8), first % 8);
+        let (low, shift) = (Words::of(bytes).from_byte(first / 8), first % 8);
         let high = bytes.get(first / 8 + 8).copied().unwrap_or(0);
         let wide = (u128::from(high) << 64 | u128::from(low)) >> shift;
         each(unfolded(u64::try_from(wide & ((1 << width) - 1)).ok()?))?;
@@ -99,16 +89,40 @@ pub(crate) fn read_each(
     Some(())
 }
 
-/// The eight bytes from `at` on as a number; those past the end are 0.
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    if let Some(&word) = rest.first_chunk::<8>() {
-        return u64::from_le_bytes(word);
-    }
-    let bytes = rest.iter().rev();
-    bytes.fold(0, |word, &byte| (word << 8) | u64::from(byte))
+/// Bytes of which eight can be read at any place; those past the end are 0.
+enum Words<'a> {
+    /// Fewer than eight.
+    One(u64),
+    Many(&'a [u8]),
 }
 
+impl<'a> Words<'a> {
+    #[inline]
+    fn of(bytes: &'a [u8]) -> Self {
+        if bytes.len() >= 8 {
+            return Self::Many(bytes);
+        }
+        let bytes = bytes.iter().rev();
+        Self::One(bytes.fold(0, |word, &byte| (word << 8) | u64::from(byte)))
+    }
+
+    /// The eight bytes from `at` on as a number.
+    #[inline]
+    fn from_byte(&self, at: usize) -> u64 {
+        let (word, past) = match self {
+            Self::One(word) => (*word, at),
+            Self::Many(bytes) => {
+                // Read within the bytes, then shifted: a copy with zeros behind costs more.
+                let begin = at.min(bytes.len() - 8);
+                let word = bytes.get(begin..).and_then(<[u8]>::first_chunk);
+                (u64::from_le_bytes(*word.unwrap_or(&[0; 8])), at - begin)
+            }
+        };
+        if past < 8 { word >> (past * 8) } else { 0 }
+    }
+}
+
+#[inline]
 fn unfolded(folded: u64) -> i64 {
     (folded >> 1).cast_signed() ^ -((folded & 1).cast_signed())
 }

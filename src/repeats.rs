@@ -21,6 +21,9 @@ use crate::{bits, stats, varint};
 /// Decimal places between the seconds of a log and nanoseconds.
 const NANO: i32 = 9;
 
+/// Up to here a half can be added exactly enough to round by cutting off, which is no call.
+const NEAR: f64 = (1_u64 << 50) as f64;
+
 /// The head that doubles follow; no exponent is as large.
 const RAW: i64 = 1 << 20;
 
@@ -191,14 +194,17 @@ pub(crate) fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option
     match Form::of(runtime_ns, count, bytes)? {
         Form::One => Some(0.0),
         Form::Differences(packed) if packed.base != 0 => {
-            let (mut sum, mut squares) = (0.0, 0.0);
-            packed.each(|difference| {
-                #[expect(clippy::cast_precision_loss, reason = "a few digits")]
-                let difference = difference as f64;
-                sum += difference;
-                squares += difference * difference;
+            let (mut sum, mut squares) = (0_i64, 0_i64);
+            let fits = packed.each(|difference| {
+                sum = sum.checked_add(difference)?;
+                squares = squares.checked_add(difference.checked_mul(difference)?)?;
                 Some(())
-            })?;
+            });
+            if fits.is_none() {
+                return noise_of_all(runtime_ns, count, bytes);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a few digits")]
+            let (sum, squares) = (sum as f64, squares as f64);
             let share = 1.0 / f64::from(count);
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
             let mean = packed.base as f64 + sum * share;
@@ -206,12 +212,14 @@ pub(crate) fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option
             let variance = (squares - sum * sum * share) * share;
             Some(variance.max(0.0).sqrt() / mean)
         }
-        Form::Differences(_) | Form::Raw => {
-            let mut repeats = Vec::new();
-            unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
-            Some(stats::noise(&repeats))
-        }
+        Form::Differences(_) | Form::Raw => noise_of_all(runtime_ns, count, bytes),
     }
+}
+
+fn noise_of_all(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    let mut repeats = Vec::new();
+    unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
+    Some(stats::noise(&repeats))
 }
 
 /// How repeats are packed.
@@ -236,6 +244,7 @@ struct Differences<'a> {
 }
 
 impl<'a> Form<'a> {
+    #[inline]
     fn of(runtime_ns: f64, count: i32, bytes: Option<&'a [u8]>) -> Option<Self> {
         let Some(mut bytes) = bytes else {
             return (count == 1).then_some(Self::One);
@@ -270,6 +279,7 @@ impl<'a> Form<'a> {
 
 impl Differences<'_> {
     /// Hands them to `each`, in the order of timing.
+    #[inline]
     fn each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
         let Some(mut last) = self.sum else {
             return bits::read_each(self.bytes, self.kept, each);
@@ -300,7 +310,11 @@ fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
     let total = runtime_ns * count as f64;
     let units = Scale::of(exponent.saturating_add(NANO).saturating_neg()).scaled(total);
     #[expect(clippy::cast_possible_truncation, reason = "checked to be within 2^53")]
-    let rounded = units.round() as i64;
+    let rounded = if units.abs() < NEAR {
+        (units + 0.5_f64.copysign(units)) as i64
+    } else {
+        units.round() as i64
+    };
     (units.abs() < 9e15).then_some(rounded)
 }
 

@@ -147,7 +147,7 @@ class Tsql:
 
     def ask(self, sql, output=None):
         if output:
-            return self.export(sql, output)
+            sql = f"COPY ({sql}) TO '{output}' STORED AS PARQUET"
         command = [self.binary, "--store", self.store, "--timer", "--format", "csv", *self.options, "-c", f"{sql};{sql}"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
@@ -156,13 +156,6 @@ class Tsql:
         lines = list(csv.reader(io.StringIO(done.stdout)))
         rows = lines[len(lines) // 2 + 1 :]
         return {"seconds": times[-1], "rows": [[value(field) for field in row] for row in rows]}
-
-    def export(self, sql, output):
-        command = [self.binary, "--store", self.store, "--timer", "-o", output, "-c", sql]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return {"error": done.stderr.strip()[:300]}
-        return {"seconds": float(done.stderr.split(" in ")[1].split()[0]), "rows": []}
 
     def close(self):
         pass

@@ -1,5 +1,6 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
 
+mod distinct;
 mod functions;
 mod library;
 mod names;

@@ -11,6 +11,7 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+use super::distinct::CountInBitmap;
 use super::functions;
 use super::names::Names;
 use super::sums::AnswerFromSums;
@@ -132,6 +133,7 @@ fn engine(options: &SessionOptions) -> Result<SessionContext> {
         .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
         .with_config(config)
         .with_default_features()
+        .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(AnswerFromSums))
         .build();
     let context = SessionContext::new_with_state(state).enable_url_table();

@@ -1,6 +1,7 @@
 //! SQL functions of tsql, one file each. Registered by name, so that a plan that uses them runs on
 //! any worker that has called [`register`].
 
+pub(super) mod count_distinct_dense;
 mod fill_sketch;
 mod hlo_opcode;
 mod json_text;
@@ -68,7 +69,9 @@ pub(crate) fn register(context: &SessionContext) {
         .into_iter()
         .for_each(|function| context.register_udf(function));
     let aggregates = ranking::all().into_iter().chain(speedup::all());
-    aggregates.for_each(|aggregate| context.register_udaf(aggregate));
+    aggregates
+        .chain([count_distinct_dense::udaf()])
+        .for_each(|aggregate| context.register_udaf(aggregate));
 }
 
 /// A function of arrays without further ado.

@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod tests;
 mod weighed;
+mod window;
 
 use std::sync::Arc;
 
@@ -53,6 +54,11 @@ impl OptimizerRule for AnswerFromSums {
             && let Ok(Some(answer)) = answered(aggregate)
         {
             return Ok(Transformed::yes(answer));
+        }
+        if let LogicalPlan::Window(window) = &plan
+            && let Ok(Some(joined)) = window::joined(window)
+        {
+            return Ok(Transformed::yes(joined));
         }
         Ok(Transformed::no(plan))
     }

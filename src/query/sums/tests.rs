@@ -19,7 +19,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 16] = [
+const ANSWERED: [&str; 19] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -36,16 +36,21 @@ const ANSWERED: [&str; 16] = [
     "SELECT sum(repeat_count), min(repeat_count), count(repeat_count) FROM records",
     "SELECT platform, sum(repeat_count) / count(*), max(runtime_ns) / 1e6 FROM records GROUP BY platform ORDER BY platform LIMIT 1",
     "SELECT graph_id % 3 AS bucket, count(*), avg(runtime_ns) FROM records WHERE runtime_ns IS NULL OR error_no = 0 GROUP BY graph_id % 3",
+    "SELECT count(*), avg(label) FROM (SELECT min(runtime_ns) OVER (PARTITION BY graph_id) / runtime_ns AS label FROM records WHERE platform = 't4' AND error_no = 0) AS l",
+    "SELECT * FROM (SELECT config_id, platform, runtime_ns, max(runtime_ns) OVER (PARTITION BY platform, collection) AS most, count(*) OVER (PARTITION BY platform, collection) FROM records WHERE error_no = 0) AS r WHERE config_id % 5000 = 7",
+    "SELECT * FROM (SELECT graph_id, config_id, runtime_ns - avg(runtime_ns) OVER (PARTITION BY graph_id) AS above, sum(runtime_ns) OVER (PARTITION BY platform) AS all_ns FROM records) AS r WHERE graph_id = 103 AND config_id < 900",
 ];
 
 /// Queries that look at single rows.
-const READ: [&str; 7] = [
+const READ: [&str; 9] = [
     "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, avg(runtime_ns * 2) FROM records GROUP BY platform",
     "SELECT platform, count(*), avg(runtime_ns) FROM records WHERE runtime_ns > 5000 GROUP BY platform",
     "SELECT platform, count(DISTINCT runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, max(config_id), sum(runtime_ns) FROM records GROUP BY platform",
     "SELECT a.platform, count(*) FROM records AS a JOIN records AS b ON a.config_id = b.config_id GROUP BY a.platform",
+    "SELECT config_id, sum(runtime_ns) OVER (PARTITION BY graph_id ORDER BY line) FROM records",
+    "SELECT config_id, min(runtime_ns) OVER (PARTITION BY graph_id) FROM records WHERE runtime_ns > 5000",
     "SELECT platform, count(*) FROM records WHERE random() < 2 AND error_no = 0 GROUP BY platform",
 ];
 
@@ -164,13 +169,66 @@ async fn answers_are_the_same() {
         store.session().await.unwrap(),
     );
     assert!(rows.remove_optimizer_rule("answer_from_sums"));
-    for sql in ANSWERED {
-        assert!(reads_sums(&sums, sql).await, "{sql}");
-        assert!(!reads_sums(&rows, sql).await, "{sql}");
-        assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
-    }
+    compare(&sums, &rows).await;
     for sql in READ {
         assert!(!reads_sums(&sums, sql).await, "{sql}");
+    }
+}
+
+/// The queries in a session that answers from sums, and one that does not.
+async fn compare(sums: &SessionContext, rows: &SessionContext) {
+    for sql in ANSWERED {
+        assert!(reads_sums(sums, sql).await, "{sql}");
+        assert!(!reads_sums(rows, sql).await, "{sql}");
+        assert_eq!(answer(sums, sql).await, answer(rows, sql).await, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn distinct_programs_are_counted_in_a_bitmap() {
+    let store = store().await;
+    let context = store.session().await.unwrap();
+    for (dense, hashed) in [
+        (
+            "SELECT count(DISTINCT config_id) FROM records",
+            "SELECT count(DISTINCT config_id + 0) FROM records",
+        ),
+        (
+            "SELECT platform, graph_id, count(DISTINCT config_id) FILTER (WHERE error_no = 0), avg(runtime_ns) FROM records WHERE runtime_ns > 100 GROUP BY platform, graph_id",
+            "SELECT platform, graph_id, count(DISTINCT config_id + 0) FILTER (WHERE error_no = 0), avg(runtime_ns) FROM records WHERE runtime_ns > 100 GROUP BY platform, graph_id",
+        ),
+        (
+            "SELECT count(DISTINCT config_id) FROM records WHERE platform = 'nowhere'",
+            "SELECT 0",
+        ),
+        (
+            "SELECT count(DISTINCT config_id) FROM (VALUES (-5), (NULL), (7), (-5), (9223372036854775807)) AS v(config_id)",
+            "SELECT 3",
+        ),
+    ] {
+        let plan = context
+            .sql(dense)
+            .await
+            .unwrap()
+            .create_physical_plan()
+            .await
+            .unwrap();
+        let plan = displayable(plan.as_ref()).indent(false).to_string();
+        assert!(
+            plan.contains("count_distinct_dense") || dense.contains("nowhere"),
+            "{plan}"
+        );
+        let values = |lines: Vec<String>| -> Vec<String> {
+            let rows = lines
+                .into_iter()
+                .filter(|line| !line.contains("count") && !line.contains("Int64"));
+            rows.map(|line| line.replace('-', "")).collect()
+        };
+        assert_eq!(
+            values(answer(&context, dense).await),
+            values(answer(&context, hashed).await),
+            "{dense}"
+        );
     }
 }
 
@@ -197,8 +255,5 @@ async fn files_without_sums_are_added_up() {
         store.session().await.unwrap(),
     );
     assert!(rows.remove_optimizer_rule("answer_from_sums"));
-    for sql in ANSWERED {
-        assert!(reads_sums(&sums, sql).await, "{sql}");
-        assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
-    }
+    compare(&sums, &rows).await;
 }

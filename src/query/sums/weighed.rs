@@ -99,7 +99,7 @@ fn is_subquery(expr: &Expr) -> bool {
     )
 }
 
-/// `plan` over sums; `None` where it looks at single rows.
+/// `plan` over sums, without the columns that there are no sums of; `None` where it looks at single rows.
 pub(super) fn weighed(plan: &LogicalPlan) -> Result<Option<Weighed>> {
     match plan {
         LogicalPlan::TableScan(plan) => scan(plan),
@@ -133,14 +133,7 @@ fn scan(scan: &TableScan) -> Result<Option<Weighed>> {
             )
         })
         .collect();
-    let is_label = |name: &str| sums.labels().any(|label| label == name);
-    let known = scan.projected_schema.iter().all(|(qualifier, field)| {
-        let column = Column::new(qualifier.cloned(), field.name());
-        is_label(field.name()) || measures.contains_key(&column)
-    });
-    if !known {
-        return Ok(None);
-    }
+    let labels: Vec<String> = sums.labels().map(str::to_owned).collect();
     let source = provider_as_source(Arc::new(sums));
     let mut weighed = Weighed {
         plan: LogicalPlanBuilder::scan(table.clone(), source, None)?.build()?,
@@ -164,7 +157,8 @@ fn scan(scan: &TableScan) -> Result<Option<Weighed>> {
                 let columns = measure.columns();
                 outputs.extend(columns.map(|column| Expr::Column(column.clone())));
             }
-            None => outputs.push(Expr::Column(column)),
+            None if labels.contains(field.name()) => outputs.push(Expr::Column(column)),
+            None => {}
         }
     }
     let projected = Projection::try_new(outputs, Arc::new(weighed.plan))?;
@@ -202,10 +196,10 @@ fn projection(projection: &Projection) -> Result<Option<Weighed>> {
             measures.insert(name, measure.clone());
             continue;
         }
-        let Some(labels) = input.over_labels(expr)? else {
-            return Ok(None);
-        };
-        outputs.push(names.save(expr).restore(labels));
+        // What looks at single rows is left out: nobody may ask for it.
+        if let Some(labels) = input.over_labels(expr)? {
+            outputs.push(names.save(expr).restore(labels));
+        }
     }
     let plan = Projection::try_new(outputs, Arc::new(input.plan))?;
     Ok(Some(Weighed {
@@ -262,14 +256,15 @@ fn join(join: &Join) -> Result<Option<Weighed>> {
         });
     }
     let condition = join.filter.as_ref();
-    let measured = |condition: &Expr| {
-        let columns = condition.column_refs();
-        condition.is_volatile()
-            || columns
-                .iter()
-                .any(|column| input.measures.contains_key(*column))
+    let (own, other) = (
+        input.plan.schema(),
+        if is_left { &join.right } else { &join.left }.schema(),
+    );
+    let looks_at_rows = |condition: &Expr| {
+        let known = |column: &&Column| own.has_column(column) || other.has_column(column);
+        condition.is_volatile() || !condition.column_refs().iter().all(known)
     };
-    if condition.is_some_and(measured) {
+    if condition.is_some_and(looks_at_rows) {
         return Ok(None);
     }
     let plan = Arc::new(input.plan);
