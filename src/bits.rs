@@ -74,14 +74,14 @@ pub(crate) fn read_each(
         let mask = (1_u64 << width) - 1;
         let mut first = 0;
         for _ in 0..count {
-            each(unfolded((words.from_byte(first / 8) >> (first % 8)) & mask))?;
+            each(unfolded((words.at_byte(first / 8) >> (first % 8)) & mask))?;
             first += width as usize;
         }
         return Some(());
     }
     for number in 0..count {
         let first = number * width as usize;
-        let (low, shift) = (Words::of(bytes).from_byte(first / 8), first % 8);
+        let (low, shift) = (Words::of(bytes).at_byte(first / 8), first % 8);
         let high = bytes.get(first / 8 + 8).copied().unwrap_or(0);
         let wide = (u128::from(high) << 64 | u128::from(low)) >> shift;
         each(unfolded(u64::try_from(wide & ((1 << width) - 1)).ok()?))?;
@@ -108,7 +108,7 @@ impl<'a> Words<'a> {
 
     /// The eight bytes from `at` on as a number.
     #[inline]
-    fn from_byte(&self, at: usize) -> u64 {
+    fn at_byte(&self, at: usize) -> u64 {
         let (word, past) = match self {
             Self::One(word) => (*word, at),
             Self::Many(bytes) => {

@@ -131,6 +131,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Another try may do: the network or the server failed, and not what was asked of it.
+    pub(crate) fn is_passing(&self) -> bool {
+        // A local disk says `LocalFileSystem`: a full one stays full.
+        matches!(
+            self,
+            Self::Storage(object_store::Error::Generic { store: "S3", .. })
+        )
+    }
+
     /// Builds the error of an I/O call on `path`.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();

@@ -148,10 +148,12 @@ pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
 pub use check::Checked;
 pub use error::{Error, Result};
 pub use export::Exported;
-pub use ingest::{Event, IngestOptions, KnownSample, Level, Progress, Report};
+pub use ingest::{
+    AppendOptions, Appender, Event, IngestOptions, KnownSample, Level, Position, Progress, Report,
+};
 pub use query::{Parameter, Question, SessionOptions, question, questions};
 pub use report::{GraphnetReport, ReportCurve, ReportOptions, ReportPoint};
 pub use score::{Scored, ScoredRow};
-pub use store::{Location, Store, Version};
+pub use store::{At, Location, Probed, Store, Traffic, Version, traffic};
 pub use subset::Subset;
 pub use upkeep::{OptimizeOptions, OptimizeProgress, Optimized};

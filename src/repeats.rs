@@ -21,8 +21,8 @@ use crate::{bits, stats, varint};
 /// Decimal places between the seconds of a log and nanoseconds.
 const NANO: i32 = 9;
 
-/// Up to here a half can be added exactly enough to round by cutting off, which is no call.
-const NEAR: f64 = (1_u64 << 50) as f64;
+/// Up to here (2^50) a half can be added exactly enough to round by cutting off, which is no call.
+const NEAR: f64 = 1_125_899_906_842_624.0;
 
 /// The head that doubles follow; no exponent is as large.
 const RAW: i64 = 1 << 20;

@@ -12,10 +12,14 @@
     reason = "a test fails by panicking and says why it was skipped"
 )]
 
+#[path = "suite/faults.rs"]
+mod faults;
 #[path = "suite/npz.rs"]
 mod npz;
 #[path = "suite/support.rs"]
 mod support;
+#[path = "suite/weed.rs"]
+mod weed;
 
 #[path = "suite/engines.rs"]
 mod engines;
@@ -35,9 +39,13 @@ mod metrics;
 mod real_logs;
 #[path = "suite/refused.rs"]
 mod refused;
+#[path = "suite/s3.rs"]
+mod s3;
 #[path = "suite/shell.rs"]
 mod shell;
 #[path = "suite/sql.rs"]
 mod sql;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
+#[path = "suite/web.rs"]
+mod web;

@@ -90,7 +90,7 @@ def canonical(rows):
         if field is None or isinstance(field, str):
             return (1, str(field))
         number = float(field)
-        return (0, float(f"{number:.6e}") if abs(number) < 2**53 else number)
+        return (0, field if number.is_integer() else float(f"{number:.6e}"))
 
     rows = ([as_number(field) for field in row] for row in rows)
     return sorted(rows, key=lambda row: [key(field) for field in row])

@@ -3,6 +3,7 @@
 //! stdout is data, stderr is talk. Exit codes: 0 done, 1 done but something was refused or found
 //! damaged, 2 not done, 130 interrupted.
 
+mod append;
 mod batch;
 mod check;
 mod describe;
@@ -17,6 +18,7 @@ mod queries;
 mod report;
 mod score;
 mod sql;
+mod store;
 mod subset;
 mod tables;
 mod vacuum;
@@ -66,6 +68,7 @@ struct Cli {
 enum Command {
     Init(init::Init),
     Ingest(ingest::Ingest),
+    Append(append::Append),
     Export(export::Export),
     Batch(batch::Batch),
     Score(score::Score),
@@ -78,6 +81,7 @@ enum Command {
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
+    Store(store::Store),
 }
 
 /// How and where a result is printed.
@@ -141,10 +145,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     let place = &cli.place;
-    match cli.command {
-        None => sql::run(place, cli.query).await,
+    let code = run_command(place, cli.command, cli.query).await;
+    if place.stats {
+        talk(&format!("requests: {}", crate::store::traffic()));
+    }
+    code
+}
+
+async fn run_command(
+    place: &place::Place,
+    command: Option<Command>,
+    query: sql::Query,
+) -> Result<u8, Failure> {
+    match command {
+        None => sql::run(place, query).await,
         Some(Command::Init(command)) => init::run(place, command).await,
         Some(Command::Ingest(command)) => ingest::run(place, command).await,
+        Some(Command::Append(command)) => append::run(place, command).await,
         Some(Command::Export(command)) => export::run(place, command).await,
         Some(Command::Batch(command)) => batch::run(place, command).await,
         Some(Command::Score(command)) => score::run(place, command).await,
@@ -157,6 +174,7 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
+        Some(Command::Store(command)) => store::run(place, command).await,
     }
 }
 

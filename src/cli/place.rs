@@ -8,7 +8,7 @@ use datafusion::prelude::SessionContext;
 use super::talk;
 use crate::error::{Error, Result};
 use crate::query::SessionOptions;
-use crate::store::Store;
+use crate::store::{At, Store};
 
 /// Folder of a project's store, found from any folder below.
 const FOLDER: &str = ".tsql";
@@ -39,10 +39,17 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     memory_limit: Option<usize>,
+    /// Look at the store as it was at a time (`2026-11-21T17:00:00Z`) or a version (`records@12`, see `tsql
+    /// history`), as far back as `tsql vacuum` has left it
+    #[arg(long, global = true, value_name = "TIME|VERSION")]
+    at: Option<At>,
+    /// Say at the end what was asked of object stores: requests by kind, and bytes
+    #[arg(long, global = true)]
+    pub(super) stats: bool,
 }
 
 /// Bytes of a size like `500MB`, `1GB` or `2GiB`.
-fn size(text: &str) -> std::result::Result<usize, String> {
+pub(super) fn size(text: &str) -> std::result::Result<usize, String> {
     let wrong = || format!("`{text}` is no size; expected one like 500MB or 2GiB");
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -73,9 +80,13 @@ fn size(text: &str) -> std::result::Result<usize, String> {
 impl Place {
     /// The store that was named or found; `None` where there is none.
     async fn find(&self) -> Result<Option<Store>> {
-        match self.location() {
-            Some(location) => Store::open(&location).await.map(Some),
-            None => Ok(None),
+        let Some(location) = self.location() else {
+            return Ok(None);
+        };
+        let store = Store::open(&location).await?;
+        match &self.at {
+            Some(at) => store.at(at).await.map(Some),
+            None => Ok(Some(store)),
         }
     }
 
@@ -106,6 +117,10 @@ impl Place {
 
     /// The store for writing, made where there is none.
     pub(super) async fn open_or_create(&self) -> Result<Store> {
+        if self.at.is_some() {
+            // Refused by the first change.
+            return self.open().await;
+        }
         let location = self.location().unwrap_or_else(|| FOLDER.to_owned());
         let before = Store::open(&location).await;
         let new = matches!(before, Err(Error::NotAStore { .. }));

@@ -300,6 +300,11 @@ impl Ledger {
         self.sample_paths.insert(path.to_owned());
     }
 
+    /// The source of exactly this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Source> {
+        self.sources.get(self.by_name.get(name)?)
+    }
+
     /// The files that were given under this name, the first one first.
     fn of_name(&self, name: &str) -> Vec<&Source> {
         (1..)

@@ -7,14 +7,17 @@
 mod closed;
 mod commits;
 mod documents;
+mod fetch;
 mod group;
 mod known;
 pub(crate) mod ledger;
 mod orphans;
+mod paced;
 mod pipeline;
 mod run;
 mod runs;
 mod samples;
+mod stream;
 pub(crate) mod tables;
 
 use std::collections::HashSet;
@@ -29,7 +32,9 @@ use crate::identity::ContentHasher;
 use crate::reader::{self, Format, Input};
 use crate::store::Store;
 pub use known::{KnownSample, Level};
+pub use run::Position;
 use samples::find::{self, Place};
+pub use stream::{AppendOptions, Appender};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 const REJECTS_LISTED: usize = 20;
@@ -203,7 +208,8 @@ impl Report {
 }
 
 impl Store {
-    /// Ingests files, directories, patterns, or `-` for standard input.
+    /// Ingests files, directories, patterns, objects and folders of a bucket (`s3://bucket/logs/`),
+    /// files of a web server, or `-` for standard input.
     ///
     /// # Errors
     /// [`Error::Source`] for an input that does not exist or whose platform is not known (nothing
@@ -213,21 +219,41 @@ impl Store {
         let started = Instant::now();
         let mut spooled = None;
         let mut found = Vec::new();
+        let mut elsewhere = Vec::new();
         for input in inputs {
             if input == STDIN {
                 let (file, path) = spool()?;
                 found.push(standard_input(&path)?);
                 spooled = Some(file);
+            } else if fetch::is_elsewhere(input) {
+                elsewhere.push(fetch::Elsewhere::find(input).await?);
             } else {
                 found.extend(reader::find(input)?);
             }
         }
         let found = distinct(found);
         let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
+        let (files, bytes): (Vec<u64>, Vec<u64>) =
+            elsewhere.iter().map(fetch::Elsewhere::size).unzip();
         (options.progress)(Event::Planned {
-            files: found.len() as u64,
-            bytes: found.iter().map(size).sum(),
+            files: found.len() as u64 + files.iter().sum::<u64>(),
+            bytes: found.iter().map(size).sum::<u64>() + bytes.iter().sum::<u64>(),
         });
+        let before = self.data_bytes().await?;
+        let mut report = self.ingest_found(found, options).await?;
+        drop(spooled);
+        for mut files in elsewhere {
+            while let Some(portion) = files.next().await? {
+                report.add(self.ingest_found(portion.inputs, options).await?);
+            }
+        }
+        report.bytes_out = self.data_bytes().await?.saturating_sub(before);
+        report.elapsed = started.elapsed();
+        Ok(report)
+    }
+
+    /// Ingests files that lie here.
+    async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
         let (mut places, others) = find::split(found);
         let (mut logs, mut documents, mut benchmarks) = (Vec::new(), Vec::new(), Vec::new());
         for input in others {
@@ -250,7 +276,6 @@ impl Store {
             (logs, documents) = (Vec::new(), Vec::new());
         }
         let jobs = jobs(logs, options.platform.as_deref())?;
-        let before = self.data_bytes().await?;
         let mut report = Report::default();
         if !jobs.is_empty() {
             report.add(until_done(async || run::run(self, jobs.clone(), options).await).await?);
@@ -266,12 +291,9 @@ impl Store {
         if !places.is_empty() {
             report.add(samples::run(self, places, options).await?);
         }
-        drop(spooled);
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        report.bytes_out = self.data_bytes().await?.saturating_sub(before);
-        report.elapsed = started.elapsed();
         Ok(report)
     }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::store::{Snapshot, Store};
 
 /// Through which line the rows of each source are in the store, by table.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Orphans {
     records: HashMap<i64, Stored>,
     others: HashMap<i64, Stored>,
@@ -74,6 +74,12 @@ impl Orphans {
     pub(super) fn unknown_records(&self, source_id: i64) -> u64 {
         let rows = self.records.get(&source_id).map_or(0, |stored| stored.rows);
         rows.saturating_sub(self.in_ledger.get(&source_id).copied().unwrap_or(0))
+    }
+
+    /// The source is in the ledger by now.
+    pub(super) fn forget(&mut self, source_id: i64) {
+        self.records.remove(&source_id);
+        self.others.remove(&source_id);
     }
 
     /// The last line of a source that is in the store as no record; 0 for none.

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 use super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
+use super::run::Position;
 use super::{Event, Progress};
 use crate::error::Result;
 use crate::identity::ContentHasher;
@@ -42,6 +43,8 @@ pub(super) enum Message {
     },
     /// The file ends.
     End(End),
+    /// So much of a stream was there already.
+    Known(Position),
     /// The store has it already.
     Unchanged,
     /// The store has its bytes under another name.
@@ -145,14 +148,14 @@ pub(super) fn workers<W: Send + 'static, M: Send + 'static>(
     (sender, results, Ordered::new(messages))
 }
 
-/// Starts reading `jobs` with `parsers` parsing threads. Dropping the result, or setting `stop`,
+/// Starts a thread that reads, and `parsers` that parse. Dropping the result, or setting `stop`,
 /// ends the threads.
 pub(super) fn start(
-    jobs: Vec<Job>,
     ledger: Ledger,
     parsers: usize,
     progress: Progress,
     stop: Arc<AtomicBool>,
+    read: impl FnOnce(&mut Reader) + Send + 'static,
 ) -> Ordered<Message> {
     let (chunks, results, messages) = workers(parsers, 2, READY, |chunk: Chunk| {
         Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)))
@@ -166,17 +169,13 @@ pub(super) fn start(
             progress,
             stop,
         };
-        for job in jobs {
-            if reader.stop.load(Ordering::Relaxed) || reader.file(&job).is_none() {
-                break;
-            }
-        }
+        read(&mut reader);
     });
     messages
 }
 
-struct Reader {
-    ledger: Ledger,
+pub(super) struct Reader {
+    pub(super) ledger: Ledger,
     chunks: SyncSender<Numbered<Chunk>>,
     results: mpsc::Sender<Numbered<Message>>,
     number: u64,
@@ -185,6 +184,15 @@ struct Reader {
 }
 
 impl Reader {
+    /// Hands on everything of the files.
+    pub(super) fn files(&mut self, jobs: &[Job]) {
+        for job in jobs {
+            if self.stop.load(Ordering::Relaxed) || self.file(job).is_none() {
+                break;
+            }
+        }
+    }
+
     /// Hands on everything of a file; `None` where nobody listens any more.
     fn file(&mut self, job: &Job) -> Option<()> {
         let path = &job.input.path;
@@ -206,7 +214,9 @@ impl Reader {
                 })
             }
             Ok(Some(Plan::Read(reading))) => match self.open(job, &reading) {
-                Ok((chunks, compression)) => self.read(job, reading, chunks, compression),
+                Ok((chunks, compression)) => {
+                    self.read(job, reading, chunks, compression).map(|_| ())
+                }
                 Err(error) => self.fail(path, error.to_string()),
             },
             Err(error) => self.fail(path, error.to_string()),
@@ -222,14 +232,14 @@ impl Reader {
             .map(Some)
     }
 
-    fn fail(&mut self, path: &str, reason: String) -> Option<()> {
+    pub(super) fn fail(&mut self, path: &str, reason: String) -> Option<()> {
         self.send(Message::Failed {
             path: path.to_owned(),
             reason,
         })
     }
 
-    fn send(&mut self, message: Message) -> Option<()> {
+    pub(super) fn send(&mut self, message: Message) -> Option<()> {
         let number = self.number;
         self.number += 1;
         self.results.blocking_send((number, message)).ok()
@@ -258,13 +268,14 @@ impl Reader {
         Ok((Chunks::new(input, hasher, reading.first_byte), compression))
     }
 
-    fn read(
+    /// Hands on what `chunks` give of a file, or of a segment of it; returns where that ends.
+    pub(super) fn read<R: Read>(
         &mut self,
         job: &Job,
         reading: Reading,
-        mut chunks: Pieces,
+        mut chunks: Chunks<R>,
         compression: Option<Compression>,
-    ) -> Option<()> {
+    ) -> Option<SegmentEnd> {
         let mut piece = chunks.next_piece();
         let crlf = reading.crlf.unwrap_or_else(|| match &piece {
             Some(Piece::Lines(lines)) => memchr::memchr(b'\n', lines)
@@ -320,8 +331,25 @@ impl Reader {
             split: None,
             sample_id: None,
         });
-        self.send(Message::End(end))
+        let failed = end.failure.is_some();
+        self.send(Message::End(end))?;
+        Some(SegmentEnd {
+            end_byte: chunks.byte_count(),
+            hasher: chunks.into_hasher(),
+            crlf,
+            failed,
+        })
     }
+}
+
+/// Where the reading of a segment ended.
+pub(super) struct SegmentEnd {
+    pub(super) end_byte: u64,
+    /// Has seen the file up to there.
+    pub(super) hasher: ContentHasher,
+    pub(super) crlf: bool,
+    /// The input broke off.
+    pub(super) failed: bool,
 }
 
 type Pieces = Chunks<Box<dyn Read + Send>>;

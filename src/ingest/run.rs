@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::Group;
-use super::ledger::{Ledger, Reading};
+use super::ledger::{Ledger, Reading, Source};
 use super::orphans::Orphans;
-use super::pipeline::{self, End, Job, Message};
+use super::pipeline::{self, End, Job, Message, Reader};
 use super::tables::{Other, other_columns};
 use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
@@ -44,6 +44,7 @@ struct Run<'a> {
     open: Option<Open>,
     closed: Vec<Closed>,
     report: Report,
+    durable: Option<Durable>,
 }
 
 /// Ingests `jobs`; `None` where another run was found to ingest one of the same files, and all
@@ -53,12 +54,28 @@ pub(super) async fn run(
     jobs: Vec<Job>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
+    let read = move |reader: &mut Reader, _: &Orphans| reader.files(&jobs);
+    run_reader(store, options, read, None).await
+}
+
+/// Is told how far a stream is in the store, after each of its groups.
+pub(super) type Durable = Arc<dyn Fn(Position) + Send + Sync>;
+
+/// Ingests what `read` reads; with `durable`, each file is committed as it ends.
+pub(super) async fn run_reader(
+    store: &Store,
+    options: &IngestOptions,
+    read: impl FnOnce(&mut Reader, &Orphans) + Send + 'static,
+    durable: Option<Durable>,
+) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
     let (orphans, clear) = Orphans::find(store, &ledger).await?;
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let progress = Arc::clone(&options.progress);
-    let mut messages = pipeline::start(jobs, ledger, parsers, progress, Arc::clone(&stop.0));
+    let through = orphans.clone();
+    let read = move |reader: &mut Reader| read(reader, &through);
+    let mut messages = pipeline::start(ledger, parsers, progress, Arc::clone(&stop.0), read);
     let group = Group::new(store);
     let report = Report::default();
     let mut run = Run {
@@ -70,6 +87,7 @@ pub(super) async fn run(
         open: None,
         closed: Vec::new(),
         report,
+        durable,
     };
     while let Some(message) = messages.next().await {
         if options.stop.load(Ordering::Relaxed) {
@@ -85,6 +103,31 @@ pub(super) async fn run(
     run.report.new_graphs = run.group.new_graphs;
     run.report.new_configurations = run.group.new_configurations;
     Ok(Some(run.report))
+}
+
+/// How much of a stream is in the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Position {
+    /// Lines from its beginning on.
+    pub lines: u64,
+    /// Bytes from its beginning on.
+    pub bytes: u64,
+}
+
+impl Position {
+    /// All that the store has of a source.
+    pub(super) fn of(source: &Source) -> Self {
+        let (lines, bytes) = (source.last_line, source.end_byte);
+        Self { lines, bytes }
+    }
+
+    fn after(file: &Closed) -> Self {
+        Self {
+            lines: file.reading.first_line - 1 + file.line_count,
+            bytes: file.end_byte,
+        }
+    }
 }
 
 /// Stops the reader thread when the run ends early.
@@ -111,6 +154,11 @@ impl Run<'_> {
             Message::Rows(rows) => self.rows(rows).await?,
             Message::Long { part, text, last } => self.long(part, text, last)?,
             Message::End(end) => return self.end(end).await,
+            Message::Known(position) => {
+                if let Some(durable) = &self.durable {
+                    durable(position);
+                }
+            }
             Message::Unchanged => self.report.unchanged_files += 1,
             Message::Alias {
                 name,
@@ -222,7 +270,7 @@ impl Run<'_> {
             report.failed_files.push((open.path.clone(), reason));
         }
         self.closed.push(open.close(end));
-        if self.group.is_full() {
+        if self.durable.is_some() || self.group.is_full() {
             self.commit().await
         } else {
             Ok(true)
@@ -242,6 +290,12 @@ impl Run<'_> {
             && self.commits.rows("records", records, &closed).await?;
         if done {
             self.commits.sources(&closed).await?;
+            for file in &closed {
+                self.orphans.forget(file.reading.source_id);
+                if let Some(durable) = &self.durable {
+                    durable(Position::after(file));
+                }
+            }
         }
         Ok(done)
     }

@@ -10,6 +10,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use url::Url;
 
 use super::distinct::CountInBitmap;
 use super::functions;
@@ -17,7 +18,7 @@ use super::names::Names;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{LISTED, Log, Store, StoredTable};
+use crate::store::{LISTED, SCHEMES, Store, objects_at};
 
 /// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
 /// faster than with half as many.
@@ -58,6 +59,9 @@ impl Store {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
+        for url in options.sql.as_deref().map(elsewhere).unwrap_or_default() {
+            context.register_object_store(&url, objects_at(&url).await?);
+        }
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let stored = MemorySchemaProvider::new();
@@ -67,12 +71,11 @@ impl Store {
             .collect();
         // What refers to others is read before them, so that all it refers to is there.
         for table in tables.iter().rev() {
-            let snapshot = Log::new(self.location(), table)?.snapshot().await?;
+            let snapshot = self.snapshot(&table.name).await?;
             let files = snapshot
                 .as_ref()
                 .map(|snapshot| snapshot.files().as_slice());
-            let provider = StoredTable::new(table, url.clone(), files.unwrap_or_default());
-            let provider = Arc::new(provider.map_err(Error::Query)?);
+            let provider = Arc::new(self.stored_table(table, files.unwrap_or_default())?);
             stored
                 .register_table(table.name.clone(), provider)
                 .map_err(Error::Query)?;
@@ -93,6 +96,24 @@ impl Store {
         }
         Ok(context)
     }
+}
+
+/// Buckets and web servers that the SQL names files of.
+fn elsewhere(sql: &str) -> Vec<Url> {
+    let mut found = Vec::new();
+    for scheme in SCHEMES {
+        for (at, _) in sql.match_indices(&format!("'{scheme}://")) {
+            let rest = sql.get(at + 1..).unwrap_or_default();
+            let end = rest.find('\'').unwrap_or(rest.len());
+            let mut url = rest.get(..end).and_then(|url| Url::parse(url).ok());
+            if let Some(url) = &mut url {
+                url.set_path("/");
+                url.set_query(None);
+            }
+            found.extend(url.filter(|url| !found.contains(url)));
+        }
+    }
+    found
 }
 
 async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {

@@ -167,6 +167,11 @@ impl<R: Read> Chunks<R> {
         self.hasher.hex()
     }
 
+    /// The hasher that has seen them.
+    pub(crate) fn into_hasher(self) -> ContentHasher {
+        self.hasher
+    }
+
     /// The last line has no line feed.
     pub(crate) fn unterminated(&self) -> bool {
         self.last_byte.is_some_and(|byte| byte != b'\n')

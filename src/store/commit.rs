@@ -2,9 +2,12 @@
 //!
 //! Every attempt is one exclusive step in the log. After a conflict the new version is read, the
 //! caller looks at it again (what was new may be known by now), and after a random pause the next
-//! attempt follows. An attempt whose outcome is unclear is settled by reading the log.
+//! attempt follows. Every attempt carries a name of its own: whether one that seemed to fail is in the
+//! log is settled by reading the version that it was meant for.
 
 use std::time::{Duration, Instant};
+
+use uuid::Uuid;
 
 use super::Store;
 use super::log::{Attempt, Change, Log, Snapshot};
@@ -18,60 +21,58 @@ const DEADLINE: Duration = Duration::from_secs(300);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl Store {
-    /// The newest version of a table, `None` where it was never written.
-    pub(crate) async fn snapshot(&self, table: &str) -> Result<Option<Snapshot>> {
-        Log::new(self.location(), schema::table(table)?)?
-            .snapshot()
-            .await
-    }
-
     /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
     /// again after every conflict, and `None` ends it: nothing is left to do.
     pub(crate) async fn commit<F>(&self, table: &str, detail: &str, mut plan: F) -> Result<()>
     where
         F: AsyncFnMut(&Snapshot) -> Result<Option<Change>>,
     {
+        self.changeable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
         let started = Instant::now();
         let mut pause = Duration::from_millis(5);
-        let mut snapshot = log.snapshot_or_create().await?;
+        let mut snapshot = match self.known(table) {
+            Some(known) => known.newest().await?,
+            None => log.snapshot_or_create().await?,
+        };
         loop {
             let Some(change) = plan(&snapshot).await? else {
                 return Ok(());
             };
-            let failure = match snapshot.commit(&change, detail).await {
-                Attempt::Committed => return Ok(()),
+            let name = Uuid::new_v4().simple().to_string();
+            let failure = match snapshot.commit(&change, detail, &name).await {
+                Attempt::Committed(new) => {
+                    self.learn(table, &new);
+                    return Ok(());
+                }
                 Attempt::Conflict => None,
                 Attempt::Unclear(error) => Some(error),
             };
-            snapshot = log.snapshot_or_create().await?;
-            if snapshot.contains(&change).await? {
+            if log.has(snapshot.version() + 1, &name).await? {
                 return Ok(());
             }
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if started.elapsed() > DEADLINE {
-                let seconds = DEADLINE.as_secs();
-                return Err(Error::Contended {
-                    table: table.to_owned(),
-                    seconds,
-                });
+            let late = started.elapsed() > DEADLINE;
+            match failure {
+                Some(error) if late || !error.is_passing() => return Err(error),
+                None if late => {
+                    let seconds = DEADLINE.as_secs();
+                    return Err(Error::Contended {
+                        table: table.to_owned(),
+                        seconds,
+                    });
+                }
+                _ => {}
             }
             tokio::time::sleep(jittered(pause)).await;
             pause = (pause * 2).min(MAX_PAUSE);
+            snapshot = snapshot.newest().await?;
+            self.learn(table, &snapshot);
         }
     }
 }
 
 /// Between half of the pause and all of it, at random: writers that collided part ways.
 fn jittered(pause: Duration) -> Duration {
-    let random = u32::from(
-        uuid::Uuid::new_v4()
-            .into_bytes()
-            .first()
-            .copied()
-            .unwrap_or(0),
-    );
+    let random = u32::from(Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
     pause / 2 + pause * random / 512
 }

@@ -10,7 +10,6 @@ use arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use object_store::path::Path;
-use object_store::{ObjectStoreExt as _, PutPayload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -137,11 +136,7 @@ pub(crate) async fn write_sorted(
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
     let object = Path::from(format!("{}/{path}", table.name));
-    location
-        .objects()
-        .put(&object, PutPayload::from(bytes))
-        .await
-        .map_err(Error::Storage)?;
+    location.write(&object, bytes).await?;
     Ok(DataFile {
         path,
         partition: partition.to_vec(),

@@ -1,4 +1,4 @@
-//! Where a store lies: a directory, or memory.
+//! Where a store lies: a directory, a bucket, a web server, or memory.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -7,38 +7,57 @@ use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload};
+use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
 use url::Url;
 
+use super::file::DataFile;
+use super::remote::{Probed, Remote, SCHEMES};
 use super::synced::Synced;
 use crate::error::{Error, Result};
+
+/// Objects from this size on go to a bucket in parts.
+const PART_BYTES: usize = 16 << 20;
+
+/// Parts that are on their way at the same time.
+const PARTS: usize = 4;
 
 /// The place of a store, and how to read and write there.
 ///
 /// - On a local disk every write is on the disk before it is reported.
+/// - A bucket is written to only if it keeps writers apart; that is tried before the first write.
 #[derive(Clone, Debug)]
 pub struct Location {
     given: String,
     url: Url,
     root: Arc<dyn ObjectStore>,
     objects: Arc<dyn ObjectStore>,
+    /// Where the store begins in `root`.
+    prefix: Path,
     directory: Option<PathBuf>,
+    remote: Option<Arc<Remote>>,
 }
 
 impl Location {
-    /// Understands a directory's path, a `file://` URL, or `memory:` (gone with the process).
+    /// Understands a directory's path, a `file://` URL, `s3://bucket/prefix`, `https://host/path`
+    /// (for reading only), or `memory:` (gone with the process).
+    ///
+    /// A bucket's server and who signs follow from `AWS_*` variables, profiles (`~/.aws/config`), and
+    /// `tsql.toml`. Asks nobody yet.
     ///
     /// # Errors
-    /// [`Error::Usage`] for any other scheme or a path that cannot be a URL.
-    pub fn parse(given: &str) -> Result<Self> {
+    /// [`Error::Usage`] for any other scheme, a path that cannot be a URL, and settings that are wrong.
+    pub async fn open(given: &str) -> Result<Self> {
         if given == "memory:" {
             return Self::memory();
         }
         if let Some((scheme, _)) = given.split_once("://")
             && scheme != "file"
         {
+            if SCHEMES.contains(&scheme) {
+                return Self::remote(given).await;
+            }
             return Err(Error::Usage(format!(
-                "`{given}`: stores on `{scheme}` are not supported, expected a directory, `file://` or `memory:`"
+                "`{given}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
             )));
         }
         let directory = match Url::parse(given) {
@@ -48,6 +67,31 @@ impl Location {
             _ => PathBuf::from(given),
         };
         Self::directory(given, &directory)
+    }
+
+    async fn remote(given: &str) -> Result<Self> {
+        let wrong = |error: &dyn std::fmt::Display| Error::Usage(format!("`{given}`: {error}"));
+        let mut url = Url::parse(given).map_err(|error| wrong(&error))?;
+        if !url.path().ends_with('/') {
+            url.set_path(&format!("{}/", url.path()));
+        }
+        let prefix = Path::from_url_path(url.path()).map_err(|error| wrong(&error))?;
+        let remote = Arc::new(Remote::open(&url).await?);
+        if url.scheme() != "s3" {
+            let web = format!("web://{}{}", url.authority(), url.path());
+            url = Url::parse(&web).map_err(|error| wrong(&error))?;
+        }
+        let root: Arc<dyn ObjectStore> = Arc::clone(&remote) as Arc<dyn ObjectStore>;
+        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone()));
+        Ok(Self {
+            given: given.to_owned(),
+            url,
+            root,
+            objects,
+            prefix,
+            directory: None,
+            remote: Some(remote),
+        })
     }
 
     fn memory() -> Result<Self> {
@@ -60,7 +104,9 @@ impl Location {
             url,
             root,
             objects,
+            prefix: Path::from("store"),
             directory: None,
+            remote: None,
         })
     }
 
@@ -71,13 +117,15 @@ impl Location {
         let root: Arc<dyn ObjectStore> = Arc::new(Synced::new(LocalFileSystem::new()));
         let prefix = Path::from_absolute_path(&absolute)
             .map_err(|error| Error::Usage(format!("`{given}`: {error}")))?;
-        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix));
+        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone()));
         Ok(Self {
             given: given.to_owned(),
             url,
             root,
             objects,
+            prefix,
             directory: Some(absolute),
+            remote: None,
         })
     }
 
@@ -91,6 +139,24 @@ impl Location {
     #[must_use]
     pub fn local_directory(&self) -> Option<&FilePath> {
         self.directory.as_deref()
+    }
+
+    /// Tries what commits need of the place, and leaves nothing behind; `None` for a local disk, which
+    /// has it.
+    ///
+    /// A web server is asked too, and takes no writes.
+    pub async fn probe(&self) -> Option<Vec<Probed>> {
+        let remote = self.remote.as_ref()?;
+        Some(remote.probe(&self.prefix).await)
+    }
+
+    /// Remembers the sizes of files, which never change: their ends are read once.
+    pub(super) fn know(&self, table: &str, files: &[DataFile]) {
+        let Some(remote) = &self.remote else { return };
+        for file in files {
+            let path = Path::from(format!("{}/{table}/{}", self.prefix, file.path));
+            remote.know(path, file.size_bytes);
+        }
     }
 
     /// The objects of the store, by their path in it.
@@ -117,6 +183,27 @@ impl Location {
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(Error::Storage(error)),
         }
+    }
+
+    /// Writes a data file, whose name nobody else uses.
+    pub(super) async fn write(&self, path: &Path, bytes: Vec<u8>) -> Result<()> {
+        if self.remote.is_none() || bytes.len() < PART_BYTES {
+            let written = self.objects.put(path, PutPayload::from(bytes)).await;
+            return written.map(|_| ()).map_err(Error::Storage);
+        }
+        let upload = self.objects.put_multipart(path).await;
+        let mut parts =
+            WriteMultipart::new_with_chunk_size(upload.map_err(Error::Storage)?, PART_BYTES);
+        let bytes = bytes::Bytes::from(bytes);
+        let mut begin = 0;
+        while begin < bytes.len() {
+            let end = (begin + PART_BYTES).min(bytes.len());
+            let ready = parts.wait_for_capacity(PARTS).await;
+            ready.map_err(Error::Storage)?;
+            parts.put(bytes.slice(begin..end));
+            begin = end;
+        }
+        parts.finish().await.map(|_| ()).map_err(Error::Storage)
     }
 
     /// Writes a new object; false where there is one already.

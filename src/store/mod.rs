@@ -1,4 +1,4 @@
-//! The store: tables of Parquet files with a log each, in a directory or in memory.
+//! The store: tables of Parquet files with a log each, in a directory, a bucket or in memory.
 //!
 //! ```text
 //! store/
@@ -14,26 +14,33 @@
 //! Architecture invariants: only `log` names the log's format; data files are never changed or
 //! reused; no table is written that refers to rows of another which are not committed yet.
 
+mod at;
 mod commit;
 mod encode;
 pub(crate) mod file;
 mod location;
 mod log;
 mod read;
+mod remote;
 pub(crate) mod rollup;
 mod rollup_table;
 mod scan;
 mod selectivity;
 mod synced;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
+pub use at::At;
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use read::LISTED;
+pub use remote::{Probed, Traffic, traffic};
+pub(crate) use remote::{SCHEMES, objects_at};
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
 
@@ -50,10 +57,25 @@ const FORMAT: i64 = 1;
 ///
 /// - Cheap to clone; clones are the same store.
 /// - Safe to use from many threads and processes at once.
-/// - Holds no open files and no cache: every call sees the newest committed state.
-#[derive(Clone, Debug)]
+/// - Holds no open files. What was read of a log is remembered, and what came after is read: every
+///   call sees the newest committed state.
+#[derive(Clone)]
 pub struct Store {
     location: Arc<Location>,
+    /// The newest versions of tables that were read.
+    snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
+    /// It is looked at as it was then, in milliseconds since 1970.
+    at_ms: Option<i64>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Store")
+            .field("location", &self.location)
+            .field("at_ms", &self.at_ms)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,12 +84,12 @@ struct Marker {
 }
 
 impl Store {
-    /// Opens the store at `location`: a directory, a `file://` URL.
+    /// Opens the store at `location`: see [`Location::open`].
     ///
     /// # Errors
     /// [`Error::NotAStore`], or [`Error::TooNew`] for one that a newer tsql has made.
     pub async fn open(location: &str) -> Result<Self> {
-        let location = Location::parse(location)?;
+        let location = Location::open(location).await?;
         let Some(bytes) = location.read(MARKER).await? else {
             return Err(Error::NotAStore {
                 location: location.as_str().to_owned(),
@@ -86,6 +108,8 @@ impl Store {
         }
         Ok(Self {
             location: Arc::new(location),
+            snapshots: Arc::default(),
+            at_ms: None,
         })
     }
 
@@ -95,7 +119,7 @@ impl Store {
     /// # Errors
     /// [`Error::CannotCreate`] where something is there already.
     pub async fn create(location: &str) -> Result<Self> {
-        let location = Location::parse(location)?;
+        let location = Location::open(location).await?;
         let taken = |reason: &str| Error::CannotCreate {
             location: location.as_str().to_owned(),
             reason: reason.to_owned(),
@@ -118,6 +142,8 @@ impl Store {
         }
         Ok(Self {
             location: Arc::new(location),
+            snapshots: Arc::default(),
+            at_ms: None,
         })
     }
 
@@ -162,6 +188,7 @@ impl Store {
     /// # Errors
     /// [`Error::Storage`] where a file cannot be deleted.
     pub async fn vacuum(&self, retain: std::time::Duration, dry_run: bool) -> Result<Vec<String>> {
+        self.changeable()?;
         let retain = chrono::Duration::from_std(retain)
             .map_err(|error| Error::Usage(format!("--retain: {error}")))?;
         let mut deleted = Vec::new();

@@ -8,9 +8,10 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::Expr;
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 
+use super::file::DataFile;
 use super::{Snapshot, Store, StoredTable};
 use crate::error::{Error, Result};
-use crate::schema;
+use crate::schema::{self, Table};
 
 /// Values of `IN (...)` up to which files and pages are left out by it: the tasks of some networks.
 pub(crate) const LISTED: usize = 512;
@@ -22,6 +23,16 @@ impl Store {
         ObjectStoreUrl::parse(format!("tsql://store-{hash:016x}")).map_err(Error::Query)
     }
 
+    /// The table that `files` make up, as engines read it.
+    pub(crate) fn stored_table(
+        &self,
+        table: &'static Table,
+        files: &[DataFile],
+    ) -> Result<StoredTable> {
+        self.location().know(&table.name, files);
+        StoredTable::new(table, self.object_store_url()?, files).map_err(Error::Query)
+    }
+
     /// A data frame over the stored columns of a table at `snapshot`.
     pub(crate) fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
         let url = self.object_store_url()?;
@@ -29,10 +40,8 @@ impl Store {
             SessionConfig::new().set_usize("datafusion.execution.parquet.max_in_list_size", LISTED);
         let context = SessionContext::new_with_config(config);
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
-        let table = StoredTable::new(schema::table(table)?, url, snapshot.files());
-        context
-            .read_table(Arc::new(table.map_err(Error::Query)?))
-            .map_err(Error::Query)
+        let table = self.stored_table(schema::table(table)?, snapshot.files())?;
+        context.read_table(Arc::new(table)).map_err(Error::Query)
     }
 
     /// The `columns` of the rows of a table that `filter` keeps.

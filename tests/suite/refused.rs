@@ -143,8 +143,8 @@ fn what_is_no_store_is_told_and_left_alone() {
             "missing.json: no such file, directory or match",
         ),
         (
-            vec!["SELECT 1", "--store", "s3://bucket/x"],
-            "stores on `s3` are not supported",
+            vec!["SELECT 1", "--store", "ftp://host/x"],
+            "stores on `ftp` are not supported",
         ),
     ] {
         let ran = place.tsql(&args);

@@ -1,36 +1,43 @@
 //! The log of one table: which files it consists of, version by version.
 //!
-//! This is the only module that names the log's format, Delta Lake: protocol reader 1, writer 2, no
+//! With those below it this is the only module that names the log's format, Delta Lake: protocol reader 1, writer 2, no
 //! table features, so that every engine that reads Delta reads a tsql store.
 //!
 //! A commit is an exclusive step from the version that was read to the next one. delta-rs' own
 //! retries have no pause and would commit over changes that this crate must look at first, so
 //! they are switched off; see `commit` for ours.
 
-use std::collections::HashMap;
+mod actions;
+mod past;
+pub(super) mod web;
+
 use std::sync::Arc;
 
-use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
-use deltalake_core::kernel::{
-    Action, Add, LogicalFileView, MetadataExt as _, Remove, StructType, Transaction,
+use deltalake_core::kernel::{Action, MetadataExt as _, Transaction};
+use deltalake_core::logstore::{
+    LogStoreFactory, LogStoreRef, ObjectStoreRef, StorageConfig, default_logstore,
+    logstore_factories, logstore_with,
 };
-use deltalake_core::logstore::{LogStoreRef, StorageConfig, logstore_with};
 use deltalake_core::operations::create::CreateBuilder;
-use deltalake_core::operations::vacuum::VacuumMode;
 use deltalake_core::protocol::{DeltaOperation, SaveMode};
 use deltalake_core::table::state::DeltaTableState;
-use deltalake_core::{DeltaTable, DeltaTableError};
-use futures::TryStreamExt as _;
+use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
+use url::Url;
 
-use super::file::{DataFile, Stats};
+use super::file::DataFile;
 use super::location::Location;
-use super::rollup::Place;
 use crate::error::{Error, Result};
 use crate::schema::Table;
+use actions::{add, columns, data_file, refuse_features, remove};
+
+pub use past::Version;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
-const CHECKPOINT_INTERVAL: &str = "10";
+const CHECKPOINT_INTERVAL: u64 = 10;
+
+/// What a commit says about itself: the name of the attempt that made it.
+const ATTEMPT: &str = "tsqlAttempt";
 
 /// Property that holds the version of the table's schema.
 const SCHEMA_VERSION: &str = "tsql.schemaVersion";
@@ -63,33 +70,19 @@ pub(crate) struct Change {
 
 /// How an attempt to commit ended.
 pub(crate) enum Attempt {
-    /// It is in the log.
-    Committed,
+    /// It is in the log, as this version.
+    Committed(Box<Snapshot>),
     /// Someone else was faster: look at their change, then try again.
     Conflict,
     /// It failed, or only seemed to: read the log before believing it.
     Unclear(Error),
 }
 
-/// One version of a table, for people.
-#[derive(Clone, Debug)]
-pub struct Version {
-    /// Table.
-    pub table: String,
-    /// Version, from 0.
-    pub version: u64,
-    /// Milliseconds since 1970.
-    pub at_ms: Option<i64>,
-    /// What was done.
-    pub operation: String,
-    /// Files added and removed, and rows, as the commit states them.
-    pub detail: String,
-}
-
 impl Log {
     /// The log of `table` in the store at `location`; reads nothing yet.
     pub(crate) fn new(location: &Location, table: &'static Table) -> Result<Self> {
         let url = location.table_url(&table.name)?;
+        know_schemes();
         let log_store = logstore_with(location.root(), &url, StorageConfig::default())
             .map_err(|error| failure(table, error))?;
         Ok(Self { table, log_store })
@@ -98,14 +91,14 @@ impl Log {
     /// The newest version, `None` where the table was never written.
     pub(crate) async fn snapshot(&self) -> Result<Option<Snapshot>> {
         let mut table = DeltaTable::new(self.log_store.clone());
-        let exists = table.verify_deltatable_existence().await;
-        if !exists.map_err(|error| failure(self.table, error))? {
-            return Ok(None);
-        }
-        match table.load().await {
-            Ok(()) => {}
-            Err(DeltaTableError::NotATable(_)) => return Ok(None),
-            Err(error) => return Err(failure(self.table, error)),
+        if table.load().await.is_err() {
+            let exists = table.verify_deltatable_existence().await;
+            if !exists.map_err(|error| failure(self.table, error))? {
+                return Ok(None);
+            }
+            // Another writer may have made it in between.
+            let loaded = table.load().await;
+            loaded.map_err(|error| failure(self.table, error))?;
         }
         let state = table
             .snapshot()
@@ -135,7 +128,7 @@ impl Log {
         let properties = [
             (
                 "delta.checkpointInterval".to_owned(),
-                Some(CHECKPOINT_INTERVAL.to_owned()),
+                Some(CHECKPOINT_INTERVAL.to_string()),
             ),
             (
                 SCHEMA_VERSION.to_owned(),
@@ -156,64 +149,13 @@ impl Log {
         Ok(())
     }
 
-    /// All versions that the log still has, the newest first.
-    pub(crate) async fn history(&self) -> Result<Vec<Version>> {
-        let Some(snapshot) = self.snapshot().await? else {
-            return Ok(Vec::new());
-        };
-        let mut table = DeltaTable::new(self.log_store.clone());
-        table
-            .load()
-            .await
-            .map_err(|error| failure(self.table, error))?;
-        let commits: Vec<_> = table
-            .history(None)
-            .try_collect()
-            .await
-            .map_err(|error| failure(self.table, error))?;
-        let mut version = snapshot.version() + 1;
-        let mut history = Vec::with_capacity(commits.len());
-        for commit in commits {
-            version = version.saturating_sub(1);
-            let detail = commit.info.get("tsql").map(|detail| {
-                detail
-                    .as_str()
-                    .map_or_else(|| detail.to_string(), str::to_owned)
-            });
-            history.push(Version {
-                table: self.table.name.clone(),
-                version,
-                at_ms: commit.timestamp,
-                operation: commit.operation.unwrap_or_default(),
-                detail: detail.unwrap_or_default(),
-            });
-        }
-        Ok(history)
-    }
-
-    /// Deletes files that no version within `retain` needs; returns their paths.
-    pub(crate) async fn vacuum(
-        &self,
-        retain: chrono::Duration,
-        dry_run: bool,
-    ) -> Result<Vec<String>> {
-        let mut table = DeltaTable::new(self.log_store.clone());
-        if self.snapshot().await?.is_none() {
-            return Ok(Vec::new());
-        }
-        table
-            .load()
-            .await
-            .map_err(|error| failure(self.table, error))?;
-        let (_, metrics) = table
-            .vacuum()
-            .with_retention_period(retain)
-            .with_enforce_retention_duration(false)
-            .with_mode(VacuumMode::Full)
-            .with_dry_run(dry_run)
-            .await
-            .map_err(|error| failure(self.table, error))?;
-        Ok(metrics.files_deleted)
+    /// Is `version` what the attempt of this name has made?
+    pub(crate) async fn has(&self, version: u64, name: &str) -> Result<bool> {
+        let entry = self.log_store.read_commit_entry(version).await;
+        let entry = entry.map_err(|error| failure(self.table, error))?;
+        let wanted = format!("\"{ATTEMPT}\":\"{name}\"");
+        let found = |entry: bytes::Bytes| memchr::memmem::find(&entry, wanted.as_bytes()).is_some();
+        Ok(entry.is_some_and(found))
     }
 }
 
@@ -254,6 +196,29 @@ impl Snapshot {
         &self.files
     }
 
+    /// The same version as if it had only these of its files.
+    pub(crate) fn only(&self, files: Vec<DataFile>) -> Self {
+        Self {
+            files: Arc::new(files),
+            ..self.clone()
+        }
+    }
+
+    /// The newest version, by what came after this one.
+    pub(crate) async fn newest(&self) -> Result<Snapshot> {
+        let mut state = self.state.clone();
+        let updated = state.update(self.log.log_store.as_ref(), None).await;
+        if updated.is_err() {
+            // What came after may be cleaned up by now.
+            let newest = self.log.snapshot().await?;
+            return newest.ok_or_else(|| Error::damaged(&self.log.table.name, "vanished"));
+        }
+        if state.version() == self.version() {
+            return Ok(self.clone());
+        }
+        Self::new(self.log.clone(), state)
+    }
+
     /// How far this application got, by its own count.
     pub(crate) async fn transaction(&self, application: &str) -> Result<Option<i64>> {
         let found = self
@@ -263,8 +228,8 @@ impl Snapshot {
         found.map_err(|error| failure(self.log.table, error))
     }
 
-    /// Tries to make `change` the next version after this one.
-    pub(crate) async fn commit(&self, change: &Change, detail: &str) -> Attempt {
+    /// Tries to make `change` the next version after this one, under a `name` that is used once.
+    pub(crate) async fn commit(&self, change: &Change, detail: &str, name: &str) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();
         let data_change = !change.rewrite;
         let removes = change
@@ -287,9 +252,15 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
-        let metadata = [("tsql".to_owned(), serde_json::Value::from(detail))];
+        let metadata = [
+            ("tsql".to_owned(), serde_json::Value::from(detail)),
+            (ATTEMPT.to_owned(), serde_json::Value::from(name)),
+        ];
+        // Old versions are looked for no more often than checkpoints are written.
+        let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);
         let properties = CommitProperties::default()
             .with_max_retries(0)
+            .with_cleanup_expired_logs(Some(cleans_up))
             .with_metadata(metadata)
             .with_application_transactions(transactions);
         let operation = if change.rewrite {
@@ -309,7 +280,10 @@ impl Snapshot {
             .build(Some(&self.state), self.log.log_store.clone(), operation)
             .await;
         match committed {
-            Ok(_) => Attempt::Committed,
+            Ok(committed) => match Snapshot::new(self.log.clone(), committed.snapshot()) {
+                Ok(snapshot) => Attempt::Committed(Box::new(snapshot)),
+                Err(error) => Attempt::Unclear(error),
+            },
             Err(
                 DeltaTableError::VersionAlreadyExists(_)
                 | DeltaTableError::Transaction {
@@ -338,45 +312,37 @@ impl Snapshot {
             .map_err(|error| Error::damaged(&table.name, error.to_string()))?;
         Ok(Some(Action::Metadata(metadata)))
     }
+}
 
-    /// Is this change part of this version? File names are never used twice.
-    pub(crate) async fn contains(&self, change: &Change) -> Result<bool> {
-        if let Some(first) = change.add.first() {
-            return Ok(self.files.iter().any(|file| file.path == first.path));
-        }
-        match change.transactions.first() {
-            Some((application, version)) => {
-                Ok(self.transaction(application).await? >= Some(*version))
+/// Schemes of URLs that logs have besides `file` and `memory`. A web server's is `web`: delta-rs
+/// cannot tell `http` by its scheme alone.
+const SCHEMES: [&str; 2] = ["s3", "web"];
+
+/// Logs of other schemes than delta-rs knows by itself are read and written in the same way.
+fn know_schemes() {
+    static KNOWN: std::sync::Once = std::sync::Once::new();
+    KNOWN.call_once(|| {
+        for scheme in SCHEMES {
+            if let Ok(url) = Url::parse(&format!("{scheme}://")) {
+                logstore_factories().insert(url, Arc::new(PlainLogs));
             }
-            None => Ok(false),
         }
-    }
+    });
 }
 
-/// A scan of ours would give wrong rows for these; nothing that tsql writes has them.
-fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
-    let deleted = state
-        .log_data()
-        .iter()
-        .any(|file| file.deletion_vector_descriptor().is_some());
-    let mapped = state
-        .metadata()
-        .configuration()
-        .get("delta.columnMapping.mode")
-        .is_some_and(|mode| mode != "none");
-    if deleted || mapped || state.protocol().min_reader_version() > 1 {
-        let reason =
-            "another program put deletion vectors, column mapping or other reader features on it";
-        return Err(Error::damaged(&table.name, reason));
-    }
-    Ok(())
-}
+/// Logs whose object store creates a file only once.
+struct PlainLogs;
 
-/// The stored columns in the log's own form.
-fn columns(table: &Table) -> Result<StructType> {
-    let columns = table.stored_schema().as_ref().try_into_kernel();
-    let damaged = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
-    columns.map_err(damaged)
+impl LogStoreFactory for PlainLogs {
+    fn with_options(
+        &self,
+        prefixed: ObjectStoreRef,
+        root: ObjectStoreRef,
+        location: &Url,
+        options: &StorageConfig,
+    ) -> DeltaResult<LogStoreRef> {
+        Ok(default_logstore(prefixed, root, location, options))
+    }
 }
 
 fn failure(table: &Table, error: DeltaTableError) -> Error {
@@ -387,55 +353,4 @@ fn failure(table: &Table, error: DeltaTableError) -> Error {
             message: other.to_string(),
         },
     }
-}
-
-fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
-    let stats = view.stats().as_deref().map(Stats::parse).transpose();
-    let stats = stats.map_err(|error| Error::damaged(&table.name, error.to_string()))?;
-    let stats = stats.ok_or_else(|| Error::damaged(&table.name, "a file without statistics"))?;
-    let values = view.partition_values_map();
-    let value = |name: &String| (name.clone(), values.get(name).cloned().flatten());
-    #[expect(deprecated, reason = "tags have no other accessor")]
-    let tags = |_| view.add_action().tags;
-    let tags = table.rollup.as_ref().and_then(tags);
-    let rollup = tags.and_then(|tags| Place::of(&tags));
-    Ok(DataFile {
-        path: view.path().into_owned(),
-        partition: table.partition.iter().map(value).collect(),
-        size_bytes: u64::try_from(view.size()).unwrap_or(0),
-        stats,
-        rollup,
-        written_at_ms: view.modification_time(),
-    })
-}
-
-fn add(file: &DataFile, data_change: bool) -> Result<Add> {
-    let stats = serde_json::to_string(&file.stats);
-    let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
-    Ok(Add {
-        path: file.path.clone(),
-        partition_values: file.partition.iter().cloned().collect::<HashMap<_, _>>(),
-        size: size(file),
-        modification_time: file.written_at_ms,
-        data_change,
-        stats: Some(stats),
-        tags: file.rollup.map(|place| HashMap::from([place.tag()])),
-        ..Add::default()
-    })
-}
-
-fn remove(file: &DataFile, data_change: bool, now_ms: i64) -> Remove {
-    Remove {
-        path: file.path.clone(),
-        data_change,
-        deletion_timestamp: Some(now_ms),
-        extended_file_metadata: Some(true),
-        partition_values: Some(file.partition.iter().cloned().collect()),
-        size: Some(size(file)),
-        ..Remove::default()
-    }
-}
-
-fn size(file: &DataFile) -> i64 {
-    i64::try_from(file.size_bytes).unwrap_or(i64::MAX)
 }

@@ -3,6 +3,9 @@
 //! The rows stay the same, so readers and time travel are not disturbed; the old files go when
 //! `vacuum` says so.
 
+mod sketches;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{AsArray as _, RecordBatch};
@@ -12,17 +15,19 @@ use datafusion::prelude::{DataFrame, col, lit};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
+use crate::column;
 use crate::error::{Error, Result};
-use crate::ingest::tables::ConfigurationRows;
-use crate::reader::tenset::Sketch;
 use crate::schema::{self, Table};
-use crate::sketch::{self, Scan};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
-use crate::{column, layout, varint};
+use sketches::respecialised;
 
 /// Rows of an optimized file at most: some 20 MB of records. All files of a partition get as many.
 const FILE_ROWS: u64 = 1 << 20;
+
+/// A file with fewer rows is small, and so many small ones in a partition are too many.
+const SMALL_ROWS: u64 = 1 << 16;
+const SMALL_FILES: usize = 32;
 
 /// How to optimize.
 #[derive(Clone, Default)]
@@ -85,6 +90,42 @@ impl Store {
         Ok(total)
     }
 
+    /// Merges small files where a partition has many of them, as streams leave: quick, and no more
+    /// than a stop-gap for [`Store::optimize`].
+    ///
+    /// # Errors
+    /// Failures of the storage; the store is as before then. Where another process has merged the same
+    /// files, nothing is left to do.
+    pub async fn fold(&self) -> Result<Optimized> {
+        let mut total = Optimized::default();
+        for table in schema::tables()? {
+            let Some(snapshot) = self.snapshot(&table.name).await? else {
+                continue;
+            };
+            let mut small: BTreeMap<_, Vec<DataFile>> = BTreeMap::new();
+            for file in snapshot.files().iter() {
+                if !file.is_optimized() && file.stats.num_records < SMALL_ROWS {
+                    let files = small.entry(file.partition.clone()).or_default();
+                    files.push(file.clone());
+                }
+            }
+            for (partition, old) in small {
+                if old.len() < SMALL_FILES {
+                    continue;
+                }
+                let only = snapshot.only(old.clone());
+                let mut files = Files::new(self, &only, table, partition, Effort::Ingest);
+                let rows = old.iter().map(|file| file.stats.num_records).sum();
+                let between = None;
+                files.write(Range { between, rows }).await?;
+                let new = files.finish().await?;
+                self.replace(table, old, new, Rivals::Yield, &mut total)
+                    .await?;
+            }
+        }
+        Ok(total)
+    }
+
     async fn rewrite(
         &self,
         snapshot: &Snapshot,
@@ -97,12 +138,24 @@ impl Store {
             .first()
             .map(|file| file.partition.clone())
             .unwrap_or_default();
-        let mut files = Files::new(self, snapshot, table, partition);
+        let mut files = Files::new(self, snapshot, table, partition, Effort::Optimize);
         for range in files.ranges().await? {
             at.advance(range.rows);
             files.write(range).await?;
         }
         let new = files.finish().await?;
+        self.replace(table, old, new, Rivals::Tell, total).await
+    }
+
+    /// Commits that files hold the rows of others.
+    async fn replace(
+        &self,
+        table: &Table,
+        old: Vec<DataFile>,
+        new: Vec<DataFile>,
+        rivals: Rivals,
+        total: &mut Optimized,
+    ) -> Result<()> {
         let rows = |files: &[DataFile]| -> u64 {
             let rows = files.iter().map(|file| file.stats.num_records);
             rows.sum()
@@ -111,27 +164,57 @@ impl Store {
             let reason = format!("{} of {} rows were read", rows(&new), rows(&old));
             return Err(Error::damaged(&table.name, reason));
         }
-        total.files_before += old.len() as u64;
-        total.files_after += new.len() as u64;
-        total.bytes_before += old.iter().map(|file| file.size_bytes).sum::<u64>();
-        total.bytes_after += new.iter().map(|file| file.size_bytes).sum::<u64>();
+        let sizes = |files: &[DataFile]| files.iter().map(|file| file.size_bytes).sum::<u64>();
+        let done = Optimized {
+            files_before: old.len() as u64,
+            files_after: new.len() as u64,
+            bytes_before: sizes(&old),
+            bytes_after: sizes(&new),
+        };
         let change = Change {
             add: new,
             remove: old,
             rewrite: true,
             ..Change::default()
         };
+        let mut lost = false;
         self.commit(&table.name, "optimize", async |snapshot: &Snapshot| {
             let there =
                 |file: &DataFile| snapshot.files().iter().any(|found| found.path == file.path);
-            if !change.remove.iter().all(there) {
+            lost = !change.remove.iter().all(there);
+            Ok((!lost).then(|| change.clone()))
+        })
+        .await?;
+        match rivals {
+            Rivals::Yield if lost => Ok(()),
+            Rivals::Tell if lost => {
                 let reason =
                     "another run has rewritten the same files\nhint: nothing is lost, run it again";
-                return Err(Error::Usage(format!("optimize {}: {reason}", table.name)));
+                Err(Error::Usage(format!("optimize {}: {reason}", table.name)))
             }
-            Ok(Some(change.clone()))
-        })
-        .await
+            _ => {
+                total.add(done);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What to do where another process has rewritten the same files.
+#[derive(Clone, Copy)]
+enum Rivals {
+    /// Say so.
+    Tell,
+    /// Leave it at that.
+    Yield,
+}
+
+impl Optimized {
+    fn add(&mut self, other: Self) {
+        self.files_before += other.files_before;
+        self.files_after += other.files_after;
+        self.bytes_before += other.bytes_before;
+        self.bytes_after += other.bytes_after;
     }
 }
 
@@ -176,6 +259,7 @@ struct Files<'a> {
     snapshot: &'a Snapshot,
     table: &'static Table,
     partition: Vec<(String, Option<String>)>,
+    effort: Effort,
     running: JoinSet<Result<Vec<DataFile>>>,
     cores: usize,
     written: Vec<DataFile>,
@@ -187,6 +271,7 @@ impl<'a> Files<'a> {
         snapshot: &'a Snapshot,
         table: &'static Table,
         partition: Vec<(String, Option<String>)>,
+        effort: Effort,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -194,6 +279,7 @@ impl<'a> Files<'a> {
             snapshot,
             table,
             partition,
+            effort,
             running: JoinSet::new(),
             cores,
             written: Vec::new(),
@@ -274,7 +360,7 @@ impl<'a> Files<'a> {
             .select(columns.collect::<Vec<_>>())
             .map_err(Error::Query)?;
         let (store, partition) = (self.store.clone(), self.partition.clone());
-        let runtime = Handle::current();
+        let (effort, runtime) = (self.effort, Handle::current());
         self.running.spawn_blocking(move || {
             let batches = runtime.block_on(frame.collect()).map_err(Error::Query)?;
             let batches = batches.iter().filter(|batch| batch.num_rows() > 0);
@@ -285,11 +371,11 @@ impl<'a> Files<'a> {
             }
             let mut rows = file::sorted(table, &batches)?;
             drop(batches);
-            if table.name == "configurations" {
+            if table.name == "configurations" && effort == Effort::Optimize {
                 rows = file::sorted(table, &[respecialised(&rows)?])?;
             }
             let location = store.location();
-            let written = file::write_sorted(location, table, &partition, &rows, Effort::Optimize);
+            let written = file::write_sorted(location, table, &partition, &rows, effort);
             Ok(vec![runtime.block_on(written)?])
         });
         Ok(())
@@ -333,83 +419,4 @@ fn stored(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(wrong)?;
     RecordBatch::try_new(schema, columns).map_err(wrong)
-}
-
-/// Configurations with sketches made anew over all of them: what an append saw of a graph is less
-/// than what is known of it by now.
-fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
-    let table = schema::table("configurations")?;
-    let mut rows = ConfigurationRows::default();
-    let mut scan = Scan::default();
-    let mut layouts: Vec<Members> = Vec::new();
-    let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
-    let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
-    let sketches = column::text(batch, "sketch")?;
-    let params = column::bytes(batch, "params")?;
-    for row in 0..batch.num_rows() {
-        let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
-        if layout::is_layout(sketch) {
-            let member = (numbers.value(row), own.unwrap_or_default().to_vec());
-            let graph = graphs.value(row);
-            match layouts.last_mut() {
-                Some((last, text, members)) if *last == graph && text == sketch => {
-                    members.push(member);
-                }
-                _ => layouts.push((graph, sketch.to_owned(), vec![member])),
-            }
-            continue;
-        }
-        let (sketch, packed) = reopened(sketch, own, &mut scan)?;
-        rows.push_open(
-            graphs.value(row),
-            numbers.value(row),
-            &sketch,
-            packed.as_deref(),
-        );
-    }
-    for (graph, sketch, members) in layouts {
-        let members = members.iter();
-        let members = members.map(|(number, params)| (*number, params.as_slice()));
-        rows.push_fixed(graph, &sketch, members);
-    }
-    file::batch(table, rows.finish()?)
-}
-
-/// Configurations of a graph that have the same layouts: numbers and codes.
-type Members = (i64, String, Vec<(i64, Vec<u8>)>);
-
-/// The program's sketch with all holes open, and its packed numbers.
-fn reopened(
-    text: &str,
-    params: Option<&[u8]>,
-    scan: &mut Scan,
-) -> Result<(Sketch, Option<Vec<u8>>)> {
-    if params.is_none() {
-        return Ok((
-            Sketch {
-                text: text.as_bytes().to_vec(),
-                literal: true,
-            },
-            None,
-        ));
-    }
-    let mut steps = Vec::new();
-    let filled = sketch::fill(text.as_bytes(), params, &mut steps);
-    if !filled || sketch::scan(&steps, scan).is_err() {
-        return Err(Error::damaged(
-            "configurations",
-            "parameters that do not fit their sketch",
-        ));
-    }
-    let mut packed = Vec::with_capacity(scan.numbers.len());
-    scan.numbers
-        .iter()
-        .for_each(|&number| varint::write_unsigned(number, &mut packed));
-    Ok((
-        Sketch {
-            text: scan.sketch.clone(),
-            literal: false,
-        },
-        Some(packed),
-    ))
 }

@@ -1,0 +1,101 @@
+//! `tsql append`: records into the store while they are measured.
+
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::Args;
+use uuid::Uuid;
+
+use super::place::{self, Place};
+use super::{DONE, Failure, PARTLY, counted, talk};
+use crate::ingest::{AppendOptions, Position};
+
+/// Groups after which small files are folded together.
+const FOLD_EVERY: u128 = 32;
+
+/// Take records from standard input into the store while they come
+///
+/// Lines are auto_scheduler's (Ansor's) JSON, as for ingest. They are stored in groups; a query that
+/// begins after that sees them. After a failure send the stream again from its beginning: what the
+/// store has is left out, so each record is stored once.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \
+    python3 tune.py | tsql append --stream night-7 --platform k80 --every 1s --ack")]
+pub(super) struct Append {
+    /// Where the stream comes from; `-` is standard input
+    #[arg(value_name = "INPUT", default_value = "-", value_parser = ["-"], hide_possible_values = true)]
+    input: String,
+    /// Name of the stream, by which it is known when it is sent again
+    #[arg(long, value_name = "NAME")]
+    stream: String,
+    /// Platform of its records
+    #[arg(long, value_name = "NAME")]
+    platform: String,
+    /// Lines that are stored together at most
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    rows: u64,
+    /// Bytes that are stored together at most
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = place::size)]
+    bytes: usize,
+    /// How long a line may wait to be stored
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = humantime::parse_duration)]
+    every: Duration,
+    /// Say on standard output how far the stream is stored, a line of JSON for each group
+    #[arg(long)]
+    ack: bool,
+    /// Stop at the first refused line
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
+    let store = place.open_or_create().await?;
+    let mut options = AppendOptions::new(command.stream, command.platform);
+    options.group_lines = command.rows;
+    options.group_bytes = command.bytes as u64;
+    options.group_time = command.every;
+    options.strict = command.strict;
+    let (ack, stream) = (command.ack, options.stream.clone());
+    // Each of many short runs folds now and then, too.
+    let groups = Uuid::new_v4().as_u128() % FOLD_EVERY;
+    let (due, mut folding) = tokio::sync::mpsc::unbounded_channel();
+    let groups = Mutex::new(groups);
+    let durable = move |position: Position| {
+        let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
+        *groups += 1;
+        if groups.is_multiple_of(FOLD_EVERY) {
+            let _ = due.send(());
+        }
+        if ack {
+            let Position { lines, bytes, .. } = position;
+            let line = serde_json::json!({"stream": stream, "lines": lines, "bytes": bytes});
+            let mut out = std::io::stdout().lock();
+            // Who does not listen any more still wants the records stored.
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        }
+    };
+    let fold = async {
+        while folding.recv().await.is_some() {
+            // What cannot be folded now is folded another time.
+            if let Err(error) = store.fold().await {
+                talk(&format!("note: small files were not folded: {error}"));
+            }
+        }
+    };
+    let (report, ()) = tokio::join!(store.append(std::io::stdin(), &options, durable), fold);
+    let report = report?;
+    for (path, line, reason) in &report.first_rejects {
+        talk(&format!("{path}:{line}: {reason}"));
+    }
+    talk(&format!(
+        "{} in {}, {} new, {} refused, {:.1} s",
+        counted(report.lines, "line"),
+        counted(report.files, "group"),
+        counted(report.records, "record"),
+        report.rejects,
+        report.elapsed.as_secs_f64()
+    ));
+    Ok(if report.is_clean() { DONE } else { PARTLY })
+}

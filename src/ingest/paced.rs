@@ -1,0 +1,326 @@
+//! A live input cut into groups: so many lines, so many bytes, or so much time.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Bytes of one line after which it is handed on before its end is there.
+const LONG_BYTES: usize = 1 << 20;
+
+/// What a group is at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) lines: u64,
+    pub(super) bytes: u64,
+    /// From its first line on.
+    pub(super) time: Duration,
+}
+
+/// Something that a producer hands over.
+#[derive(Debug)]
+pub(crate) enum Handed {
+    Bytes(Vec<u8>),
+    /// What came before is wanted on the disk.
+    Flush,
+    /// The input failed.
+    Failed(io::Error),
+}
+
+/// Whole lines of a live input, one group after the other: reading a group ends where its limits
+/// are reached, [`Paced::next_group`] begins another.
+pub(super) struct Paced {
+    input: Receiver<Handed>,
+    limits: Limits,
+    /// Read and not given out yet.
+    held: Vec<u8>,
+    /// Bytes of `held` in whole lines.
+    whole: usize,
+    /// The last byte that was given out was within a line.
+    in_line: bool,
+    begun: Option<Instant>,
+    lines: u64,
+    bytes: u64,
+    /// The first group goes on at least until it has so many lines.
+    least_lines: u64,
+    flush: bool,
+    over: bool,
+    ended: bool,
+    failure: Option<io::Error>,
+}
+
+impl Paced {
+    pub(super) fn new(input: Receiver<Handed>, limits: Limits) -> Self {
+        Self {
+            input,
+            limits,
+            held: Vec::new(),
+            whole: 0,
+            in_line: false,
+            begun: None,
+            lines: 0,
+            bytes: 0,
+            least_lines: 0,
+            flush: false,
+            over: false,
+            ended: false,
+            failure: None,
+        }
+    }
+
+    /// Takes the first `count` bytes of the input, in pieces; returns how many there were.
+    pub(super) fn skip(&mut self, count: u64, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+        let mut left = count;
+        while left > 0 {
+            if self.held.is_empty() && !self.receive(None) {
+                break;
+            }
+            let taken = usize::try_from(left)
+                .unwrap_or(usize::MAX)
+                .min(self.held.len());
+            let rest = self.held.split_off(taken);
+            each(&self.held);
+            self.held = rest;
+            left -= taken as u64;
+        }
+        self.count_whole();
+        self.failure.take().map_or(Ok(count - left), Err)
+    }
+
+    /// Gives bytes out once more, before all others.
+    pub(super) fn put_back(&mut self, bytes: Vec<u8>) {
+        let rest = std::mem::replace(&mut self.held, bytes);
+        self.held.extend_from_slice(&rest);
+        self.count_whole();
+    }
+
+    /// Waits for something to read; false at the end of the input.
+    pub(super) fn next_group(&mut self, least_lines: u64) -> bool {
+        self.begun = None;
+        (self.lines, self.bytes, self.least_lines) = (0, 0, least_lines);
+        self.over = false;
+        while self.held.is_empty() && !self.ended {
+            self.flush = false;
+            self.receive(None);
+        }
+        !self.held.is_empty() || self.failure.is_some()
+    }
+
+    /// Lines of the group so far.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Takes what the producer has handed over; false at the end and at the deadline.
+    fn receive(&mut self, deadline: Option<Instant>) -> bool {
+        let handed = match deadline {
+            None => self
+                .input
+                .recv()
+                .map_err(|_| RecvTimeoutError::Disconnected),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                self.input.recv_timeout(left)
+            }
+        };
+        match handed {
+            Ok(Handed::Bytes(bytes)) => {
+                self.held.extend_from_slice(&bytes);
+                if let Some(end) = memchr::memrchr(b'\n', &bytes) {
+                    self.whole = self.held.len() - bytes.len() + end + 1;
+                }
+                true
+            }
+            Ok(Handed::Flush) => {
+                self.flush = true;
+                true
+            }
+            Ok(Handed::Failed(error)) => {
+                self.failure = Some(error);
+                self.ended = true;
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                self.ended = true;
+                false
+            }
+        }
+    }
+
+    fn count_whole(&mut self) {
+        self.whole = memchr::memrchr(b'\n', &self.held).map_or(0, |end| end + 1);
+    }
+
+    /// The group is as large as it may be, or it is wanted now.
+    fn is_full(&self) -> bool {
+        let late = self
+            .begun
+            .is_some_and(|begun| begun.elapsed() >= self.limits.time);
+        self.lines >= self.least_lines
+            && (late || self.lines >= self.limits.lines || self.bytes >= self.limits.bytes)
+    }
+
+    /// Gives out the first bytes that are held.
+    fn give(&mut self, target: &mut [u8], count: usize) -> usize {
+        let mut count = count.min(target.len());
+        let given = self.held.get(..count).unwrap_or(&[]);
+        let room = self
+            .limits
+            .lines
+            .max(self.least_lines)
+            .saturating_sub(self.lines);
+        let last = usize::try_from(room)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1);
+        if let Some(end) = memchr::memchr_iter(b'\n', given).nth(last) {
+            count = end + 1;
+        }
+        let rest = self.held.split_off(count);
+        if let Some(target) = target.get_mut(..count) {
+            target.copy_from_slice(&self.held);
+        }
+        self.lines += memchr::memchr_iter(b'\n', &self.held).count() as u64;
+        self.bytes += count as u64;
+        self.in_line = self.held.last().is_some_and(|&byte| byte != b'\n');
+        self.begun.get_or_insert_with(Instant::now);
+        self.held = rest;
+        self.whole = self.whole.saturating_sub(count);
+        count
+    }
+}
+
+impl Read for Paced {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.over {
+                return Ok(0);
+            }
+            if !self.in_line && self.is_full() {
+                self.over = true;
+                return Ok(0);
+            }
+            if self.whole > 0 {
+                return Ok(self.give(target, self.whole));
+            }
+            if self.ended || self.held.len() > LONG_BYTES {
+                if let Some(error) = self.failure.take() {
+                    return Err(error);
+                }
+                if self.held.is_empty() {
+                    self.over = true;
+                    return Ok(0);
+                }
+                return Ok(self.give(target, self.held.len()));
+            }
+            let wanted = self.flush && !self.in_line && self.lines >= self.least_lines.max(1);
+            if wanted {
+                self.flush = false;
+                self.over = true;
+                return Ok(0);
+            }
+            let timed = !self.in_line && self.lines >= self.least_lines;
+            let deadline = self
+                .begun
+                .filter(|_| timed)
+                .map(|begun| begun + self.limits.time);
+            self.receive(deadline);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn groups(handed: Vec<Handed>, limits: Limits) -> Vec<String> {
+        let (sender, input) = channel();
+        handed
+            .into_iter()
+            .for_each(|handed| sender.send(handed).unwrap());
+        drop(sender);
+        let mut paced = Paced::new(input, limits);
+        let mut groups = Vec::new();
+        while paced.next_group(0) {
+            let mut text = String::new();
+            paced.read_to_string(&mut text).unwrap();
+            groups.push(text);
+        }
+        groups
+    }
+
+    fn bytes(text: &str) -> Handed {
+        Handed::Bytes(text.as_bytes().to_vec())
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn groups_end_with_a_line() {
+        let handed = vec![bytes("a\nb"), bytes("b\ncc\nd"), bytes("\ne\nf")];
+        let limits = Limits {
+            lines: 2,
+            bytes: 1 << 20,
+            time: HOUR,
+        };
+        assert_eq!(groups(handed, limits), ["a\nbb\n", "cc\nd\n", "e\nf"]);
+    }
+
+    #[test]
+    fn flush_ends_a_group() {
+        let handed = vec![
+            bytes("a\nb\n"),
+            Handed::Flush,
+            bytes("c\n"),
+            Handed::Flush,
+            Handed::Flush,
+        ];
+        let limits = Limits {
+            lines: 100,
+            bytes: 1 << 20,
+            time: HOUR,
+        };
+        assert_eq!(groups(handed, limits), ["a\nb\n", "c\n"]);
+    }
+
+    #[test]
+    fn time_ends_a_group() {
+        let (sender, input) = channel();
+        let limits = Limits {
+            lines: 100,
+            bytes: 1 << 20,
+            time: Duration::from_millis(20),
+        };
+        let mut paced = Paced::new(input, limits);
+        sender.send(bytes("a\nhal")).unwrap();
+        assert!(paced.next_group(0));
+        let mut text = String::new();
+        paced.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a\n");
+        sender.send(bytes("f\n")).unwrap();
+        drop(sender);
+        assert!(paced.next_group(0));
+        text.clear();
+        paced.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "half\n");
+        assert!(!paced.next_group(0));
+    }
+
+    #[test]
+    fn the_first_group_can_be_made_longer() {
+        let (sender, input) = channel();
+        sender.send(bytes("1\n2\n3\n4\n5\n")).unwrap();
+        drop(sender);
+        let limits = Limits {
+            lines: 1,
+            bytes: 1,
+            time: Duration::ZERO,
+        };
+        let mut paced = Paced::new(input, limits);
+        assert!(paced.next_group(3));
+        let mut text = String::new();
+        paced.read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), paced.lines()), ("1\n2\n3\n", 3));
+    }
+}

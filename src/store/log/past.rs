@@ -1,0 +1,148 @@
+//! What a log says of the past: its versions, the table as it was, files that nobody needs.
+
+use deltalake_core::DeltaTable;
+use deltalake_core::operations::vacuum::VacuumMode;
+use futures::TryStreamExt as _;
+
+use super::{Log, Snapshot, failure};
+use crate::error::Result;
+
+/// One version of a table, for people.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Table.
+    pub table: String,
+    /// Version, from 0.
+    pub version: u64,
+    /// Milliseconds since 1970.
+    pub at_ms: Option<i64>,
+    /// What was done.
+    pub operation: String,
+    /// Files added and removed, and rows, as the commit states them.
+    pub detail: String,
+}
+
+/// An action of a commit, as far as it says when that was.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CommitAction {
+    commit_info: Option<CommitInfo>,
+}
+
+#[derive(serde::Deserialize)]
+struct CommitInfo {
+    timestamp: Option<i64>,
+}
+
+impl Log {
+    /// The version that was the newest at `at_ms` (milliseconds since 1970); `None` where the table was
+    /// not written yet, or the log does not reach back so far.
+    pub(crate) async fn snapshot_at(&self, at_ms: i64) -> Result<Option<Snapshot>> {
+        let Some(newest) = self.snapshot().await? else {
+            return Ok(None);
+        };
+        // The last version of which all before are not younger, too.
+        let (mut known, mut too_new) = (None, newest.version() + 1);
+        let mut low = 0;
+        while low < too_new {
+            let middle = low + (too_new - low) / 2;
+            match self.written_at_ms(middle).await? {
+                Some(time) if time > at_ms => too_new = middle,
+                Some(_) => {
+                    known = Some(middle);
+                    low = middle + 1;
+                }
+                // The log was cleaned up to here.
+                None => low = middle + 1,
+            }
+        }
+        let Some(version) = known else {
+            return Ok(None);
+        };
+        if version == newest.version() {
+            return Ok(Some(newest));
+        }
+        let mut table = DeltaTable::new(self.log_store.clone());
+        let loaded = table.load_version(version).await;
+        loaded.map_err(|error| failure(self.table, error))?;
+        let state = table
+            .snapshot()
+            .map_err(|error| failure(self.table, error))?
+            .clone();
+        Snapshot::new(self.clone(), state).map(Some)
+    }
+
+    /// When a version was written, in milliseconds since 1970; `None` where the log has it no more.
+    pub(crate) async fn written_at_ms(&self, version: u64) -> Result<Option<i64>> {
+        let entry = self.log_store.read_commit_entry(version).await;
+        let Some(entry) = entry.map_err(|error| failure(self.table, error))? else {
+            return Ok(None);
+        };
+        let mut actions = entry.split(|&byte| byte == b'\n');
+        let time = actions.find_map(|action| {
+            let action: CommitAction = serde_json::from_slice(action).ok()?;
+            action.commit_info?.timestamp
+        });
+        Ok(time)
+    }
+
+    /// All versions that the log still has, the newest first.
+    pub(crate) async fn history(&self) -> Result<Vec<Version>> {
+        let Some(snapshot) = self.snapshot().await? else {
+            return Ok(Vec::new());
+        };
+        let mut table = DeltaTable::new(self.log_store.clone());
+        table
+            .load()
+            .await
+            .map_err(|error| failure(self.table, error))?;
+        let commits: Vec<_> = table
+            .history(None)
+            .try_collect()
+            .await
+            .map_err(|error| failure(self.table, error))?;
+        let mut version = snapshot.version() + 1;
+        let mut history = Vec::with_capacity(commits.len());
+        for commit in commits {
+            version = version.saturating_sub(1);
+            let detail = commit.info.get("tsql").map(|detail| {
+                detail
+                    .as_str()
+                    .map_or_else(|| detail.to_string(), str::to_owned)
+            });
+            history.push(Version {
+                table: self.table.name.clone(),
+                version,
+                at_ms: commit.timestamp,
+                operation: commit.operation.unwrap_or_default(),
+                detail: detail.unwrap_or_default(),
+            });
+        }
+        Ok(history)
+    }
+
+    /// Deletes files that no version within `retain` needs; returns their paths.
+    pub(crate) async fn vacuum(
+        &self,
+        retain: chrono::Duration,
+        dry_run: bool,
+    ) -> Result<Vec<String>> {
+        let mut table = DeltaTable::new(self.log_store.clone());
+        if self.snapshot().await?.is_none() {
+            return Ok(Vec::new());
+        }
+        table
+            .load()
+            .await
+            .map_err(|error| failure(self.table, error))?;
+        let (_, metrics) = table
+            .vacuum()
+            .with_retention_period(retain)
+            .with_enforce_retention_duration(false)
+            .with_mode(VacuumMode::Full)
+            .with_dry_run(dry_run)
+            .await
+            .map_err(|error| failure(self.table, error))?;
+        Ok(metrics.files_deleted)
+    }
+}

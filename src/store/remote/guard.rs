@@ -1,0 +1,128 @@
+//! Writing only where it is safe.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, Result};
+use tokio::sync::OnceCell;
+
+use super::cache;
+use super::probe::{Probed, probe};
+
+/// Folder of what was found out, in the cache.
+const FOLDER: &str = "probes";
+
+/// How long a bucket that was found to be safe is believed to be so.
+const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Pauses before a bucket is tried again that could not be tried.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// All that is wrong is that it could not be tried.
+fn untried(checks: &[Probed]) -> bool {
+    let mut wrong = checks.iter().filter(|check| check.wrong.is_some());
+    wrong.clone().next().is_some() && wrong.all(|check| check.untried)
+}
+
+/// Decides whether this process may write.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// Server and bucket.
+    name: String,
+    prefix: Path,
+    pub(super) single_writer: bool,
+    safe: OnceCell<()>,
+}
+
+impl Guard {
+    pub(super) fn new(name: &str, prefix: Path, single_writer: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            prefix,
+            single_writer,
+            safe: OnceCell::new(),
+        }
+    }
+
+    /// Tries the bucket unless that was done lately.
+    ///
+    /// # Errors
+    /// What it does wrong, and what can be done about it.
+    pub(super) async fn allow(&self, objects: &Arc<dyn ObjectStore>) -> Result<()> {
+        if self.single_writer {
+            return Ok(());
+        }
+        let found_out = self.safe.get_or_try_init(async || {
+            if self.is_believed() {
+                return Ok(());
+            }
+            self.check(objects).await.map(|_| ())
+        });
+        found_out.await.copied()
+    }
+
+    /// Tries the bucket; remembers it where it is safe.
+    async fn check(&self, objects: &Arc<dyn ObjectStore>) -> Result<Vec<Probed>> {
+        let mut checks = probe(objects, &self.prefix).await;
+        for pause in PAUSES {
+            if !untried(&checks) {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            checks = probe(objects, &self.prefix).await;
+        }
+        let wrong: Vec<String> = checks
+            .iter()
+            .filter_map(|check| {
+                let wrong = check.wrong.as_ref()?;
+                Some(format!("{}: {wrong}", check.what))
+            })
+            .collect();
+        if untried(&checks) {
+            let reason = format!("{} could not be tried\n  {}", self.name, wrong.join("\n  "));
+            return Err(Error::Generic {
+                store: "S3",
+                source: reason.into(),
+            });
+        }
+        if !wrong.is_empty() {
+            let reason = format!(
+                "{} does not keep writers apart, so nothing is written\n  {}\n\
+                 hint: if nobody else ever writes to this store, say `single_writer = true` of the bucket in \
+                 tsql.toml, or TSQL_SINGLE_WRITER=1",
+                self.name,
+                wrong.join("\n  ")
+            );
+            return Err(Error::NotSupported {
+                source: reason.into(),
+            });
+        }
+        if let Some(file) = self.file()
+            && let Some(folder) = file.parent()
+        {
+            // Nothing is lost where it cannot be remembered: it is tried again then.
+            let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(file, &self.name));
+        }
+        Ok(checks)
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        Some(cache::folder(FOLDER)?.join(cache::hash(&self.name)))
+    }
+
+    fn is_believed(&self) -> bool {
+        let written = self
+            .file()
+            .and_then(|file| file.metadata().ok()?.modified().ok());
+        written.is_some_and(|written| written.elapsed().is_ok_and(|age| age < BELIEVED))
+    }
+}

@@ -1,0 +1,306 @@
+//! Stores that lie elsewhere: in a bucket (`s3://bucket/prefix`), or on a web server, where they can
+//! only be read (`https://`).
+//!
+//! ```text
+//! what others ask for ─▶ Remote ─▶ object_store ─▶ requests, counted (traffic)
+//!                          ├ ends of data files from the local disk (tails)
+//!                          ├ writes only where they are safe (guard, probe)
+//!                          └ listings where the server has none (web)
+//! ```
+
+mod cache;
+mod credentials;
+mod guard;
+mod probe;
+mod settings;
+mod tails;
+mod traffic;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{StreamExt as _, TryStreamExt as _};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::ClientConfigKey;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{
+    Attributes, CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
+    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutMultipartOptions,
+    PutOptions, PutPayload, PutResult, RenameOptions, Result,
+};
+use url::Url;
+
+use crate::error;
+use crate::store::log::web;
+use credentials::Chain;
+use guard::Guard;
+use settings::Bucket;
+use tails::Tails;
+use traffic::Counted;
+
+pub use probe::Probed;
+pub use traffic::{Traffic, traffic};
+
+/// How long one request may take, the sending of a part of a data file among it.
+const REQUEST_TIMEOUT: &str = "120s";
+
+/// Schemes that name a web server.
+const WEB: [&str; 2] = ["http", "https"];
+
+/// All schemes of stores that lie elsewhere.
+pub(crate) const SCHEMES: [&str; 3] = ["s3", "http", "https"];
+
+/// An object store that lies elsewhere.
+#[derive(Debug)]
+pub(super) struct Remote {
+    inner: Arc<dyn ObjectStore>,
+    tails: Tails,
+    guard: Guard,
+    /// It has no listings and takes no writes.
+    is_web: bool,
+}
+
+/// The objects of the bucket or web server that `url` is in, for files that are no store.
+pub(crate) async fn objects_at(url: &Url) -> error::Result<Arc<dyn ObjectStore>> {
+    Ok(Remote::open(url).await?.inner)
+}
+
+impl Remote {
+    /// The bucket or web server that `url` is in.
+    pub(super) async fn open(url: &Url) -> error::Result<Self> {
+        let prefix = Path::from_url_path(url.path())
+            .map_err(|error| error::Error::Usage(format!("`{url}`: {error}")))?;
+        if WEB.contains(&url.scheme()) {
+            let origin = url.origin().ascii_serialization();
+            let mut web = HttpBuilder::new()
+                .with_url(&origin)
+                .with_http_connector(Counted);
+            if url.scheme() == "http" {
+                web = web.with_config(ClientConfigKey::AllowHttp, "true");
+            }
+            let inner = Arc::new(web.build().map_err(error::Error::Storage)?);
+            return Ok(Self {
+                inner,
+                tails: Tails::new(&origin),
+                guard: Guard::new(&origin, prefix, false),
+                is_web: true,
+            });
+        }
+        let bucket = url.host_str().filter(|bucket| !bucket.is_empty());
+        let bucket =
+            bucket.ok_or_else(|| error::Error::Usage(format!("`{url}` names no bucket")))?;
+        let settings = Bucket::load(bucket)?;
+        let (builder, server) = s3(bucket, &settings).await;
+        let name = format!("{server}/{bucket}");
+        let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
+        Ok(Self {
+            inner,
+            tails: Tails::new(&name),
+            guard: Guard::new(&name, prefix, settings.single_writer),
+            is_web: false,
+        })
+    }
+
+    /// Remembers the size of a file that will never change.
+    pub(super) fn know(&self, path: Path, size: u64) {
+        self.tails.know(path, size);
+    }
+
+    /// What of all that commits need is there, whatever was found out before.
+    pub(super) async fn probe(&self, prefix: &Path) -> Vec<Probed> {
+        probe::probe(&self.inner, prefix).await
+    }
+
+    fn read_only(&self) -> Result<()> {
+        if !self.is_web {
+            return Ok(());
+        }
+        Err(Error::Generic {
+            store: "HTTP",
+            source: "a web server's store can only be read".into(),
+        })
+    }
+}
+
+/// The client of a bucket, and the name of its server.
+async fn s3(bucket: &str, settings: &Bucket) -> (AmazonS3Builder, String) {
+    use AmazonS3ConfigKey as Key;
+    let mut builder = AmazonS3Builder::from_env()
+        .with_bucket_name(bucket)
+        .with_http_connector(Counted);
+    let has = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key).is_some();
+    let timeout = Key::Client(ClientConfigKey::Timeout);
+    if !has(&builder, timeout) {
+        builder = builder.with_config(timeout, REQUEST_TIMEOUT);
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        builder = builder.with_config(Key::S3Endpoint, endpoint);
+    }
+    if let Some(region) = &settings.region {
+        builder = builder.with_region(region);
+    }
+    if let Some(virtual_hosted) = settings.virtual_hosted {
+        builder = builder.with_virtual_hosted_style_request(virtual_hosted);
+    }
+    if settings.anonymous {
+        builder = builder.with_skip_signature(true);
+    }
+    let signs = builder.get_config_value(&Key::SkipSignature).as_deref() != Some("true");
+    let keys = has(&builder, Key::AccessKeyId) && has(&builder, Key::SecretAccessKey);
+    if settings.profile.is_some() || (signs && !keys) {
+        let known = credentials::config(settings.profile.as_deref()).await;
+        if let Some(provider) = known.credentials_provider().filter(|_| signs) {
+            builder = builder.with_credentials(Arc::new(Chain::new(provider)));
+        }
+        if let Some(region) = known.region().filter(|_| !has(&builder, Key::Region)) {
+            builder = builder.with_region(region.to_string());
+        }
+        let endpoint = has(&builder, Key::Endpoint) || has(&builder, Key::S3Endpoint);
+        if let Some(url) = known.endpoint_url().filter(|_| !endpoint) {
+            builder = builder.with_config(Key::S3Endpoint, url);
+        }
+    }
+    let endpoint = builder.get_config_value(&Key::S3Endpoint);
+    let endpoint = endpoint.or_else(|| builder.get_config_value(&Key::Endpoint));
+    if endpoint
+        .as_ref()
+        .is_some_and(|url| url.starts_with("http://"))
+    {
+        builder = builder.with_allow_http(true);
+    }
+    let server = endpoint.unwrap_or_else(|| "Amazon S3".to_owned());
+    (builder, server)
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.inner)
+    }
+}
+
+#[async_trait::async_trait]
+impl ObjectStore for Remote {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        self.read_only()?;
+        self.guard.allow(&self.inner).await?;
+        if self.guard.single_writer && options.mode == PutMode::Create {
+            // The server may not know the condition: nobody else can come between.
+            return match self.inner.head(location).await {
+                Ok(_) => Err(Error::AlreadyExists {
+                    path: location.to_string(),
+                    source: "it is there".into(),
+                }),
+                Err(Error::NotFound { .. }) => self.inner.put(location, payload).await,
+                Err(error) => Err(error),
+            };
+        }
+        self.inner.put_opts(location, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.read_only()?;
+        self.guard.allow(&self.inner).await?;
+        self.inner.put_multipart_opts(location, options).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        if let Some(GetRange::Bounded(range)) = &options.range
+            && !options.head
+            && let Some(bytes) = self.tails.range(&self.inner, location, range).await?
+        {
+            let meta = ObjectMeta {
+                location: location.clone(),
+                last_modified: chrono::DateTime::UNIX_EPOCH,
+                size: range.end,
+                e_tag: None,
+                version: None,
+            };
+            return Ok(GetResult {
+                payload: GetResultPayload::Stream(futures::stream::iter([Ok(bytes)]).boxed()),
+                meta,
+                range: range.clone(),
+                attributes: Attributes::default(),
+            });
+        }
+        self.inner.get_opts(location, options).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let mut kept = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match self.tails.range(&self.inner, location, range).await? {
+                Some(bytes) => kept.push(bytes),
+                None => return self.inner.get_ranges(location, ranges).await,
+            }
+        }
+        Ok(kept)
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        if let Err(error) = self.read_only() {
+            return futures::stream::iter([Err(error)]).boxed();
+        }
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        if !self.is_web {
+            return self.inner.list(prefix);
+        }
+        web::listing(Arc::clone(&self.inner), prefix.cloned(), None)
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        if !self.is_web {
+            return self.inner.list_with_offset(prefix, offset);
+        }
+        web::listing(
+            Arc::clone(&self.inner),
+            prefix.cloned(),
+            Some(offset.clone()),
+        )
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        if !self.is_web {
+            return self.inner.list_with_delimiter(prefix).await;
+        }
+        let objects = self.list(prefix).try_collect().await?;
+        Ok(ListResult {
+            objects,
+            common_prefixes: Vec::new(),
+        })
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.read_only()?;
+        self.guard.allow(&self.inner).await?;
+        self.inner.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.read_only()?;
+        self.guard.allow(&self.inner).await?;
+        self.inner.rename_opts(from, to, options).await
+    }
+}

@@ -1,0 +1,214 @@
+//! Does a bucket keep what commits need?
+//!
+//! Writers agree by creating the next file of a log, which only one of them may succeed in. Some
+//! servers that speak S3 ignore that condition and overwrite; two writers lose rows there.
+
+use std::sync::Arc;
+
+use futures::TryStreamExt as _;
+use object_store::path::Path;
+use object_store::{
+    Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, Result,
+};
+use uuid::Uuid;
+
+/// Writers that race for an object, and how often.
+const RACERS: usize = 8;
+const RACES: usize = 4;
+
+/// One thing that commits need, and whether it was there.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Probed {
+    /// What was tried.
+    pub what: &'static str,
+    /// Why it is not as needed; `None` where it is.
+    pub wrong: Option<String>,
+    /// It could not be tried: the network or the server failed.
+    pub(super) untried: bool,
+}
+
+/// Tries all of it under `prefix`; leaves nothing behind.
+pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<Probed> {
+    let folder = prefix
+        .clone()
+        .join(format!(".tsql-probe-{}", Uuid::new_v4().simple()));
+    let checks = vec![
+        probed(
+            "a new object can be created",
+            create(objects, &folder).await,
+        ),
+        probed(
+            "creating it again is refused, and changes nothing",
+            create_again(objects, &folder).await,
+        ),
+        probed(
+            "of eight writers that create one object, one succeeds",
+            race(objects, &folder).await,
+        ),
+        probed(
+            "a part of an object is exactly that part",
+            ranges(objects, &folder).await,
+        ),
+        probed(
+            "an object is listed as soon as it is there",
+            list(objects, &folder).await,
+        ),
+        probed("a deleted object is gone", delete(objects, &folder).await),
+    ];
+    // Whatever a failed check has left.
+    if let Ok(left) = objects.list(Some(&folder)).try_collect::<Vec<_>>().await {
+        for object in left {
+            let _ = objects.delete(&object.location).await;
+        }
+    }
+    checks
+}
+
+fn probed(what: &'static str, outcome: Outcome) -> Probed {
+    let (wrong, untried) = match outcome {
+        Ok(()) => (None, false),
+        Err(Wrong::Answer(wrong)) => (Some(wrong), false),
+        Err(Wrong::Failed(error)) => {
+            let untried = matches!(error, Error::Generic { .. });
+            (Some(error.to_string()), untried)
+        }
+    };
+    Probed {
+        what,
+        wrong,
+        untried,
+    }
+}
+
+/// What was wrong.
+enum Wrong {
+    /// The answer was not as it should be.
+    Answer(String),
+    /// There was none.
+    Failed(Error),
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(answer: String) -> Self {
+        Self::Answer(answer)
+    }
+}
+
+type Outcome = std::result::Result<(), Wrong>;
+
+async fn put_new(objects: &Arc<dyn ObjectStore>, path: &Path, body: &str) -> Result<()> {
+    let payload = PutPayload::from(body.to_owned());
+    objects
+        .put_opts(path, payload, PutMode::Create.into())
+        .await?;
+    Ok(())
+}
+
+async fn body(objects: &Arc<dyn ObjectStore>, path: &Path) -> Result<String> {
+    let found = objects.get(path).await?;
+    let bytes = found.bytes().await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+async fn create(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    let path = folder.clone().join("object");
+    match put_new(objects, &path, "0123456789").await {
+        // It was sent twice, as the first answer was lost; its body tells.
+        Err(Error::AlreadyExists { .. }) if objects.head(&path).await.is_ok() => {}
+        Err(Error::AlreadyExists { path, source }) => {
+            let source = format!("{path} was said to be there: {source}").into();
+            return Err(Wrong::Failed(Error::Generic {
+                store: "S3",
+                source,
+            }));
+        }
+        other => other?,
+    }
+    match body(objects, &path).await?.as_str() {
+        "0123456789" => Ok(()),
+        other => Err(format!("it holds `{other}`").into()),
+    }
+}
+
+async fn create_again(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    let path = folder.clone().join("object");
+    match put_new(objects, &path, "another one").await {
+        Err(Error::AlreadyExists { .. }) => {}
+        Err(error) => return Err(error.into()),
+        Ok(()) => return Err("it was overwritten".to_owned().into()),
+    }
+    match body(objects, &path).await?.as_str() {
+        "0123456789" => Ok(()),
+        other => Err(format!("it was refused, yet holds `{other}` now").into()),
+    }
+}
+
+async fn race(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    for round in 0..RACES {
+        let path = folder.clone().join(format!("race-{round}"));
+        let racers = (0..RACERS).map(|racer| {
+            let (objects, path) = (Arc::clone(objects), path.clone());
+            async move { put_new(&objects, &path, &racer.to_string()).await.is_ok() }
+        });
+        let won = futures::future::join_all(racers).await;
+        let winners: Vec<String> = won
+            .iter()
+            .enumerate()
+            .filter(|(_, won)| **won)
+            .map(|(racer, _)| racer.to_string())
+            .collect();
+        let held = body(objects, &path).await?;
+        // None, where its answer was lost and it was sent again.
+        if !winners.is_empty() && winners != [held] {
+            return Err(format!("{} of them did", winners.len()).into());
+        }
+    }
+    Ok(())
+}
+
+async fn ranges(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    let path = folder.clone().join("object");
+    for (range, expected) in [
+        (GetRange::Bounded(3..5), "34"),
+        (GetRange::Suffix(2), "89"),
+        (GetRange::Offset(8), "89"),
+    ] {
+        let options = GetOptions {
+            range: Some(range),
+            ..GetOptions::default()
+        };
+        let found = objects.get_opts(&path, options).await?;
+        let bytes = found.bytes().await?;
+        if bytes != expected.as_bytes() {
+            return Err(format!("{} bytes instead of 2", bytes.len()).into());
+        }
+    }
+    Ok(())
+}
+
+async fn list(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    let path = folder.clone().join("object");
+    let listed: Vec<_> = objects.list(Some(folder)).try_collect().await?;
+    match listed.iter().find(|object| object.location == path) {
+        Some(object) if object.size == 10 => Ok(()),
+        Some(object) => Err(format!("with {} bytes instead of 10", object.size).into()),
+        None => Err("it is not".to_owned().into()),
+    }
+}
+
+async fn delete(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
+    let path = folder.clone().join("object");
+    objects.delete(&path).await?;
+    match objects.head(&path).await {
+        Err(Error::NotFound { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err("it is still there".to_owned().into()),
+    }
+}

@@ -1,0 +1,90 @@
+//! Sketches of configurations made anew.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::Int64Type;
+
+use crate::error::{Error, Result};
+use crate::ingest::tables::ConfigurationRows;
+use crate::reader::tenset::Sketch;
+use crate::sketch::{self, Scan};
+use crate::store::file;
+use crate::{column, layout, schema, varint};
+
+/// Configurations with sketches made anew over all of them: what an append saw of a graph is less
+/// than what is known of it by now.
+pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
+    let table = schema::table("configurations")?;
+    let mut rows = ConfigurationRows::default();
+    let mut scan = Scan::default();
+    let mut layouts: Vec<Members> = Vec::new();
+    let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
+    let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
+    let sketches = column::text(batch, "sketch")?;
+    let params = column::bytes(batch, "params")?;
+    for row in 0..batch.num_rows() {
+        let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
+        if layout::is_layout(sketch) {
+            let member = (numbers.value(row), own.unwrap_or_default().to_vec());
+            let graph = graphs.value(row);
+            match layouts.last_mut() {
+                Some((last, text, members)) if *last == graph && text == sketch => {
+                    members.push(member);
+                }
+                _ => layouts.push((graph, sketch.to_owned(), vec![member])),
+            }
+            continue;
+        }
+        let (sketch, packed) = reopened(sketch, own, &mut scan)?;
+        rows.push_open(
+            graphs.value(row),
+            numbers.value(row),
+            &sketch,
+            packed.as_deref(),
+        );
+    }
+    for (graph, sketch, members) in layouts {
+        let members = members.iter();
+        let members = members.map(|(number, params)| (*number, params.as_slice()));
+        rows.push_fixed(graph, &sketch, members);
+    }
+    file::batch(table, rows.finish()?)
+}
+
+/// Configurations of a graph that have the same layouts: numbers and codes.
+type Members = (i64, String, Vec<(i64, Vec<u8>)>);
+
+/// The program's sketch with all holes open, and its packed numbers.
+fn reopened(
+    text: &str,
+    params: Option<&[u8]>,
+    scan: &mut Scan,
+) -> Result<(Sketch, Option<Vec<u8>>)> {
+    if params.is_none() {
+        return Ok((
+            Sketch {
+                text: text.as_bytes().to_vec(),
+                literal: true,
+            },
+            None,
+        ));
+    }
+    let mut steps = Vec::new();
+    let filled = sketch::fill(text.as_bytes(), params, &mut steps);
+    if !filled || sketch::scan(&steps, scan).is_err() {
+        return Err(Error::damaged(
+            "configurations",
+            "parameters that do not fit their sketch",
+        ));
+    }
+    let mut packed = Vec::with_capacity(scan.numbers.len());
+    scan.numbers
+        .iter()
+        .for_each(|&number| varint::write_unsigned(number, &mut packed));
+    Ok((
+        Sketch {
+            text: scan.sketch.clone(),
+            literal: false,
+        },
+        Some(packed),
+    ))
+}

