@@ -45,6 +45,8 @@ mod s3;
 mod shell;
 #[path = "suite/sql.rs"]
 mod sql;
+#[path = "suite/streams.rs"]
+mod streams;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
 #[path = "suite/web.rs"]

@@ -1,14 +1,17 @@
 //! `tsql append`: records into the store while they are measured.
 
 use std::io::Write as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
 use uuid::Uuid;
 
+use super::ingest::stop_on_ctrl_c;
 use super::place::{self, Place};
 use super::{DONE, Failure, PARTLY, counted, talk};
+use crate::error::Error;
 use crate::ingest::{AppendOptions, Position};
 
 /// Groups after which small files are folded together.
@@ -57,6 +60,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.group_bytes = command.bytes as u64;
     options.group_time = command.every;
     options.strict = command.strict;
+    options.stop = stop_on_ctrl_c();
     let (ack, stream) = (command.ack, options.stream.clone());
     // Each of many short runs folds now and then, too.
     let groups = Uuid::new_v4().as_u128() % FOLD_EVERY;
@@ -85,6 +89,9 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
         }
     };
     let (report, ()) = tokio::join!(store.append(std::io::stdin(), &options, durable), fold);
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted.into());
+    }
     let report = report?;
     for (path, line, reason) in &report.first_rejects {
         talk(&format!("{path}:{line}: {reason}"));

@@ -101,7 +101,7 @@ fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
 }
 
 /// The first Ctrl-C ends the run cleanly, the second at once.
-fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stop);
     tokio::spawn(async move {

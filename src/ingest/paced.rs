@@ -1,11 +1,16 @@
 //! A live input cut into groups: so many lines, so many bytes, or so much time.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Bytes of one line after which it is handed on before its end is there.
 const LONG_BYTES: usize = 1 << 20;
+
+/// How often it is asked whether more is wanted.
+const LOOKED_UP: Duration = Duration::from_millis(100);
 
 /// What a group is at most.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +36,8 @@ pub(crate) enum Handed {
 pub(super) struct Paced {
     input: Receiver<Handed>,
     limits: Limits,
+    /// No more is wanted.
+    stop: Arc<AtomicBool>,
     /// Read and not given out yet.
     held: Vec<u8>,
     /// Bytes of `held` in whole lines.
@@ -49,10 +56,11 @@ pub(super) struct Paced {
 }
 
 impl Paced {
-    pub(super) fn new(input: Receiver<Handed>, limits: Limits) -> Self {
+    pub(super) fn new(input: Receiver<Handed>, limits: Limits, stop: Arc<AtomicBool>) -> Self {
         Self {
             input,
             limits,
+            stop,
             held: Vec::new(),
             whole: 0,
             in_line: false,
@@ -112,14 +120,18 @@ impl Paced {
 
     /// Takes what the producer has handed over; false at the end and at the deadline.
     fn receive(&mut self, deadline: Option<Instant>) -> bool {
-        let handed = match deadline {
-            None => self
-                .input
-                .recv()
-                .map_err(|_| RecvTimeoutError::Disconnected),
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                self.input.recv_timeout(left)
+        let handed = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                // What has no end yet comes again, when the stream does.
+                self.held.truncate(self.whole);
+                self.ended = true;
+                return false;
+            }
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let wait = left.map_or(LOOKED_UP, |left| left.min(LOOKED_UP));
+            match self.input.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) if left.is_none_or(|left| left > wait) => {}
+                handed => break handed,
             }
         };
         match handed {
@@ -240,7 +252,7 @@ mod tests {
             .into_iter()
             .for_each(|handed| sender.send(handed).unwrap());
         drop(sender);
-        let mut paced = Paced::new(input, limits);
+        let mut paced = Paced::new(input, limits, Arc::default());
         let mut groups = Vec::new();
         while paced.next_group(0) {
             let mut text = String::new();
@@ -292,7 +304,7 @@ mod tests {
             bytes: 1 << 20,
             time: Duration::from_millis(20),
         };
-        let mut paced = Paced::new(input, limits);
+        let mut paced = Paced::new(input, limits, Arc::default());
         sender.send(bytes("a\nhal")).unwrap();
         assert!(paced.next_group(0));
         let mut text = String::new();
@@ -308,6 +320,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_whole_is_given_when_no_more_is_wanted() {
+        let (sender, input) = channel();
+        let limits = Limits {
+            lines: 100,
+            bytes: 1 << 20,
+            time: HOUR,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut paced = Paced::new(input, limits, Arc::clone(&stop));
+        sender.send(bytes("a\nb\nhal")).unwrap();
+        assert!(paced.next_group(0));
+        stop.store(true, Ordering::Relaxed);
+        let mut text = String::new();
+        paced.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a\nb\n");
+        assert!(!paced.next_group(0));
+    }
+
+    #[test]
     fn the_first_group_can_be_made_longer() {
         let (sender, input) = channel();
         sender.send(bytes("1\n2\n3\n4\n5\n")).unwrap();
@@ -317,7 +348,7 @@ mod tests {
             bytes: 1,
             time: Duration::ZERO,
         };
-        let mut paced = Paced::new(input, limits);
+        let mut paced = Paced::new(input, limits, Arc::default());
         assert!(paced.next_group(3));
         let mut text = String::new();
         paced.read_to_string(&mut text).unwrap();

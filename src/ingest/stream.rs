@@ -11,6 +11,7 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,8 @@ pub struct AppendOptions {
     pub group_time: Duration,
     /// Stop at the first line that is refused.
     pub strict: bool,
+    /// Set it to stop: whole lines that were read are stored.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl AppendOptions {
@@ -68,6 +71,7 @@ impl AppendOptions {
             group_bytes: 64 << 20,
             group_time: Duration::from_secs(5),
             strict: false,
+            stop: Arc::default(),
         }
     }
 
@@ -198,7 +202,7 @@ impl Store {
             ..IngestOptions::default()
         };
         let name = job.input.path.clone();
-        let paced = Paced::new(input, limits);
+        let paced = Paced::new(input, limits, Arc::clone(&options.stop));
         let read = move |reader: &mut Reader, orphans: &Orphans| {
             // Nobody listens any more where this ends early: the run says why.
             let _ = reader.stream(&job, paced, orphans);

@@ -303,3 +303,63 @@ fn killed_ingests_of_samples_are_completed() {
         place = Place::new();
     }
 }
+
+/// Asks again and again while others ingest, optimize, fold and vacuum.
+#[test]
+fn readers_see_whole_states_only() {
+    let place = Place::new();
+    place.ok(&["init"]);
+    for file in 0..12 {
+        place.write(&format!("p/{file}.json"), log(1 + file * 100, 100));
+    }
+    let writer = std::thread::spawn({
+        let store = place.path().join(".tsql");
+        let files: Vec<_> = (0..12)
+            .map(|file| place.path().join(format!("p/{file}.json")))
+            .collect();
+        move || {
+            for (number, file) in files.iter().enumerate() {
+                let run = |args: &[&str]| {
+                    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tsql"))
+                        .args(["--store", store.to_str().unwrap()])
+                        .args(args)
+                        .output()
+                        .unwrap();
+                    assert!(output.status.success(), "{args:?}: {output:?}");
+                };
+                run(&["ingest", "-q", file.to_str().unwrap()]);
+                if number % 3 == 2 {
+                    run(&["optimize"]);
+                    run(&["vacuum", "--retain", "1min"]);
+                }
+            }
+        }
+    });
+    let sql = "SELECT count(*), count(c.config_id), count(g.graph_id), count(*) % 100, count(*) = count(DISTINCT (source_id, line)) \
+               FROM records r LEFT JOIN configurations c USING (config_id) LEFT JOIN graphs g ON g.graph_id = r.graph_id";
+    let (mut asked, mut last) = (0, 0);
+    while !writer.is_finished() {
+        let row = place.rows(sql).remove(0);
+        let fields: Vec<&str> = row.split(',').collect();
+        let count: u32 = fields[0].parse().unwrap();
+        assert_eq!(fields[1..], [fields[0], fields[0], "0", "true"], "{row}");
+        assert!(count >= last, "{count} records after {last}");
+        (asked, last) = (asked + 1, count);
+    }
+    writer.join().unwrap();
+    assert!(asked > 5, "only {asked} questions were asked");
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["1200"]);
+    // The store as it was: version 0 made the table, then each ingest was one of the records'.
+    for (version, count) in [(1, "100"), (3, "300")] {
+        let at = format!("records@{version}");
+        let then = place.ok(&["--at", &at, "SELECT count(*) FROM records"]);
+        assert_eq!(then.stdout, format!("count(*)\n{count}\n"), "{at}");
+    }
+    let refused = place.tsql(&["--at", "records@1", "ingest", "p"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("leave out --at"),
+        "{}",
+        refused.stderr
+    );
+}
