@@ -363,3 +363,43 @@ fn readers_see_whole_states_only() {
         refused.stderr
     );
 }
+
+/// Rewriting is killed at any moment: the rows stay, and the next run does what is left.
+#[test]
+fn an_optimize_that_is_killed_changes_nothing_or_all() {
+    let place = Place::new();
+    place.ok(&["init"]);
+    for part in 0..6 {
+        for (folder, first) in [("p", 1), ("q", 300)] {
+            place.write(&format!("{folder}/{part}.json"), log(first + part * 50, 80));
+            place.ok(&["ingest", "-q", folder]);
+        }
+    }
+    let sums = "SELECT platform, count(*), sum(line), sum(runtime_ns), count(DISTINCT config_id) FROM records GROUP BY 1 ORDER BY 1";
+    let before = place.rows(sums);
+    let args = ["optimize", "--again"];
+    let started = Instant::now();
+    place.ok(&args);
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
+    let mut random = Random(7);
+    let mut interrupted = 0;
+    for kill in 0..30 {
+        let mut child = place.command(&args).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(whole)));
+        interrupted += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        if kill % 5 == 4 {
+            assert_eq!(place.rows(sums), before);
+        }
+    }
+    assert!(
+        interrupted > 10,
+        "only {interrupted} runs were still going when they were killed"
+    );
+    place.ok(&args);
+    assert_eq!(place.rows(sums), before);
+    place.ok(&["vacuum", "--retain", "0s"]);
+    assert_eq!(place.rows(sums), before);
+    place.assert_sound(&["p/0.json", "q/5.json"]);
+}

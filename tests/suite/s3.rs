@@ -160,6 +160,17 @@ fn secrets_and_the_lack_of_them() {
     );
     assert_eq!(wrong.code, Some(2));
     assert!(!wrong.stderr.contains("notthesecret"), "{}", wrong.stderr);
+    let in_url = "s3://someone:notthesecret@bucket/x";
+    for args in [vec!["--store", in_url, "SELECT 1"], vec!["ingest", in_url]] {
+        let told = done(place.s3(&endpoint, &url, &args).output().unwrap());
+        assert_eq!(told.code, Some(2), "{args:?}");
+        assert!(
+            told.stderr.contains("does not belong into a URL"),
+            "{}",
+            told.stderr
+        );
+        assert!(!told.stderr.contains("notthesecret"), "{}", told.stderr);
+    }
     let none = done(
         place
             .s3(&endpoint, &url, &["init"])

@@ -78,6 +78,12 @@ pub(crate) enum Attempt {
     Unclear(Error),
 }
 
+/// Does a file of a log with this name stay as it is, once it is written?
+pub(super) fn is_lasting(name: &str) -> bool {
+    let number = name.get(..20).unwrap_or_default();
+    number.bytes().all(|byte| byte.is_ascii_digit()) && number.len() == 20
+}
+
 impl Log {
     /// The log of `table` in the store at `location`; reads nothing yet.
     pub(crate) fn new(location: &Location, table: &'static Table) -> Result<Self> {

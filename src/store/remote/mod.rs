@@ -35,7 +35,7 @@ use object_store::{
 use url::Url;
 
 use crate::error;
-use crate::store::log::web;
+use crate::store::log::{self, web};
 use credentials::Chain;
 use guard::Guard;
 use settings::Bucket;
@@ -58,7 +58,7 @@ pub(crate) const SCHEMES: [&str; 3] = ["s3", "http", "https"];
 #[derive(Debug)]
 pub(super) struct Remote {
     inner: Arc<dyn ObjectStore>,
-    tails: Tails,
+    tails: Arc<Tails>,
     guard: Guard,
     /// It has no listings and takes no writes.
     is_web: bool,
@@ -72,6 +72,12 @@ pub(crate) async fn objects_at(url: &Url) -> error::Result<Arc<dyn ObjectStore>>
 impl Remote {
     /// The bucket or web server that `url` is in.
     pub(super) async fn open(url: &Url) -> error::Result<Self> {
+        if !url.username().is_empty() || url.password().is_some() {
+            // The URL is not repeated: it is in messages, the ledger and the shell's history soon enough.
+            let reason = "a user or secret does not belong into a URL\nhint: AWS_ACCESS_KEY_ID and \
+                          AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
+            return Err(error::Error::Usage(reason.to_owned()));
+        }
         let prefix = Path::from_url_path(url.path())
             .map_err(|error| error::Error::Usage(format!("`{url}`: {error}")))?;
         if WEB.contains(&url.scheme()) {
@@ -85,7 +91,7 @@ impl Remote {
             let inner = Arc::new(web.build().map_err(error::Error::Storage)?);
             return Ok(Self {
                 inner,
-                tails: Tails::new(&origin),
+                tails: Arc::new(Tails::new(&origin)),
                 guard: Guard::new(&origin, prefix, false),
                 is_web: true,
             });
@@ -99,7 +105,7 @@ impl Remote {
         let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
         Ok(Self {
             inner,
-            tails: Tails::new(&name),
+            tails: Arc::new(Tails::new(&name)),
             guard: Guard::new(&name, prefix, settings.single_writer),
             is_web: false,
         })
@@ -107,12 +113,29 @@ impl Remote {
 
     /// Remembers the size of a file that will never change.
     pub(super) fn know(&self, path: Path, size: u64) {
-        self.tails.know(path, size);
+        // Its name is a random number.
+        self.tails.know(path, size, "");
     }
 
     /// What of all that commits need is there, whatever was found out before.
     pub(super) async fn probe(&self, prefix: &Path) -> Vec<Probed> {
         probe::probe(&self.inner, prefix).await
+    }
+
+    /// The same listing; files of logs in it are kept from now on.
+    fn kept(
+        &self,
+        listing: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let tails = Arc::clone(&self.tails);
+        let learn = move |file: &ObjectMeta| {
+            if file.location.filename().is_some_and(log::is_lasting) {
+                let written = || file.last_modified.to_rfc3339();
+                let version = file.e_tag.clone().unwrap_or_else(written);
+                tails.know(file.location.clone(), file.size, &version);
+            }
+        };
+        listing.inspect_ok(learn).boxed()
     }
 
     fn read_only(&self) -> Result<()> {
@@ -217,8 +240,15 @@ impl ObjectStore for Remote {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        if let Some(GetRange::Bounded(range)) = &options.range
+        let range = match &options.range {
+            Some(GetRange::Bounded(range)) => Some(range.clone()),
+            None => self.tails.whole(location).map(|size| 0..size),
+            _ => None,
+        };
+        if let Some(range) = &range
             && !options.head
+            && options.if_match.is_none()
+            && options.if_none_match.is_none()
             && let Some(bytes) = self.tails.range(&self.inner, location, range).await?
         {
             let meta = ObjectMeta {
@@ -261,9 +291,9 @@ impl ObjectStore for Remote {
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         if !self.is_web {
-            return self.inner.list(prefix);
+            return self.kept(self.inner.list(prefix));
         }
-        web::listing(Arc::clone(&self.inner), prefix.cloned(), None)
+        self.kept(web::listing(Arc::clone(&self.inner), prefix.cloned(), None))
     }
 
     fn list_with_offset(
@@ -272,13 +302,10 @@ impl ObjectStore for Remote {
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
         if !self.is_web {
-            return self.inner.list_with_offset(prefix, offset);
+            return self.kept(self.inner.list_with_offset(prefix, offset));
         }
-        web::listing(
-            Arc::clone(&self.inner),
-            prefix.cloned(),
-            Some(offset.clone()),
-        )
+        let (objects, offset) = (Arc::clone(&self.inner), Some(offset.clone()));
+        self.kept(web::listing(objects, prefix.cloned(), offset))
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {

@@ -1,12 +1,14 @@
-//! Ends of data files, kept on the local disk: footers, indexes of pages, sums of rows.
+//! What never changes, kept on the local disk: ends of data files (footers, indexes of pages, sums of
+//! rows), and the files of logs.
 //!
-//! A data file never changes, so its end is fetched once and then for good, by whichever process
-//! asks first. One request brings all of it.
+//! One request brings all of an end, for whichever process asks first; after that nobody asks the
+//! server for it again.
 
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -16,8 +18,8 @@ use object_store::{ObjectStore, ObjectStoreExt as _, Result};
 
 use super::cache;
 
-/// Bytes at the end of a file that are kept.
-const TAIL_BYTES: u64 = 256 << 10;
+/// Bytes at the end of a file that are kept; a smaller file is kept whole.
+pub(super) const TAIL_BYTES: u64 = 256 << 10;
 
 /// Folder of the kept ends in the cache.
 const FOLDER: &str = "tails";
@@ -30,27 +32,56 @@ const KEPT_BYTES: u64 = 1 << 30;
 pub(super) struct Tails {
     /// What tells this store from others.
     name: String,
-    /// Sizes of the files that may be kept.
-    sizes: Mutex<HashMap<Path, u64>>,
     folder: Option<PathBuf>,
-    /// Ends being fetched or read at the moment, one lock for each file.
-    open: Mutex<HashMap<Path, Arc<tokio::sync::Mutex<Option<Bytes>>>>>,
+    /// The files that may be kept.
+    known: Mutex<HashMap<Path, Known>>,
+    /// The kept ones were looked through for what is old.
+    pruned: AtomicBool,
+}
+
+/// A file that will never change.
+#[derive(Clone, Debug)]
+struct Known {
+    size: u64,
+    /// What tells it from another one of its name and size.
+    version: String,
+    /// Held while its end is fetched.
+    fetching: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Tails {
     pub(super) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            sizes: Mutex::default(),
             folder: cache::folder(FOLDER),
-            open: Mutex::default(),
+            known: Mutex::default(),
+            pruned: AtomicBool::new(false),
         }
     }
 
-    /// Remembers the size of a file that will never change.
-    pub(super) fn know(&self, path: Path, size: u64) {
-        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-        sizes.insert(path, size);
+    /// Remembers a file that will never change: `version` tells it from a later one of its name.
+    pub(super) fn know(&self, path: Path, size: u64, version: &str) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |known: &Known| known.size == size && known.version == version;
+        if !known.get(&path).is_some_and(is_same) {
+            let version = version.to_owned();
+            let fetching = Arc::default();
+            known.insert(
+                path,
+                Known {
+                    size,
+                    version,
+                    fetching,
+                },
+            );
+        }
+    }
+
+    /// The size of a file that is kept whole.
+    pub(super) fn whole(&self, path: &Path) -> Option<u64> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = known.get(path)?.size;
+        (size <= TAIL_BYTES).then_some(size)
     }
 
     /// The range from the kept end of a file, which is fetched from `objects` where it is new;
@@ -61,60 +92,63 @@ impl Tails {
         path: &Path,
         range: &Range<u64>,
     ) -> Result<Option<Bytes>> {
-        let size = {
-            let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-            sizes.get(path).copied()
+        let known = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.get(path).cloned()
         };
-        let Some(size) = size else { return Ok(None) };
-        let begin = size.saturating_sub(TAIL_BYTES);
-        if range.start < begin || range.end > size {
+        let (Some(known), Some(folder)) = (known, &self.folder) else {
+            return Ok(None);
+        };
+        let begin = known.size.saturating_sub(TAIL_BYTES);
+        if range.start < begin || range.end > known.size || range.is_empty() {
             return Ok(None);
         }
-        let open = {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(open.entry(path.clone()).or_default())
+        let key = format!("{}\n{path}\n{}\n{}", self.name, known.size, known.version);
+        let file = folder.join(cache::hash(&key));
+        let _fetching = known.fetching.lock().await;
+        let tail = match kept(&file, known.size - begin) {
+            Some(tail) => tail,
+            None => {
+                let tail = objects.get_range(path, begin..known.size).await?;
+                let prune = !self.pruned.swap(true, Ordering::Relaxed);
+                // A full disk is no reason to fail: the end is fetched again then.
+                let _ = keep(&file, &tail, prune);
+                tail
+            }
         };
-        let mut tail = open.lock().await;
-        if tail.is_none() {
-            *tail = Some(self.tail(objects, path, begin..size).await?);
-        }
         let at = |place: u64| usize::try_from(place - begin).unwrap_or(usize::MAX);
-        Ok(tail
-            .as_ref()
-            .filter(|tail| tail.len() >= at(range.end))
-            .map(|tail| tail.slice(at(range.start)..at(range.end))))
-    }
-
-    async fn tail(
-        &self,
-        objects: &dyn ObjectStore,
-        path: &Path,
-        range: Range<u64>,
-    ) -> Result<Bytes> {
-        let length = range.end - range.start;
-        let key = format!("{}\n{path}\n{}", self.name, range.end);
-        let file = self
-            .folder
-            .as_ref()
-            .map(|folder| folder.join(cache::hash(&key)));
-        if let Some(kept) = file.as_ref().and_then(|file| std::fs::read(file).ok())
-            && kept.len() as u64 == length
-        {
-            return Ok(Bytes::from(kept));
-        }
-        let tail = objects.get_range(path, range).await?;
-        if let Some(file) = file {
-            // A full disk is no reason to fail: the end is read again then.
-            let _ = keep(&file, &tail);
-        }
-        Ok(tail)
+        let (start, end) = (at(range.start), at(range.end));
+        Ok((tail.len() >= end).then(|| tail.slice(start..end)))
     }
 }
 
-/// Writes the file at once or not at all; makes room before.
-fn keep(file: &FilePath, bytes: &[u8]) -> std::io::Result<()> {
+/// The end that a file holds, if it is whole.
+fn kept(file: &FilePath, length: u64) -> Option<Bytes> {
+    let bytes = Bytes::from(std::fs::read(file).ok()?);
+    let (tail, hash) = bytes.split_last_chunk::<8>()?;
+    let whole = tail.len() as u64 == length && hash_of(tail) == *hash;
+    whole.then(|| bytes.slice(..bytes.len() - 8))
+}
+
+fn hash_of(bytes: &[u8]) -> [u8; 8] {
+    twox_hash::XxHash3_64::oneshot(bytes).to_le_bytes()
+}
+
+/// Writes the file at once or not at all.
+fn keep(file: &FilePath, bytes: &[u8], prune: bool) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(FilePath::new("."));
     std::fs::create_dir_all(folder)?;
+    if prune {
+        make_room(folder)?;
+    }
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(bytes)?;
+    new.write_all(&hash_of(bytes))?;
+    new.persist(file)?;
+    Ok(())
+}
+
+fn make_room(folder: &FilePath) -> std::io::Result<()> {
     let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -130,8 +164,55 @@ fn keep(file: &FilePath, bytes: &[u8]) -> std::io::Result<()> {
         std::fs::remove_file(path)?;
         sum -= bytes;
     }
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(bytes)?;
-    new.persist(file)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_is_fetched_once_and_never_believed_when_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = InMemory::new();
+        let path = Path::from("a/b.parquet");
+        let body: Vec<u8> = (0..300_000_u32)
+            .map(|number| (number % 251) as u8)
+            .collect();
+        objects.put(&path, body.clone().into()).await.unwrap();
+        let tails = Tails {
+            folder: Some(folder.path().join("tails")),
+            ..Tails::new("here")
+        };
+        let size = body.len() as u64;
+        assert_eq!(
+            tails
+                .range(&objects, &path, &(size - 8..size))
+                .await
+                .unwrap(),
+            None
+        );
+        tails.know(path.clone(), size, "");
+        let ask = async |range: Range<u64>| tails.range(&objects, &path, &range).await;
+        assert_eq!(ask(0..8).await.unwrap(), None, "that is not its end");
+        let expected = Bytes::from(body[299_000..].to_vec());
+        assert_eq!(ask(299_000..size).await.unwrap().unwrap(), expected);
+        // From now on the server is not asked.
+        objects.delete(&path).await.unwrap();
+        assert_eq!(ask(299_000..size).await.unwrap().unwrap(), expected);
+        let file = std::fs::read_dir(folder.path().join("tails"))
+            .unwrap()
+            .next()
+            .unwrap();
+        let file = file.unwrap().path();
+        let mut damaged = std::fs::read(&file).unwrap();
+        damaged[1000] ^= 1;
+        std::fs::write(&file, damaged).unwrap();
+        assert!(
+            ask(299_000..size).await.is_err(),
+            "the server is asked, and has it no more"
+        );
+    }
 }
