@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE / "race"))
 from engines import Tsql  # noqa: E402
 
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-COLUMNS = ["runtime_ns", "config_id", "error_no"]
+COLUMNS = ["runtime_ns", "config_id"]
 THREADS = 2
 
 

@@ -8,7 +8,7 @@
 //! a commit of configurations is an exclusive step (see `store::commit`), after losing it a writer
 //! looks up and numbers anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 use arrow::array::RecordBatch;
@@ -23,10 +23,29 @@ use crate::steps::Hasher;
 use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
 
+/// Files of a table that were read: rows never change, so of a newer version only new files are.
+#[derive(Debug, Default)]
+pub(crate) struct ReadFiles(HashSet<String>);
+
+impl ReadFiles {
+    /// The same version with only those files that were not read yet; they count as read from now
+    /// on. `None` where there are none.
+    pub(crate) fn new_at(&mut self, at: &Snapshot) -> Option<Snapshot> {
+        let new = at
+            .files()
+            .iter()
+            .filter(|file| !self.0.contains(&file.path));
+        let new: Vec<DataFile> = new.cloned().collect();
+        self.0.extend(new.iter().map(|file| file.path.clone()));
+        (!new.is_empty()).then(|| at.only(new))
+    }
+}
+
 /// The configurations of some graphs at one version of their table.
 #[derive(Debug, Default)]
 pub(crate) struct Configurations {
     version: Option<u64>,
+    read: ReadFiles,
     graphs: HashMap<i64, HashMap<ProgramHash, i64, RandomState>>,
 }
 
@@ -38,9 +57,20 @@ impl Configurations {
         snapshot: &Snapshot,
         graphs: &[i64],
     ) -> Result<()> {
+        let columns = ["graph_id", "config_id", "sketch", "params"];
+        let among = |graphs: Vec<i64>| {
+            let graphs = graphs.into_iter().map(lit).collect();
+            Some(col("graph_id").in_list(graphs, false))
+        };
         if self.version != Some(snapshot.version()) {
-            self.graphs.clear();
             self.version = Some(snapshot.version());
+            let known: Vec<i64> = self.graphs.keys().copied().collect();
+            if let Some(new) = self.read.new_at(snapshot).filter(|_| !known.is_empty()) {
+                let read = store.read("configurations", &new, &columns, among(known));
+                for batch in read.await? {
+                    self.learn(&batch)?;
+                }
+            }
         }
         let unknown: Vec<i64> = graphs
             .iter()
@@ -52,12 +82,8 @@ impl Configurations {
         if unknown.is_empty() || snapshot.files().is_empty() {
             return Ok(());
         }
-        let wanted = col("graph_id").in_list(unknown.into_iter().map(lit).collect(), false);
-        let columns = ["graph_id", "config_id", "sketch", "params"];
-        for batch in store
-            .read("configurations", snapshot, &columns, Some(wanted))
-            .await?
-        {
+        let read = store.read("configurations", snapshot, &columns, among(unknown));
+        for batch in read.await? {
             self.learn(&batch)?;
         }
         Ok(())

@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Int32Type, Int64Type};
+
 use super::closed::{Closed, source_columns};
 use super::group::one_file;
-use super::ledger::Ledger;
+use crate::column;
+use crate::dedupe::ReadFiles;
 use crate::error::Result;
 use crate::store::file::DataFile;
 use crate::store::{Change, Snapshot, Store};
@@ -14,10 +18,22 @@ pub(super) struct Commits<'a> {
     pub(super) store: &'a Store,
     /// Versions of `lines` and `records` that hold nothing of this run's files but what its
     /// `Orphans` say.
-    pub(super) clear: HashMap<&'static str, u64>,
+    clear: HashMap<&'static str, u64>,
+    /// The last segment of each source in the ledger, as far as its files were read.
+    segments: HashMap<i64, i32>,
+    read: ReadFiles,
 }
 
-impl Commits<'_> {
+impl<'a> Commits<'a> {
+    pub(super) fn new(store: &'a Store, clear: HashMap<&'static str, u64>) -> Self {
+        Self {
+            store,
+            clear,
+            segments: HashMap::new(),
+            read: ReadFiles::default(),
+        }
+    }
+
     /// Adds files of rows, unless the log says by now that rows of the same sources are there.
     pub(super) async fn rows(
         &mut self,
@@ -58,22 +74,45 @@ impl Commits<'_> {
     }
 
     /// Adds files to the ledger, the last of all commits.
-    pub(super) async fn sources(&self, closed: &[Closed]) -> Result<()> {
-        let store = self.store;
+    pub(super) async fn sources(&mut self, closed: &[Closed]) -> Result<()> {
+        let (store, segments, read) = (self.store, &mut self.segments, &mut self.read);
+        let mut written: Option<(usize, Change)> = None;
         store
             .commit("sources", "ingest", async |snapshot: &Snapshot| {
-                let ledger = Ledger::at(store, snapshot).await?;
-                let new: Vec<&Closed> = closed
-                    .iter()
-                    .filter(|file| !ledger.has(file.reading.source_id, file.reading.segment))
-                    .collect();
+                if let Some(new) = read.new_at(snapshot) {
+                    let columns = ["source_id", "segment"];
+                    for batch in store.read("sources", &new, &columns, None).await? {
+                        learn(&batch, segments)?;
+                    }
+                }
+                let is_new = |file: &&Closed| {
+                    let known = segments.get(&file.reading.source_id);
+                    known.is_none_or(|&known| known < file.reading.segment)
+                };
+                let new: Vec<&Closed> = closed.iter().filter(is_new).collect();
                 if new.is_empty() {
                     return Ok(None);
                 }
-                one_file(store, "sources", source_columns(&new))
-                    .await
-                    .map(Some)
+                if written
+                    .as_ref()
+                    .is_none_or(|(count, _)| *count != new.len())
+                {
+                    let change = one_file(store, "sources", source_columns(&new)).await?;
+                    written = Some((new.len(), change));
+                }
+                Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
             .await
     }
+}
+
+/// Learns the segments of sources from rows of the ledger.
+fn learn(batch: &RecordBatch, segments: &mut HashMap<i64, i32>) -> Result<()> {
+    let sources = column::numbers::<Int64Type>(batch, "source_id")?;
+    let numbers = column::numbers::<Int32Type>(batch, "segment")?;
+    for (source, number) in sources.values().iter().zip(numbers.values()) {
+        let last = segments.entry(*source).or_insert(*number);
+        *last = (*last).max(*number);
+    }
+    Ok(())
 }

@@ -17,7 +17,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use super::orphans::Orphans;
 use super::tables::{EnvironmentRows, RecordRows};
-use crate::dedupe::{Configurations, next_number};
+use crate::dedupe::{Configurations, ReadFiles, next_number};
 use crate::error::{Error, Result};
 use crate::identity::{ProgramHash, environment_id, graph_id};
 use crate::reader::tenset::{self, Environment, Rows};
@@ -66,6 +66,7 @@ pub(super) struct Group<'a> {
 /// The identifiers in a table at one version.
 #[derive(Default)]
 pub(super) struct KnownIds {
+    read: ReadFiles,
     pub(super) version: Option<u64>,
     pub(super) ids: HashSet<i64>,
 }
@@ -81,9 +82,8 @@ impl KnownIds {
         if self.version == Some(at.version()) {
             return Ok(());
         }
-        self.ids.clear();
-        if !at.files().is_empty() {
-            for batch in store.read(table, at, &[id], None).await? {
+        if let Some(new) = self.read.new_at(at) {
+            for batch in store.read(table, &new, &[id], None).await? {
                 let ids = column::numbers::<arrow::datatypes::Int64Type>(&batch, id)?;
                 self.ids.extend(ids.values().iter());
             }

@@ -96,13 +96,6 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The ledger at a version of its table.
-    pub(crate) async fn at(store: &Store, snapshot: &Snapshot) -> Result<Self> {
-        let mut ledger = Self::default();
-        ledger.read(store, snapshot).await?;
-        Ok(ledger)
-    }
-
     async fn read(&mut self, store: &Store, snapshot: &Snapshot) -> Result<()> {
         let columns = [
             "source_id",
@@ -188,13 +181,6 @@ impl Ledger {
             }
         }
         Ok(())
-    }
-
-    /// Does the ledger have this segment of this source?
-    pub(crate) fn has(&self, source_id: i64, segment: i32) -> bool {
-        self.sources
-            .get(&source_id)
-            .is_some_and(|source| source.segments > segment)
     }
 
     /// What is to be done with `input` on `platform`. Reads the file only where the store has one

@@ -80,7 +80,7 @@ pub(super) async fn run_reader(
     let report = Report::default();
     let mut run = Run {
         store,
-        commits: Commits { store, clear },
+        commits: Commits::new(store, clear),
         options,
         orphans,
         group,

@@ -5,6 +5,7 @@
 //! attempt follows. Every attempt carries a name of its own: whether one that seemed to fail is in the
 //! log is settled by reading the version that it was meant for.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
@@ -18,7 +19,10 @@ use crate::schema;
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Longest pause between two attempts.
-const MAX_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
+
+/// Folder of the files that writers of a local disk queue up at.
+const QUEUES: &str = ".queues";
 
 impl Store {
     /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
@@ -29,6 +33,7 @@ impl Store {
     {
         self.changeable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
+        let _turn = self.turn(table).await;
         let started = Instant::now();
         let mut pause = Duration::from_millis(5);
         let mut snapshot = match self.known(table) {
@@ -68,6 +73,23 @@ impl Store {
             snapshot = snapshot.newest().await?;
             self.learn(table, &snapshot);
         }
+    }
+}
+
+impl Store {
+    /// Waits for its turn among the writers of a table on a local disk, which lasts as long as the
+    /// result does. It only saves them from colliding: that nothing is lost does not depend on it,
+    /// so where there are no locks nobody waits.
+    async fn turn(&self, table: &str) -> Option<File> {
+        let queues = self.location().local_directory()?.join(QUEUES);
+        let queue = queues.join(table);
+        let locked = tokio::task::spawn_blocking(move || {
+            std::fs::create_dir_all(&queues)?;
+            let file = File::options().create(true).append(true).open(queue)?;
+            file.lock()?;
+            Ok::<_, std::io::Error>(file)
+        });
+        locked.await.ok()?.ok()
     }
 }
 

@@ -201,6 +201,15 @@ impl StoredTable {
         (wide && (selective || !any)) || share(filters, schema, statistics, sorted) < FEW
     }
 
+    /// Does the choice of files alone settle this filter?
+    fn settles(&self, filter: &Expr) -> bool {
+        let columns = filter.column_refs();
+        let mut inside = columns
+            .iter()
+            .map(|column| self.table.partition.contains(&column.name));
+        is_comparison(filter) && !columns.is_empty() && inside.all(|inside| inside)
+    }
+
     /// The order that the rows of every file are in.
     fn ordering(&self) -> Result<Vec<LexOrdering>> {
         let schema = self.schema.table_schema();
@@ -234,12 +243,7 @@ impl TableProvider for StoredTable {
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         let settled = |filter: &&Expr| {
-            let columns = filter.column_refs();
-            let simple = is_comparison(filter);
-            let inside = columns
-                .iter()
-                .all(|column| self.table.partition.contains(&column.name));
-            if simple && inside && !columns.is_empty() {
+            if self.settles(filter) {
                 TableProviderFilterPushDown::Exact
             } else {
                 TableProviderFilterPushDown::Inexact
@@ -256,6 +260,12 @@ impl TableProvider for StoredTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let files = self.matching(state, filters)?;
+        // What the choice of files has settled would only hide that their statistics are exact.
+        let filters: Vec<Expr> = filters
+            .iter()
+            .filter(|filter| !self.settles(filter))
+            .cloned()
+            .collect();
         let schema = self.schema.table_schema();
         if files.is_empty() {
             return Ok(Arc::new(EmptyExec::new(project_schema(
@@ -271,7 +281,7 @@ impl TableProvider for StoredTable {
             runtime.object_store(&self.store)?,
             runtime.cache_manager.get_file_metadata_cache(),
         );
-        let early = self.filters_early(projection, filters, &statistics);
+        let early = self.filters_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
             .with_parquet_file_reader_factory(Arc::new(reader))
             .with_table_parquet_options(state.table_options().parquet.clone())

@@ -66,7 +66,7 @@ pub(super) async fn run(
         Arc::clone(&stop.0),
     );
     let mut run = Run {
-        commits: Commits { store, clear },
+        commits: Commits::new(store, clear),
         orphans,
         group: Group::new(store),
         closed: Vec::new(),

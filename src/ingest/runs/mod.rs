@@ -50,7 +50,7 @@ pub(super) async fn run(
     let ledger = Ledger::load(store).await?;
     let (orphans, clear) = Orphans::find(store, &ledger).await?;
     let mut run = Ingest {
-        commits: Commits { store, clear },
+        commits: Commits::new(store, clear),
         options,
         ledger,
         orphans,

@@ -62,10 +62,7 @@ pub(super) async fn run(
         Arc::clone(&stop.0),
     );
     let mut run = Run {
-        commits: Commits {
-            store,
-            clear: HashMap::new(),
-        },
+        commits: Commits::new(store, HashMap::new()),
         group: Group::new(store),
         levels: Levels::load(store).await?,
         closed: Vec::new(),
