@@ -206,16 +206,19 @@ impl Location {
         parts.finish().await.map(|_| ()).map_err(Error::Storage)
     }
 
-    /// Writes a new object; false where there is one already.
+    /// Writes a new object; false where there is another one already. No two writers may have the same
+    /// bytes: where an answer is lost and the request sent again, they tell whose object is there.
     pub(super) async fn create(&self, path: &str, bytes: Vec<u8>) -> Result<bool> {
-        let payload = PutPayload::from(bytes);
+        let payload = PutPayload::from(bytes.clone());
         match self
             .objects
             .put_opts(&Path::from(path), payload, PutMode::Create.into())
             .await
         {
             Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+            Err(object_store::Error::AlreadyExists { .. }) => {
+                Ok(self.read(path).await?.is_some_and(|there| there == bytes))
+            }
             Err(error) => Err(Error::Storage(error)),
         }
     }

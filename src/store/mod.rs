@@ -81,6 +81,9 @@ impl fmt::Debug for Store {
 #[derive(Serialize, Deserialize)]
 struct Marker {
     format: i64,
+    /// A random number, by which whoever made the store knows that it did.
+    #[serde(default)]
+    made_as: String,
 }
 
 impl Store {
@@ -135,7 +138,10 @@ impl Store {
                 Err(error) => return Err(taken(&format!("cannot be used: {error}"))),
             }
         }
-        let marker = toml::to_string(&Marker { format: FORMAT });
+        let marker = toml::to_string(&Marker {
+            format: FORMAT,
+            made_as: uuid::Uuid::new_v4().simple().to_string(),
+        });
         let marker = marker.map_err(|error| Error::damaged(MARKER, error.to_string()))?;
         if !location.create(MARKER, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
