@@ -160,9 +160,9 @@ fn secrets_and_the_lack_of_them() {
     );
     assert_eq!(wrong.code, Some(2));
     assert!(!wrong.stderr.contains("notthesecret"), "{}", wrong.stderr);
-    let in_url = "s3://someone:notthesecret@bucket/x";
+    let (in_url, elsewhere) = ("s3://someone:notthesecret@bucket/x", server.url());
     for args in [vec!["--store", in_url, "SELECT 1"], vec!["ingest", in_url]] {
-        let told = done(place.s3(&endpoint, &url, &args).output().unwrap());
+        let told = done(place.s3(&endpoint, &elsewhere, &args).output().unwrap());
         assert_eq!(told.code, Some(2), "{args:?}");
         assert!(
             told.stderr.contains("does not belong into a URL"),
