@@ -23,7 +23,7 @@ pub(super) struct Limits {
 
 /// Something that a producer hands over.
 #[derive(Debug)]
-pub(crate) enum Handed {
+pub(super) enum Handed {
     Bytes(Vec<u8>),
     /// What came before is wanted on the disk.
     Flush,

@@ -2,8 +2,8 @@
 //!
 //! Every attempt is one exclusive step in the log. After a conflict the new version is read, the
 //! caller looks at it again (what was new may be known by now), and after a random pause the next
-//! attempt follows. Every attempt carries a name of its own: whether one that seemed to fail is in the
-//! log is settled by reading the version that it was meant for.
+//! attempt follows. All attempts of a change carry its name: whether one that seemed to fail is in the
+//! log, at once or late, is settled by reading the version that it was meant for.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -36,6 +36,7 @@ impl Store {
         let _turn = self.turn(table).await;
         let started = Instant::now();
         let mut pause = Duration::from_millis(5);
+        let name = Uuid::new_v4().simple().to_string();
         let mut snapshot = match self.known(table) {
             Some(known) => known.newest().await?,
             None => log.snapshot_or_create().await?,
@@ -44,7 +45,7 @@ impl Store {
             let Some(change) = plan(&snapshot).await? else {
                 return Ok(());
             };
-            let name = Uuid::new_v4().simple().to_string();
+            let tried = snapshot.version() + 1;
             let failure = match snapshot.commit(&change, detail, &name).await {
                 Attempt::Committed(new) => {
                     self.learn(table, &new);
@@ -53,7 +54,7 @@ impl Store {
                 Attempt::Conflict => None,
                 Attempt::Unclear(error) => Some(error),
             };
-            if log.has(snapshot.version() + 1, &name).await? {
+            if log.has(tried, &name).await? {
                 return Ok(());
             }
             let late = started.elapsed() > DEADLINE;
@@ -72,11 +73,13 @@ impl Store {
             pause = (pause * 2).min(MAX_PAUSE);
             snapshot = snapshot.newest().await?;
             self.learn(table, &snapshot);
+            // A request that was given up may be done late, up to when someone has that version.
+            if snapshot.version() >= tried && log.has(tried, &name).await? {
+                return Ok(());
+            }
         }
     }
-}
 
-impl Store {
     /// Waits for its turn among the writers of a table on a local disk, which lasts as long as the
     /// result does. It only saves them from colliding: that nothing is lost does not depend on it,
     /// so where there are no locks nobody waits.
@@ -97,4 +100,176 @@ impl Store {
 fn jittered(pause: Duration) -> Duration {
     let random = u32::from(Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
     pause / 2 + pause * random / 512
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt;
+    use std::sync::{Arc, Mutex};
+
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+    use futures::stream::BoxStream;
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{
+        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+        ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    };
+
+    use super::*;
+    use crate::store::Location;
+    use crate::store::file::{self, Effort};
+
+    /// When a request that was given up is done after all.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Late {
+        BeforeTheNextWrite,
+        BeforeTheNextListing,
+    }
+
+    /// Gives up one commit, and does it late.
+    #[derive(Debug)]
+    struct Slow {
+        inner: Arc<InMemory>,
+        late: Late,
+        held: Arc<Mutex<Option<(Path, PutPayload)>>>,
+        given_up: Mutex<bool>,
+    }
+
+    impl Slow {
+        /// The commit that is given up: the first after the one that makes the table.
+        fn gives_up(&self, location: &Path) -> bool {
+            let is_it = location.as_ref().ends_with("00000000000000000001.json");
+            is_it && !std::mem::replace(&mut *self.given_up.lock().unwrap(), is_it)
+        }
+    }
+
+    async fn land(inner: &InMemory, held: &Mutex<Option<(Path, PutPayload)>>) {
+        let held = held.lock().unwrap().take();
+        if let Some((path, payload)) = held {
+            let create = object_store::PutMode::Create.into();
+            inner.put_opts(&path, payload, create).await.unwrap();
+        }
+    }
+
+    impl fmt::Display for Slow {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(formatter, "slow")
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl ObjectStore for Slow {
+        async fn put_opts(
+            &self,
+            location: &Path,
+            payload: PutPayload,
+            options: PutOptions,
+        ) -> Result<PutResult> {
+            if self.gives_up(location) {
+                *self.held.lock().unwrap() = Some((location.clone(), payload));
+                return Err(Error::Generic {
+                    store: "S3",
+                    source: "timed out".into(),
+                });
+            }
+            if self.late == Late::BeforeTheNextWrite && location.extension() == Some("json") {
+                land(&self.inner, &self.held).await;
+            }
+            self.inner.put_opts(location, payload, options).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            location: &Path,
+            options: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            self.inner.put_multipart_opts(location, options).await
+        }
+
+        async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+            self.inner.get_opts(location, options).await
+        }
+
+        fn delete_stream(
+            &self,
+            locations: BoxStream<'static, Result<Path>>,
+        ) -> BoxStream<'static, Result<Path>> {
+            self.inner.delete_stream(locations)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+            use futures::StreamExt as _;
+            if self.late == Late::BeforeTheNextWrite {
+                return self.inner.list(prefix);
+            }
+            let (inner, held) = (Arc::clone(&self.inner), Arc::clone(&self.held));
+            let prefix = prefix.cloned();
+            let listed = async move {
+                land(&inner, &held).await;
+                inner.list(prefix.as_ref())
+            };
+            futures::stream::once(listed).flatten().boxed()
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+            self.inner.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+            self.inner.copy_opts(from, to, options).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_lands_late_is_not_done_twice() {
+        for late in [Late::BeforeTheNextWrite, Late::BeforeTheNextListing] {
+            let slow = Slow {
+                inner: Arc::default(),
+                late,
+                held: Arc::default(),
+                given_up: Mutex::new(false),
+            };
+            let location = Location::over(Arc::new(slow));
+            let store = Store::over(location);
+            let table = schema::table("graphs").unwrap();
+            let mut asked = 0;
+            let plan = async |_: &Snapshot| {
+                asked += 1;
+                let columns: BTreeMap<&str, ArrayRef> = BTreeMap::from([
+                    ("graph_id", Arc::new(Int64Array::from(vec![7])) as ArrayRef),
+                    (
+                        "dataset",
+                        Arc::new(StringArray::from(vec!["tenset"])) as ArrayRef,
+                    ),
+                    (
+                        "workload_key",
+                        Arc::new(StringArray::from(vec!["key"])) as ArrayRef,
+                    ),
+                ]);
+                let rows = [file::batch(table, columns)?];
+                let file = file::write(store.location(), table, &[], &rows, Effort::Ingest).await?;
+                Ok(Some(Change {
+                    add: vec![file],
+                    ..Change::default()
+                }))
+            };
+            store.commit("graphs", "test", plan).await.unwrap();
+            let snapshot = store.snapshot("graphs").await.unwrap().unwrap();
+            assert_eq!(
+                (snapshot.version(), snapshot.files().len()),
+                (1, 1),
+                "{late:?}"
+            );
+            assert_eq!(
+                asked,
+                if late == Late::BeforeTheNextWrite {
+                    2
+                } else {
+                    1
+                }
+            );
+        }
+    }
 }

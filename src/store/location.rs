@@ -81,51 +81,50 @@ impl Location {
             let web = format!("web://{}{}", url.authority(), url.path());
             url = Url::parse(&web).map_err(|error| wrong(&error))?;
         }
-        let root: Arc<dyn ObjectStore> = Arc::clone(&remote) as Arc<dyn ObjectStore>;
-        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone()));
+        let root = Arc::clone(&remote) as Arc<dyn ObjectStore>;
         Ok(Self {
-            given: given.to_owned(),
-            url,
-            root,
-            objects,
-            prefix,
-            directory: None,
             remote: Some(remote),
+            ..Self::within(given, url, root, prefix)
         })
     }
 
     fn memory() -> Result<Self> {
         let url =
             Url::parse("memory:///store/").map_err(|error| Error::Usage(error.to_string()))?;
-        let root: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), "store"));
-        Ok(Self {
-            given: "memory:".to_owned(),
+        let root = Arc::new(InMemory::new());
+        Ok(Self::within("memory:", url, root, Path::from("store")))
+    }
+
+    /// A store in an object store of a test's own.
+    #[cfg(test)]
+    pub(super) fn over(root: Arc<dyn ObjectStore>) -> Self {
+        let url = Url::parse("memory:///store/").unwrap();
+        Self::within("memory:", url, root, Path::from("store"))
+    }
+
+    /// The place below `prefix` of an object store.
+    fn within(given: &str, url: Url, root: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+        Self {
+            given: given.to_owned(),
             url,
+            objects: Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone())),
             root,
-            objects,
-            prefix: Path::from("store"),
+            prefix,
             directory: None,
             remote: None,
-        })
+        }
     }
 
     fn directory(given: &str, directory: &FilePath) -> Result<Self> {
         let absolute = resolved(directory)?;
         let url = Url::from_directory_path(&absolute)
             .map_err(|()| Error::Usage(format!("`{given}` is no directory that a URL can name")))?;
-        let root: Arc<dyn ObjectStore> = Arc::new(Synced::new(LocalFileSystem::new()));
+        let root = Arc::new(Synced::new(LocalFileSystem::new()));
         let prefix = Path::from_absolute_path(&absolute)
             .map_err(|error| Error::Usage(format!("`{given}`: {error}")))?;
-        let objects = Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone()));
         Ok(Self {
-            given: given.to_owned(),
-            url,
-            root,
-            objects,
-            prefix,
             directory: Some(absolute),
-            remote: None,
+            ..Self::within(given, url, root, prefix)
         })
     }
 

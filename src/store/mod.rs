@@ -3,6 +3,7 @@
 //! ```text
 //! store/
 //! ├── tsql.toml                     what makes the folder a store: its format
+//! ├── .queues/                      locks of writers, on a local disk only
 //! ├── graphs/                       one Delta table for each of schemas/*.toml, made when
 //! │   ├── _delta_log/000....json    something is first written to it
 //! │   └── part-....parquet
@@ -109,11 +110,7 @@ impl Store {
                 supported: FORMAT,
             });
         }
-        Ok(Self {
-            location: Arc::new(location),
-            snapshots: Arc::default(),
-            at_ms: None,
-        })
+        Ok(Self::over(location))
     }
 
     /// Makes a store at `location`, which must not exist or be an empty directory; `memory:` makes
@@ -146,11 +143,15 @@ impl Store {
         if !location.create(MARKER, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
         }
-        Ok(Self {
+        Ok(Self::over(location))
+    }
+
+    fn over(location: Location) -> Self {
+        Self {
             location: Arc::new(location),
             snapshots: Arc::default(),
             at_ms: None,
-        })
+        }
     }
 
     /// Opens the store at `location`, or makes it.

@@ -106,11 +106,14 @@ impl Log {
             let loaded = table.load().await;
             loaded.map_err(|error| failure(self.table, error))?;
         }
-        let state = table
-            .snapshot()
-            .map_err(|error| failure(self.table, error))?
-            .clone();
-        Snapshot::new(self.clone(), state).map(Some)
+        self.loaded(&table).map(Some)
+    }
+
+    /// The version that was loaded.
+    fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
+        let state = table.snapshot();
+        let state = state.map_err(|error| failure(self.table, error))?;
+        Snapshot::new(self.clone(), state.clone())
     }
 
     /// The newest version; makes the table where there is none yet.

@@ -65,11 +65,7 @@ impl Log {
         let mut table = DeltaTable::new(self.log_store.clone());
         let loaded = table.load_version(version).await;
         loaded.map_err(|error| failure(self.table, error))?;
-        let state = table
-            .snapshot()
-            .map_err(|error| failure(self.table, error))?
-            .clone();
-        Snapshot::new(self.clone(), state).map(Some)
+        self.loaded(&table).map(Some)
     }
 
     /// When a version was written, in milliseconds since 1970; `None` where the log has it no more.

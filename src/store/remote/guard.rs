@@ -65,13 +65,13 @@ impl Guard {
             if self.is_believed() {
                 return Ok(());
             }
-            self.check(objects).await.map(|_| ())
+            self.check(objects).await
         });
         found_out.await.copied()
     }
 
     /// Tries the bucket; remembers it where it is safe.
-    async fn check(&self, objects: &Arc<dyn ObjectStore>) -> Result<Vec<Probed>> {
+    async fn check(&self, objects: &Arc<dyn ObjectStore>) -> Result<()> {
         let mut checks = probe(objects, &self.prefix).await;
         for pause in PAUSES {
             if !untried(&checks) {
@@ -112,7 +112,7 @@ impl Guard {
             // Nothing is lost where it cannot be remembered: it is tried again then.
             let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(file, &self.name));
         }
-        Ok(checks)
+        Ok(())
     }
 
     fn file(&self) -> Option<PathBuf> {
