@@ -14,6 +14,7 @@ use crate::export::environments;
 use crate::identity::{environment_id, graph_id, source_id};
 use crate::loading::Loader;
 use crate::query::collect;
+use crate::reader::Dialect;
 use crate::schema;
 use crate::steps::Hasher;
 use crate::store::Store;
@@ -187,10 +188,12 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
             }
         }
     }
-    for (id, environment) in environments(context).await? {
-        hashes += 1;
-        if environment_id(crate::reader::tenset::NAME, &environment.canonical()) != id {
-            wrong("environments", id);
+    for dialect in Dialect::ALL {
+        for (id, environment) in environments(context, dialect).await? {
+            hashes += 1;
+            if environment_id(dialect.dataset(), &environment.canonical()) != id {
+                wrong("environments", id);
+            }
         }
     }
     checked.hashes += hashes;

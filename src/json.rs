@@ -70,12 +70,70 @@ pub(crate) fn spaced(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Appends `text` as a JSON string in ASCII, as Python writes it.
+pub(crate) fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for character in text.chars() {
+        match character {
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            '\u{8}' => out.extend_from_slice(b"\\b"),
+            '\u{c}' => out.extend_from_slice(b"\\f"),
+            '\\' => out.extend_from_slice(b"\\\\"),
+            '"' => out.extend_from_slice(b"\\\""),
+            ' '..='~' => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends `text` (valid JSON) without the spaces between its parts.
+pub(crate) fn write_compact(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte == b'"' {
+            let length = string_length(rest).unwrap_or(rest.len());
+            let (string, after) = rest.split_at(length.min(rest.len()));
+            out.extend_from_slice(string);
+            rest = after;
+            continue;
+        }
+        if byte != b' ' {
+            out.push(byte);
+        }
+        rest = after;
+    }
+}
+
 /// The elements of the JSON list that `text` is, as written; `None` where it is no list.
 pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     serde_json::from_str::<Vec<serde::de::IgnoredAny>>(text).ok()?;
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    parts(text.trim().strip_prefix('[')?.strip_suffix(']')?)
+}
+
+/// Keys and values of the JSON object that `text` is, as written, quotes included; `None` where it
+/// is no object.
+pub(crate) fn members(text: &str) -> Option<Vec<(&str, &str)>> {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let mut members = Vec::new();
+    for part in parts(inner)? {
+        let (key, rest) = part.split_at_checked(string_length(part.as_bytes())?)?;
+        members.push((key, rest.trim_start().strip_prefix(':')?.trim()));
+    }
+    Some(members)
+}
+
+/// What stands between the commas of a list or an object.
+fn parts(inner: &str) -> Option<Vec<&str>> {
     let bytes = inner.as_bytes();
-    let (mut elements, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' => {
@@ -85,7 +143,7 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.checked_sub(1)?,
             b',' if depth == 0 => {
-                elements.push(inner.get(start..at)?.trim());
+                parts.push(inner.get(start..at)?.trim());
                 start = at + 1;
             }
             _ => {}
@@ -94,9 +152,32 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     }
     let last = inner.get(start..)?.trim();
     if !last.is_empty() {
-        elements.push(last);
+        parts.push(last);
     }
-    Some(elements)
+    Some(parts)
+}
+
+/// `text` (JSON) with the members of all objects sorted by their keys, `, ` and `: ` between;
+/// strings and numbers stay as they are written. `None` where it is no JSON.
+pub(crate) fn canonical(text: &str) -> Option<String> {
+    let joined = |parts: Option<Vec<String>>| Some(parts?.join(", "));
+    match text.trim_start().as_bytes().first()? {
+        b'{' => {
+            let mut members = members(text)?;
+            members.sort_unstable();
+            let spelled = members.into_iter();
+            let spelled = spelled.map(|(key, value)| Some(format!("{key}: {}", canonical(value)?)));
+            Some(format!("{{{}}}", joined(spelled.collect())?))
+        }
+        b'[' => {
+            let spelled = elements(text)?.into_iter().map(canonical);
+            Some(format!("[{}]", joined(spelled.collect())?))
+        }
+        _ => {
+            serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+            Some(text.trim().to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -140,5 +221,25 @@ mod tests {
             (elements("[]"), elements("{}"), elements("[1")),
             (Some(vec![]), None, None)
         );
+    }
+
+    #[test]
+    fn members_stand_as_written_and_sorted_where_asked() {
+        let text = r#" {"b" :[1.50,{"z":0,"y":"a,b"}], "a":"x\"}" } "#;
+        let members = members(text).unwrap();
+        assert_eq!(
+            members,
+            [
+                (r#""b""#, r#"[1.50,{"z":0,"y":"a,b"}]"#),
+                (r#""a""#, r#""x\"}""#)
+            ]
+        );
+        assert_eq!(
+            canonical(text).unwrap(),
+            r#"{"a": "x\"}", "b": [1.50, {"y": "a,b", "z": 0}]}"#
+        );
+        for broken in ["{", "[1", r#"{"a"}"#, "", "nul"] {
+            assert_eq!(canonical(broken), None, "{broken}");
+        }
     }
 }

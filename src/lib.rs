@@ -50,7 +50,8 @@
 //!   `sources`.
 //! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
 //!   rebuild.
-//! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, `graphnet`.
+//! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, `graphnet`, `measured` (what this
+//!   or another program timed, as lines of JSON).
 //!
 //! Of TpuGraphs:
 //!
@@ -150,6 +151,7 @@ pub use error::{Error, Result};
 pub use export::Exported;
 pub use ingest::{
     AppendOptions, Appender, Event, IngestOptions, KnownSample, Level, Position, Progress, Report,
+    StreamFormat,
 };
 pub use query::{Parameter, Question, SessionOptions, question, questions};
 pub use report::{GraphnetReport, ReportCurve, ReportOptions, ReportPoint};

@@ -41,18 +41,17 @@ pub(crate) struct Scan {
 /// # Errors
 /// What is wrong with the text, for people.
 pub(crate) fn scan(text: &[u8], scan: &mut Scan) -> Result<usize, String> {
-    scan.sketch.clear();
-    scan.numbers.clear();
-    scan.respell = false;
-    scan.literal = false;
-    let mut scanner = Scanner {
-        text,
-        at: 0,
-        scan,
-        fuse: false,
-    };
+    let mut scanner = Scanner::new(text, scan, false);
     scanner.list(0)?;
     Ok(scanner.at)
+}
+
+/// Scans the JSON list or object that `text` is, which may hold objects too: `{"tile": [8, 4]}`.
+///
+/// # Errors
+/// What is wrong with the text, for people.
+pub(crate) fn scan_values(text: &[u8], scan: &mut Scan) -> Result<(), String> {
+    Scanner::new(text, scan, true).value(0, false)
 }
 
 struct Scanner<'a> {
@@ -61,9 +60,25 @@ struct Scanner<'a> {
     scan: &'a mut Scan,
     /// Inside of a `FU` step, where runs are folded.
     fuse: bool,
+    /// The text may hold objects.
+    objects: bool,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    fn new(text: &'a [u8], scan: &'a mut Scan, objects: bool) -> Self {
+        scan.sketch.clear();
+        scan.numbers.clear();
+        scan.respell = false;
+        scan.literal = false;
+        Self {
+            text,
+            at: 0,
+            scan,
+            fuse: false,
+            objects,
+        }
+    }
+
     fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(0)
     }
@@ -123,6 +138,56 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    fn object(&mut self, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("objects nested deeper than {MAX_DEPTH}"));
+        }
+        self.copy(1);
+        self.space();
+        if self.peek() == b'}' {
+            self.copy(1);
+            return Ok(());
+        }
+        loop {
+            self.key()?;
+            self.value(depth, false)?;
+            self.space();
+            match self.peek() {
+                b',' => self.comma(),
+                b'}' => {
+                    self.copy(1);
+                    return Ok(());
+                }
+                _ => return self.fail("`,` or `}`"),
+            }
+        }
+    }
+
+    /// A member's name, which is no hole, and the colon behind it.
+    fn key(&mut self) -> Result<(), String> {
+        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let length = (self.peek() == b'"').then(|| string_length(rest)).flatten();
+        let Some(length) = length else {
+            return self.fail("a name");
+        };
+        let name = rest.get(..length).unwrap_or(&[]);
+        self.scan.literal |= name.contains(&b'?') || name.windows(2).any(|pair| pair == b"..");
+        self.copy(length);
+        self.space();
+        if self.peek() != b':' {
+            return self.fail("`:`");
+        }
+        self.scan.sketch.extend_from_slice(b": ");
+        self.at += 1;
+        if self.peek() == b' ' {
+            self.at += 1;
+        } else {
+            self.scan.respell = true;
+        }
+        self.space();
+        Ok(())
+    }
+
     fn comma(&mut self) {
         self.scan.sketch.extend_from_slice(b", ");
         self.at += 1;
@@ -145,6 +210,7 @@ impl Scanner<'_> {
     fn value(&mut self, depth: usize, first: bool) -> Result<(), String> {
         match self.peek() {
             b'[' => self.list(depth + 1),
+            b'{' if self.objects => self.object(depth + 1),
             b'"' => {
                 let start = self.at;
                 self.string()?;
@@ -346,124 +412,4 @@ fn fill_run<'a>(rest: &'a [u8], params: &mut &[u8], out: &mut Vec<u8>) -> Option
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STEPS: &str = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 1, 1], 1], ["RE", 2, [0, 4, 1]], ["FU", 3, [0, 1, 2]], ["FU", 3, []], ["FU", 3, [0, 2]], ["AN", 3, 0, 3], ["PR", 2, 0, "auto_unroll_max_step$64"], ["PR", 2, 0, "debug_skip_region"]]"#;
-
-    fn scanned(text: &str) -> Scan {
-        let mut result = Scan::default();
-        assert_eq!(scan(text.as_bytes(), &mut result), Ok(text.len()));
-        result
-    }
-
-    fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
-        let mut out = Vec::new();
-        numbers
-            .into_iter()
-            .for_each(|number| varint::write_unsigned(number, &mut out));
-        out
-    }
-
-    #[test]
-    fn the_sketch_has_a_hole_for_every_number() {
-        let scan = scanned(STEPS);
-        let wanted = r#"[["CHW", ?, "local"], ["SP", ?, ?, ?, [?, ?, ?], ?], ["RE", ?, [?, ?, ?]], ["FU", ?, [?..?]], ["FU", ?, []], ["FU", ?, [?, ?]], ["AN", ?, ?, ?], ["PR", ?, ?, "auto_unroll_max_step$?"], ["PR", ?, ?, "debug_skip_region"]]"#;
-        assert_eq!(String::from_utf8(scan.sketch).unwrap(), wanted);
-        assert!(!scan.respell && !scan.literal);
-    }
-
-    #[test]
-    fn a_filled_sketch_is_the_text() {
-        let scan = scanned(STEPS);
-        let mut out = Vec::new();
-        assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
-        assert_eq!(String::from_utf8(out).unwrap(), STEPS);
-    }
-
-    #[test]
-    fn shared_numbers_go_into_the_sketch() {
-        let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
-        let programs: Vec<&[i64]> = programs.iter().map(<[i64; 4]>::as_slice).collect();
-        let (sketch, open) = specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#, &programs);
-        assert_eq!(
-            String::from_utf8(sketch.clone()).unwrap(),
-            r#"[["AN", 2, ?], ["FU", 1, [0..?]]]"#
-        );
-        assert_eq!(open, [1, 3]);
-        let mut out = Vec::new();
-        assert!(fill(&sketch, Some(&params([9, 3])), &mut out));
-        assert_eq!(out, br#"[["AN", 2, 9], ["FU", 1, [0, 1, 2]]]"#);
-    }
-
-    #[test]
-    fn other_spellings_are_noticed_and_respelled() {
-        let compact = STEPS.replace(", ", ",");
-        assert!(scanned(&compact).respell);
-        assert_eq!(crate::json::spaced(compact.as_bytes()), STEPS.as_bytes());
-    }
-
-    #[test]
-    fn text_with_signs_of_its_own_is_literal() {
-        assert!(scanned(r#"[["PR", 0, "what?"]]"#).literal);
-        assert!(scanned(r#"[["PR", 0, "a..b"]]"#).literal);
-    }
-
-    #[test]
-    fn numbers_that_are_no_plain_integers_are_copied() {
-        let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7, 7]]"#;
-        let scan = scanned(text);
-        assert_eq!(scan.numbers, [7]);
-        let mut out = Vec::new();
-        assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
-        assert_eq!(out, text.as_bytes());
-    }
-
-    #[test]
-    fn broken_text_is_refused() {
-        for text in [
-            "[",
-            "[[\"SP\", 1",
-            "[[\"SP\" 1]]",
-            "[[01]]",
-            "[1,]",
-            "[tru]",
-            "[\"a",
-            "[{}]",
-        ] {
-            assert!(
-                scan(text.as_bytes(), &mut Scan::default()).is_err(),
-                "{text}"
-            );
-        }
-        let deep = "[".repeat(1_000_000);
-        assert!(
-            scan(deep.as_bytes(), &mut Scan::default())
-                .unwrap_err()
-                .contains("nested")
-        );
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_program_comes_back(
-            steps in proptest::collection::vec(("(SP|FU|CI|XYZ)", proptest::collection::vec(-5_i64..2000, 0..6), 0_i64..9, 1_i64..6), 0..12)
-        ) {
-            let steps: Vec<String> = steps.iter().map(|(kind, list, first, count)| {
-                let run: Vec<i64> = (*first..first + count).collect();
-                format!("[\"{kind}\", {first}, {list:?}, {run:?}]")
-            }).collect();
-            let text = format!("[{}]", steps.join(", "));
-            let scan = scanned(&text);
-            let mut out = Vec::new();
-            proptest::prop_assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
-            proptest::prop_assert_eq!(String::from_utf8(out).unwrap(), text);
-        }
-
-        #[test]
-        fn no_bytes_make_scan_or_fill_panic(text: Vec<u8>, params: Vec<u8>) {
-            let _ = scan(&text, &mut Scan::default());
-            let _ = fill(&text, Some(&params), &mut Vec::new());
-        }
-    }
-}
+mod tests;

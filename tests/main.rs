@@ -33,6 +33,8 @@ mod graphnet_refused;
 mod killed;
 #[path = "suite/layering.rs"]
 mod layering;
+#[path = "suite/measured.rs"]
+mod measured;
 #[path = "suite/metrics.rs"]
 mod metrics;
 #[path = "suite/real_logs.rs"]

@@ -5,27 +5,31 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use uuid::Uuid;
 
 use super::ingest::stop_on_ctrl_c;
 use super::place::{self, Place};
 use super::{DONE, Failure, PARTLY, counted, talk};
 use crate::error::Error;
-use crate::ingest::{AppendOptions, Position};
+use crate::ingest::{AppendOptions, Position, StreamFormat};
 
 /// Groups after which small files are folded together.
 const FOLD_EVERY: u128 = 32;
 
 /// Take records from standard input into the store while they come
 ///
-/// Lines are auto_scheduler's (Ansor's) JSON, as for ingest. They are stored in groups; a query that
-/// begins after that sees them. After a failure send the stream again from its beginning: what the
+/// Lines are auto_scheduler's (Ansor's) JSON or, with `--format measured`, records as JSON objects whose
+/// keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns,
+/// all_cost_s, measured_at, environment. They are stored in groups; a query that begins after that sees
+/// them. After a failure send the stream again from its beginning: what the
 /// store has is left out, so each record is stored once.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \
-    python3 tune.py | tsql append --stream night-7 --platform k80 --every 1s --ack")]
+    python3 tune.py | tsql append --stream night-7 --platform k80 --every 1s --ack\n  \
+    echo '{\"workload_key\": [\"mm\", 512], \"steps\": {\"TILE\": 8}, \"repeats_ns\": [4210, 4198.5]}' |\n      \
+    tsql append --stream mine --platform laptop --format measured")]
 pub(super) struct Append {
     /// Where the stream comes from; `-` is standard input
     #[arg(value_name = "INPUT", default_value = "-", value_parser = ["-"], hide_possible_values = true)]
@@ -36,6 +40,9 @@ pub(super) struct Append {
     /// Platform of its records
     #[arg(long, value_name = "NAME")]
     platform: String,
+    /// What the stream looks like
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StreamKind::Tenset)]
+    format: StreamKind,
     /// Lines that are stored together at most
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     rows: u64,
@@ -53,9 +60,24 @@ pub(super) struct Append {
     strict: bool,
 }
 
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum StreamKind {
+    /// Lines of auto_scheduler (Ansor)
+    Tenset,
+    /// Records as lines of JSON, a key for each column
+    Measured,
+    /// The same as columns, in Arrow's streaming IPC
+    Arrow,
+}
+
 pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     let store = place.open_or_create().await?;
     let mut options = AppendOptions::new(command.stream, command.platform);
+    options.format = match command.format {
+        StreamKind::Tenset => StreamFormat::Tenset,
+        StreamKind::Measured => StreamFormat::Measured,
+        StreamKind::Arrow => StreamFormat::Arrow,
+    };
     options.group_lines = command.rows;
     options.group_bytes = command.bytes as u64;
     options.group_time = command.every;

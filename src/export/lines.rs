@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, BinaryViewArray, PrimitiveArray, RecordBatch, StringViewArray};
 use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
@@ -13,11 +13,16 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::number::Decimal;
 use crate::query::collect;
-use crate::reader::tenset::{Environment, Frame, Measurement, Writer};
+use crate::reader::rows::{Details, Environment, Measurement, Writer};
+use crate::reader::tenset::Frame;
+use crate::reader::{Dialect, measured};
+use crate::repeats::Packed;
 use crate::sketch;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
-    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, c.sketch, c.params";
+    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
+    r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_repeats, r.flags, \
+    r.dataset, c.sketch, c.params";
 
 const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
@@ -39,7 +44,7 @@ pub(super) async fn selected(
 ) -> Result<SendableRecordBatchStream> {
     let sql = format!(
         "SELECT {COLUMNS} FROM {JOINED} \
-         JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset = 'tenset' AND ({predicate})) AS k \
+         JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset IN ('tenset', 'measured') AND ({predicate})) AS k \
          ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
     );
     stream(context, &sql).await
@@ -57,6 +62,8 @@ pub(super) struct Row<'a> {
     graph_id: i64,
     environment_id: i64,
     result: Measurement<'a>,
+    /// Of a line that is none of auto_scheduler's.
+    details: Option<Details>,
     verbatim: Option<&'a [u8]>,
     sketch: Option<&'a str>,
     params: Option<&'a [u8]>,
@@ -86,6 +93,7 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let times = integers("measured_at_s")?;
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
     let sketches = column::text(batch, "sketch")?;
+    let details = DetailColumns::of(batch)?;
     let row = |row| Row {
         source_id: sources.value(row),
         line: lines.value(row).unsigned_abs(),
@@ -99,11 +107,54 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
             all_cost: all_cost(row),
             measured_at_s: column::value(times, row),
         },
+        details: details.at(row),
         verbatim: column::bytes_at(verbatim, row),
         sketch: column::text_at(sketches, row),
         params: column::bytes_at(params, row),
     };
     Ok((0..batch.num_rows()).map(row).collect())
+}
+
+/// The columns that only lines of our own fill.
+struct DetailColumns<'a> {
+    datasets: &'a StringViewArray,
+    messages: &'a StringViewArray,
+    baselines: &'a PrimitiveArray<Float64Type>,
+    cpu: &'a PrimitiveArray<Float64Type>,
+    cpu_repeats: &'a BinaryViewArray,
+    disturbed: &'a StringViewArray,
+    flags: &'a StringViewArray,
+}
+
+impl<'a> DetailColumns<'a> {
+    fn of(batch: &'a RecordBatch) -> Result<Self> {
+        let text = |name| column::text(batch, name);
+        let numbers = |name| column::numbers::<Float64Type>(batch, name);
+        Ok(Self {
+            datasets: text("dataset")?,
+            messages: text("error_message")?,
+            baselines: numbers("baseline_ns")?,
+            cpu: numbers("cpu_ns")?,
+            cpu_repeats: column::bytes(batch, "cpu_repeats")?,
+            disturbed: text("disturbed_repeats")?,
+            flags: text("flags")?,
+        })
+    }
+
+    fn at(&self, row: usize) -> Option<Details> {
+        let text = |column| column::text_at(column, row).map(str::to_owned);
+        let cpu = column::value(self.cpu, row).map(|runtime_ns| Packed {
+            runtime_ns,
+            bytes: column::bytes_at(self.cpu_repeats, row).map(<[u8]>::to_vec),
+        });
+        (self.datasets.value(row) == measured::NAME).then(|| Details {
+            error_message: text(self.messages),
+            baseline_ns: column::value(self.baselines, row),
+            cpu,
+            disturbed_repeats: text(self.disturbed),
+            flags: text(self.flags),
+        })
+    }
 }
 
 /// Writes lines; holds the graphs and environments that they name.
@@ -126,7 +177,10 @@ impl Lines {
                 (0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())),
             );
         }
-        let environments = environments(context).await?;
+        let mut environments = HashMap::new();
+        for dialect in Dialect::ALL {
+            environments.extend(self::environments(context, dialect).await?);
+        }
         Ok(Self {
             graphs,
             environments,
@@ -145,9 +199,7 @@ impl Lines {
             let reason = format!("line {} of source {}: {what}", row.line, row.source_id);
             Error::damaged("records", reason)
         };
-        let frame = self
-            .frame(row)
-            .ok_or_else(|| broken("its graph or environment is missing"))?;
+        let homeless = || broken("its graph or environment is missing");
         let sketch = row
             .sketch
             .ok_or_else(|| broken("its configuration is missing"))?;
@@ -155,7 +207,16 @@ impl Lines {
         if !sketch::fill(sketch.as_bytes(), row.params, &mut self.steps) {
             return Err(broken("its parameters do not fit their sketch"));
         }
-        if !frame.write(&self.steps, row.result, out) {
+        let spelled = if let Some(details) = &row.details {
+            let graph = self.graphs.get(&row.graph_id).ok_or_else(homeless)?;
+            let environment = self.environments.get(&row.environment_id);
+            let environment = environment.ok_or_else(homeless)?;
+            measured::write(graph, &self.steps, row.result, details, environment, out)
+        } else {
+            let frame = self.frame(row).ok_or_else(homeless)?;
+            frame.write(&self.steps, row.result, out)
+        };
+        if !spelled {
             return Err(broken("its columns cannot be spelled"));
         }
         if crlf {
@@ -176,15 +237,15 @@ impl Lines {
     }
 }
 
-/// All environments by their identifiers.
-pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64, Environment>> {
+/// All environments of logs of this dialect by their identifiers.
+pub(crate) async fn environments(
+    context: &SessionContext,
+    dialect: Dialect,
+) -> Result<HashMap<i64, Environment>> {
     let mut environments = HashMap::new();
-    for batch in collect(
-        context,
-        "SELECT * FROM stored.environments WHERE dataset = 'tenset'",
-    )
-    .await?
-    {
+    let dataset = dialect.dataset();
+    let sql = format!("SELECT * FROM stored.environments WHERE dataset = '{dataset}'");
+    for batch in collect(context, &sql).await? {
         let ids = column::numbers::<Int64Type>(&batch, "environment_id")?;
         let text = |name| column::text(&batch, name);
         let (targets, hosts) = (text("target")?, text("target_host")?);
@@ -192,6 +253,7 @@ pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64
         let options = column::numbers::<Int32Type>(&batch, "layout_rewrite_option")?;
         let hardware = column::lists(&batch, "hardware_params")?;
         let inputs = column::lists(&batch, "task_input_names")?;
+        let (machines, settings) = (text("machine")?, text("settings")?);
         for row in 0..batch.num_rows() {
             let integers = hardware.is_valid(row).then(|| hardware.value(row));
             let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
@@ -210,6 +272,8 @@ pub(crate) async fn environments(context: &SessionContext) -> Result<HashMap<i64
                 task_input_names: names.transpose()?,
                 log_version: versions.value(row).to_owned(),
                 writer,
+                machine: column::text_at(machines, row).map(str::to_owned),
+                settings: column::text_at(settings, row).map(str::to_owned),
             };
             environments.insert(ids.value(row), environment);
         }

@@ -20,7 +20,7 @@ use super::tables::{EnvironmentRows, RecordRows};
 use crate::dedupe::{Configurations, ReadFiles, next_number};
 use crate::error::{Error, Result};
 use crate::identity::{ProgramHash, environment_id, graph_id};
-use crate::reader::tenset::{self, Environment, Rows};
+use crate::reader::rows::{Environment, Rows};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use crate::{column, schema};
@@ -37,15 +37,37 @@ const FILE_ROWS: usize = 1 << 20;
 /// Programs that are remembered between groups.
 const KNOWN_PROGRAMS: usize = 1 << 22;
 
+/// Dataset and platform of records: what their files have in common.
+type Place = (&'static str, Arc<str>);
+
 /// Rows of one chunk and the file that they belong to.
 struct Held {
     rows: Box<Rows>,
-    platform: Arc<str>,
+    place: Place,
     source_id: i64,
     /// Number of the chunk's first line in the file.
     first_line: u64,
     /// Records up to this line are in the store.
     stored_through: u64,
+}
+
+impl Held {
+    /// Identifiers, datasets and keys of its graphs.
+    fn graphs(&self) -> impl Iterator<Item = (i64, (&str, &str))> {
+        let dataset = self.place.0;
+        let keys = self.rows.graphs.iter();
+        keys.map(move |key| (graph_id(dataset, key), (dataset, key.as_str())))
+    }
+
+    /// Identifiers and datasets of its environments, and these.
+    fn environments(&self) -> impl Iterator<Item = (i64, (&str, &Environment))> {
+        let dataset = self.place.0;
+        let environments = self.rows.environments.iter();
+        environments.map(move |environment| {
+            let id = environment_id(dataset, &environment.canonical());
+            (id, (dataset, environment))
+        })
+    }
 }
 
 /// Rows that are not committed yet.
@@ -56,7 +78,7 @@ pub(super) struct Group<'a> {
     configurations: Configurations,
     graphs: KnownIds,
     environments: KnownIds,
-    batches: BTreeMap<Arc<str>, Vec<RecordBatch>>,
+    batches: BTreeMap<Place, Vec<RecordBatch>>,
     files: Vec<DataFile>,
     /// Graphs and configurations that this run was the first to see.
     pub(super) new_graphs: u64,
@@ -113,17 +135,16 @@ impl<'a> Group<'a> {
     pub(super) async fn add(
         &mut self,
         rows: Box<Rows>,
-        platform: &Arc<str>,
+        place: Place,
         source_id: i64,
         first_line: u64,
         orphans: &Orphans,
     ) -> Result<()> {
         self.held_rows += rows.records.len();
         let stored_through = orphans.records_through(source_id);
-        let platform = Arc::clone(platform);
         self.held.push(Held {
             rows,
-            platform,
+            place,
             source_id,
             first_line,
             stored_through,
@@ -156,7 +177,7 @@ impl<'a> Group<'a> {
             let batch = self.batch(held)?;
             if batch.num_rows() > 0 {
                 self.batches
-                    .entry(Arc::clone(&held.platform))
+                    .entry(held.place.clone())
                     .or_default()
                     .push(batch);
             }
@@ -164,23 +185,17 @@ impl<'a> Group<'a> {
         let full = |batches: &Vec<RecordBatch>| {
             batches.iter().map(RecordBatch::num_rows).sum::<usize>() >= FILE_ROWS
         };
-        let platforms = self.batches.iter().filter(|(_, batches)| full(batches));
-        for platform in platforms
-            .map(|(platform, _)| Arc::clone(platform))
-            .collect::<Vec<_>>()
-        {
-            self.write_records(&platform).await?;
+        let places = self.batches.iter().filter(|(_, batches)| full(batches));
+        for place in places.map(|(place, _)| place.clone()).collect::<Vec<_>>() {
+            self.write_records(&place).await?;
         }
         self.configurations.trim(KNOWN_PROGRAMS);
         Ok(())
     }
 
     async fn commit_graphs(&mut self, held: &[Held]) -> Result<()> {
-        let keys: BTreeMap<i64, &str> = held
-            .iter()
-            .flat_map(|held| &held.rows.graphs)
-            .map(|key| (graph_id(tenset::NAME, key), key.as_str()))
-            .collect();
+        let keys: BTreeMap<i64, (&str, &str)> =
+            held.iter().flat_map(|held| held.graphs()).collect();
         let (store, known) = (self.store, &mut self.graphs);
         if known.version.is_some() && keys.keys().all(|id| known.ids.contains(id)) {
             return Ok(());
@@ -190,13 +205,14 @@ impl<'a> Group<'a> {
             .commit("graphs", "ingest", async |snapshot: &Snapshot| {
                 known.load(store, "graphs", "graph_id", snapshot).await?;
                 let new = keys.iter().filter(|(id, _)| !known.ids.contains(id));
-                let (ids, texts): (Vec<i64>, Vec<&str>) = new.map(|(&id, &key)| (id, key)).unzip();
+                let (ids, new): (Vec<i64>, Vec<_>) = new.map(|(&id, &key)| (id, key)).unzip();
+                let (datasets, texts) = new.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
                 if ids.is_empty() {
                     return Ok(None);
                 }
                 added = (ids.len() as u64, snapshot.version() + 1);
                 let columns = BTreeMap::from([
-                    ("dataset", super::tables::repeated(tenset::NAME, ids.len())),
+                    ("dataset", super::tables::texts(datasets)),
                     ("workload_key", super::tables::texts(texts)),
                     ("graph_id", Arc::new(Int64Array::from(ids)) as ArrayRef),
                 ]);
@@ -210,16 +226,8 @@ impl<'a> Group<'a> {
     }
 
     async fn commit_environments(&mut self, held: &[Held]) -> Result<()> {
-        let wanted: BTreeMap<i64, &Environment> = held
-            .iter()
-            .flat_map(|held| &held.rows.environments)
-            .map(|environment| {
-                (
-                    environment_id(tenset::NAME, &environment.canonical()),
-                    environment,
-                )
-            })
-            .collect();
+        let wanted: BTreeMap<i64, (&str, &Environment)> =
+            held.iter().flat_map(|held| held.environments()).collect();
         let (store, known) = (self.store, &mut self.environments);
         if known.version.is_some() && wanted.keys().all(|id| known.ids.contains(id)) {
             return Ok(());
@@ -231,8 +239,9 @@ impl<'a> Group<'a> {
                     .load(store, "environments", "environment_id", snapshot)
                     .await?;
                 let mut rows = EnvironmentRows::default();
-                for (&id, environment) in wanted.iter().filter(|(id, _)| !known.ids.contains(id)) {
-                    rows.push(id, tenset::NAME, environment);
+                let new = wanted.iter().filter(|(id, _)| !known.ids.contains(id));
+                for (&id, (dataset, environment)) in new {
+                    rows.push(id, dataset, environment);
                 }
                 if rows.is_empty() {
                     return Ok(None);
@@ -292,16 +301,8 @@ impl<'a> Group<'a> {
     }
 
     fn batch(&self, held: &Held) -> Result<RecordBatch> {
-        let graphs: Vec<i64> = held
-            .rows
-            .graphs
-            .iter()
-            .map(|key| graph_id(tenset::NAME, key))
-            .collect();
-        let environments = held.rows.environments.iter();
-        let environments: Vec<i64> = environments
-            .map(|environment| environment_id(tenset::NAME, &environment.canonical()))
-            .collect();
+        let graphs: Vec<i64> = held.graphs().map(|(id, _)| id).collect();
+        let environments: Vec<i64> = held.environments().map(|(id, _)| id).collect();
         let verbatim: HashMap<usize, &[u8]> = held
             .rows
             .verbatim
@@ -327,18 +328,20 @@ impl<'a> Group<'a> {
                 line,
                 row,
                 held.rows.repeats(row),
+                held.rows.details(row),
                 verbatim.get(&index).copied(),
             );
         }
         file::batch(schema::table("records")?, rows.finish())
     }
 
-    async fn write_records(&mut self, platform: &Arc<str>) -> Result<()> {
-        let Some(batches) = self.batches.remove(platform) else {
+    async fn write_records(&mut self, place: &Place) -> Result<()> {
+        let Some(batches) = self.batches.remove(place) else {
             return Ok(());
         };
+        let (dataset, platform) = place;
         let partition = [
-            ("dataset".to_owned(), Some(tenset::NAME.to_owned())),
+            ("dataset".to_owned(), Some((*dataset).to_owned())),
             ("platform".to_owned(), Some(platform.to_string())),
         ];
         let table = schema::table("records")?;
@@ -351,9 +354,9 @@ impl<'a> Group<'a> {
     /// The files of all records so far, which nothing refers to yet.
     pub(super) async fn finish(&mut self) -> Result<Vec<DataFile>> {
         self.flush().await?;
-        let platforms: Vec<_> = self.batches.keys().map(Arc::clone).collect();
-        for platform in platforms {
-            self.write_records(&platform).await?;
+        let places: Vec<_> = self.batches.keys().cloned().collect();
+        for place in places {
+            self.write_records(&place).await?;
         }
         Ok(std::mem::take(&mut self.files))
     }
@@ -364,12 +367,7 @@ fn programs(held: &[Held]) -> BTreeMap<i64, Vec<(ProgramHash, usize, usize)>> {
     let mut programs: BTreeMap<i64, Vec<(ProgramHash, usize, usize)>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for (chunk, held) in held.iter().enumerate() {
-        let graphs: Vec<i64> = held
-            .rows
-            .graphs
-            .iter()
-            .map(|key| graph_id(tenset::NAME, key))
-            .collect();
+        let graphs: Vec<i64> = held.graphs().map(|(id, _)| id).collect();
         for (index, row) in held.rows.records.iter().enumerate() {
             let Some(&graph) = graphs.get(row.graph as usize) else {
                 continue;

@@ -4,6 +4,7 @@
 //! by the next run over it. Nothing is ever stored twice: a file that the store has is skipped, of
 //! one that has grown only the new lines are read.
 
+mod batches;
 mod closed;
 mod commits;
 mod documents;
@@ -29,12 +30,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::reader::{self, Format, Input};
+use crate::reader::{self, Dialect, Format, Input};
 use crate::store::Store;
 pub use known::{KnownSample, Level};
 pub use run::Position;
 use samples::find::{self, Place};
-pub use stream::{AppendOptions, Appender};
+pub use stream::{AppendOptions, Appender, StreamFormat};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 const REJECTS_LISTED: usize = 20;
@@ -356,7 +357,12 @@ fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>
                 reason: "no directory names its platform\nhint: give one with --platform"
                     .to_owned(),
             })?;
-        jobs.push(pipeline::Job { input, platform });
+        let dialect = Dialect::of_file(&input.file);
+        jobs.push(pipeline::Job {
+            input,
+            platform,
+            dialect,
+        });
     }
     Ok(jobs)
 }

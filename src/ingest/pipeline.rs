@@ -18,7 +18,8 @@ use super::{Event, Progress};
 use crate::error::Result;
 use crate::identity::ContentHasher;
 use crate::reader::lines::{Chunks, Piece};
-use crate::reader::{self, Compression, Input, tenset};
+use crate::reader::rows::Rows;
+use crate::reader::{self, Compression, Dialect, Input};
 
 /// Parsed chunks for each parser that may wait while rows are written: so parsing goes on.
 const READY: usize = 48;
@@ -30,11 +31,12 @@ pub(super) enum Message {
     Start {
         reading: Reading,
         path: String,
+        dialect: Dialect,
         compression: Option<Compression>,
         crlf: bool,
     },
     /// Some of its lines.
-    Rows(Box<tenset::Rows>),
+    Rows(Box<Rows>),
     /// A part of a line that is too long.
     Long {
         part: i32,
@@ -52,6 +54,7 @@ pub(super) enum Message {
         name: String,
         segment: i32,
         path: String,
+        dialect: Dialect,
         same_as: Source,
     },
     /// It is no file that a reader takes.
@@ -75,6 +78,7 @@ pub(super) struct End {
 pub(super) struct Job {
     pub(super) input: Input,
     pub(super) platform: String,
+    pub(super) dialect: Dialect,
 }
 
 /// Work or a message with its place among all messages.
@@ -84,6 +88,7 @@ pub(super) type Numbered<M> = (u64, M);
 struct Chunk {
     bytes: Vec<u8>,
     crlf: bool,
+    dialect: Dialect,
 }
 
 /// The messages of a running pipeline in their order.
@@ -158,7 +163,7 @@ pub(super) fn start(
     read: impl FnOnce(&mut Reader) + Send + 'static,
 ) -> Ordered<Message> {
     let (chunks, results, messages) = workers(parsers, 2, READY, |chunk: Chunk| {
-        Message::Rows(Box::new(tenset::parse(&chunk.bytes, chunk.crlf)))
+        Message::Rows(Box::new(chunk.dialect.parse(&chunk.bytes, chunk.crlf)))
     });
     std::thread::spawn(move || {
         let mut reader = Reader {
@@ -210,6 +215,7 @@ impl Reader {
                     name,
                     segment,
                     path,
+                    dialect: job.dialect,
                     same_as,
                 })
             }
@@ -228,7 +234,7 @@ impl Reader {
             return Ok(None);
         }
         self.ledger
-            .plan(tenset::NAME, &job.platform, &job.input)
+            .plan(job.dialect.dataset(), &job.platform, &job.input)
             .map(Some)
     }
 
@@ -288,6 +294,7 @@ impl Reader {
         self.send(Message::Start {
             reading,
             path,
+            dialect: job.dialect,
             compression,
             crlf,
         })?;
@@ -300,7 +307,13 @@ impl Reader {
                 Piece::Lines(bytes) => {
                     let number = self.number;
                     self.number += 1;
-                    self.chunks.send((number, Chunk { bytes, crlf })).ok()?;
+                    let dialect = job.dialect;
+                    let chunk = Chunk {
+                        bytes,
+                        crlf,
+                        dialect,
+                    };
+                    self.chunks.send((number, chunk)).ok()?;
                 }
                 Piece::Long { part, text, last } => {
                     self.send(Message::Long { part, text, last })?;

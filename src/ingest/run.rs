@@ -12,8 +12,8 @@ use super::pipeline::{self, End, Job, Message, Reader};
 use super::tables::{Other, other_columns};
 use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
-use crate::reader::Compression;
-use crate::reader::tenset::{NAME, Rows};
+use crate::reader::rows::Rows;
+use crate::reader::{Compression, Dialect};
 use crate::schema;
 use crate::store::Store;
 use crate::store::file::{self, DataFile, Effort};
@@ -23,6 +23,7 @@ struct Open {
     reading: Reading,
     platform: Arc<str>,
     path: String,
+    dialect: Dialect,
     compression: Option<Compression>,
     crlf: bool,
     next_line: u64,
@@ -146,10 +147,13 @@ impl Run<'_> {
             Message::Start {
                 reading,
                 path,
+                dialect,
                 compression,
                 crlf,
             } => {
-                self.open = Some(Open::new(reading, path, compression, crlf));
+                let mut open = Open::new(reading, path, dialect);
+                (open.compression, open.crlf) = (compression, crlf);
+                self.open = Some(open);
             }
             Message::Rows(rows) => self.rows(rows).await?,
             Message::Long { part, text, last } => self.long(part, text, last)?,
@@ -164,11 +168,17 @@ impl Run<'_> {
                 name,
                 segment,
                 path,
+                dialect,
                 same_as,
             } => {
                 self.report.same_files += 1;
-                self.closed
-                    .push(Closed::alias(NAME, name, segment, path, &same_as));
+                self.closed.push(Closed::alias(
+                    dialect.dataset(),
+                    name,
+                    segment,
+                    path,
+                    &same_as,
+                ));
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
@@ -209,9 +219,9 @@ impl Run<'_> {
             });
         }
         let source_id = open.reading.source_id;
-        let platform = Arc::clone(&open.platform);
+        let place = (open.dialect.dataset(), Arc::clone(&open.platform));
         self.group
-            .add(rows, &platform, source_id, first_line, &self.orphans)
+            .add(rows, place, source_id, first_line, &self.orphans)
             .await
     }
 
@@ -265,7 +275,7 @@ impl Run<'_> {
         report.verbatim_records += open.verbatim;
         report.bytes_in += end.end_byte - open.reading.first_byte;
         if let Some(failure) = &end.failure {
-            let line = open.next_line;
+            let line = open.next_line - 1;
             let reason = format!("{failure} after line {line}; what came before is kept");
             report.failed_files.push((open.path.clone(), reason));
         }
@@ -348,14 +358,15 @@ fn reject(
 }
 
 impl Open {
-    fn new(reading: Reading, path: String, compression: Option<Compression>, crlf: bool) -> Self {
+    fn new(reading: Reading, path: String, dialect: Dialect) -> Self {
         Self {
             platform: Arc::from(reading.platform.as_str()),
             next_line: reading.first_line,
             reading,
             path,
-            compression,
-            crlf,
+            dialect,
+            compression: None,
+            crlf: false,
             records: 0,
             resumed: 0,
             rejects: 0,
@@ -372,7 +383,7 @@ impl Open {
             "other"
         };
         Closed {
-            dataset: NAME,
+            dataset: self.dialect.dataset(),
             line_count: self.next_line - self.reading.first_line,
             reading: self.reading,
             path: self.path,

@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use arrow::array::RecordBatch;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{oneshot, watch};
@@ -27,8 +28,7 @@ use super::run::{self, Position};
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::reader::Input;
-use crate::reader::tenset::NAME;
+use crate::reader::{Dialect, Input};
 use crate::store::Store;
 
 /// Folder of streams among the sources.
@@ -40,6 +40,19 @@ const READ_BYTES: usize = 1 << 16;
 /// Pieces that wait to be stored; then the producer waits.
 const WAITING: usize = 64;
 
+/// What a stream looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamFormat {
+    /// auto_scheduler's lines.
+    #[default]
+    Tenset,
+    /// Records as lines of JSON whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
+    Measured,
+    /// The same as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
+    Arrow,
+}
+
 /// How to append a stream.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -48,6 +61,8 @@ pub struct AppendOptions {
     pub stream: String,
     /// Platform of its records.
     pub platform: String,
+    /// What it looks like.
+    pub format: StreamFormat,
     /// Lines that are stored together at most.
     pub group_lines: u64,
     /// Bytes that are stored together at most.
@@ -67,6 +82,7 @@ impl AppendOptions {
         Self {
             stream: stream.into(),
             platform: platform.into(),
+            format: StreamFormat::Tenset,
             group_lines: 100_000,
             group_bytes: 64 << 20,
             group_time: Duration::from_secs(5),
@@ -90,23 +106,27 @@ impl AppendOptions {
         if self.platform.is_empty() {
             return Err(Error::Usage("the platform has no name".to_owned()));
         }
+        let (dialect, ending) = match self.format {
+            StreamFormat::Tenset => (Dialect::Tenset, "json"),
+            StreamFormat::Measured | StreamFormat::Arrow => (Dialect::Measured, "jsonl"),
+        };
         Ok(Job {
             input: Input {
                 file: PathBuf::new(),
                 path: format!("stream {}", self.stream),
-                name: format!("{FOLDER}/{}/{}.json", self.platform, self.stream),
+                name: format!("{FOLDER}/{}/{}.{ending}", self.platform, self.stream),
                 directory: None,
                 explicit: true,
             },
             platform: self.platform.clone(),
+            dialect,
         })
     }
 }
 
 /// Takes a stream into a store while it comes.
 ///
-/// Lines are those of `tsql ingest`: Ansor's JSON. What is written is stored in groups, in the
-/// background; [`Appender::flush`] waits until all of it is durable. Dropped without
+/// Lines are those of `tsql ingest`. What is written is stored in groups, in the background; [`Appender::flush`] waits until all of it is durable. Dropped without
 /// [`Appender::close`], it stores what it was given, and nobody hears whether that worked.
 pub struct Appender {
     sender: SyncSender<Handed>,
@@ -163,7 +183,12 @@ impl Store {
     ) -> Result<Report> {
         let job = options.job()?;
         let (sender, received) = sync_channel(WAITING);
+        let format = options.format;
         std::thread::spawn(move || {
+            if format == StreamFormat::Arrow {
+                super::batches::hand_on(input, &sender);
+                return;
+            }
             loop {
                 let mut bytes = vec![0; READ_BYTES];
                 let handed = match input.read(&mut bytes) {
@@ -234,6 +259,17 @@ impl Appender {
         self.written.bytes += bytes.len() as u64;
         self.written.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         self.hand(Handed::Bytes(bytes.to_vec())).await
+    }
+
+    /// Hands over records as columns, one for each key of a line (`workload_key`, `steps`,
+    /// `repeats_ns`, ...). The stream's format is [`StreamFormat::Arrow`] or [`StreamFormat::Measured`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for columns that cannot be lines, and as for [`Appender::write`].
+    pub async fn write_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let lines = super::batches::lines(batch);
+        let lines = lines.map_err(|error| Error::Usage(error.to_string()))?;
+        self.write(&lines).await
     }
 
     /// Waits until all whole lines that were written are durable, and says how far that is. While a
@@ -330,7 +366,7 @@ fn resumed(
     known: Option<&Source>,
     paced: &mut Paced,
 ) -> std::result::Result<(Reading, ContentHasher), String> {
-    let new = Reading::of_file(NAME, &job.platform, job.input.name.clone());
+    let new = Reading::of_file(job.dialect.dataset(), &job.platform, job.input.name.clone());
     let mut hasher = ContentHasher::new();
     let Some(known) = known else {
         return Ok((new, hasher));

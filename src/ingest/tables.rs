@@ -12,7 +12,7 @@ use arrow::buffer::Buffer;
 
 use crate::error::{Error, Result};
 use crate::number::Decimal;
-use crate::reader::tenset::{Environment, Row, Rows, Sketch};
+use crate::reader::rows::{Details, Environment, Row, Rows, Sketch};
 use crate::{sketch, varint};
 
 /// Columns of a batch by name.
@@ -42,6 +42,8 @@ pub(super) struct EnvironmentRows {
     inputs: ListBuilder<StringBuilder>,
     versions: StringBuilder,
     writers: StringBuilder,
+    machines: StringBuilder,
+    settings: StringBuilder,
 }
 
 impl EnvironmentRows {
@@ -60,6 +62,8 @@ impl EnvironmentRows {
             .append_option(inputs.map(|list| list.iter().map(Some)));
         self.versions.append_value(&environment.log_version);
         self.writers.append_value(environment.writer.name());
+        self.machines.append_option(environment.machine.as_ref());
+        self.settings.append_option(environment.settings.as_ref());
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -80,6 +84,8 @@ impl EnvironmentRows {
             ("task_input_names", Arc::new(self.inputs.finish())),
             ("log_version", Arc::new(self.versions.finish())),
             ("writer", Arc::new(self.writers.finish())),
+            ("machine", Arc::new(self.machines.finish())),
+            ("settings", Arc::new(self.settings.finish())),
         ])
     }
 }
@@ -245,9 +251,54 @@ pub(super) struct RecordRows {
     counts: Vec<i32>,
     repeats: BinaryBuilder,
     errors: Int16Builder,
-    all_costs: Vec<Decimal>,
-    times: Vec<i64>,
+    all_costs: Vec<Option<Decimal>>,
+    times: Vec<Option<i64>>,
+    details: DetailRows,
     verbatim: BinaryBuilder,
+}
+
+/// The columns of `records` that few sources fill.
+#[derive(Default)]
+struct DetailRows {
+    error_messages: StringBuilder,
+    baselines: Float64Builder,
+    cpu: Float64Builder,
+    cpu_repeats: BinaryBuilder,
+    disturbed_repeats: StringBuilder,
+    flags: StringBuilder,
+}
+
+impl DetailRows {
+    fn push(&mut self, details: Option<&Details>) {
+        let text = |of: fn(&Details) -> &Option<String>| {
+            details.and_then(|details| of(details).as_deref())
+        };
+        let cpu = details.and_then(|details| details.cpu.as_ref());
+        self.error_messages
+            .append_option(text(|details| &details.error_message));
+        self.baselines
+            .append_option(details.and_then(|details| details.baseline_ns));
+        self.cpu.append_option(cpu.map(|cpu| cpu.runtime_ns));
+        self.cpu_repeats
+            .append_option(cpu.and_then(|cpu| cpu.bytes.as_deref()));
+        self.disturbed_repeats
+            .append_option(text(|details| &details.disturbed_repeats));
+        self.flags.append_option(text(|details| &details.flags));
+    }
+
+    fn finish(mut self) -> [(&'static str, ArrayRef); 6] {
+        [
+            ("error_message", Arc::new(self.error_messages.finish())),
+            ("baseline_ns", Arc::new(self.baselines.finish())),
+            ("cpu_ns", Arc::new(self.cpu.finish())),
+            ("cpu_repeats", Arc::new(self.cpu_repeats.finish())),
+            (
+                "disturbed_repeats",
+                Arc::new(self.disturbed_repeats.finish()),
+            ),
+            ("flags", Arc::new(self.flags.finish())),
+        ]
+    }
 }
 
 impl RecordRows {
@@ -264,6 +315,7 @@ impl RecordRows {
             errors: Int16Builder::with_capacity(count),
             all_costs: Vec::with_capacity(count),
             times: Vec::with_capacity(count),
+            details: DetailRows::default(),
             verbatim: BinaryBuilder::new(),
         }
     }
@@ -280,6 +332,7 @@ impl RecordRows {
         line: u64,
         row: &Row,
         repeats: Option<&[u8]>,
+        details: Option<&Details>,
         verbatim: Option<&[u8]>,
     ) {
         self.graphs.push(graph);
@@ -290,17 +343,24 @@ impl RecordRows {
         self.counts.push(row.repeat_count);
         self.repeats.append_option(repeats);
         self.errors.append_value(row.error_no);
-        self.all_costs.push(row.all_cost.padded());
+        self.all_costs.push(row.all_cost.map(Decimal::padded));
         self.times.push(row.measured_at_s);
+        self.details.push(details);
         self.verbatim.append_option(verbatim);
     }
 
     pub(super) fn finish(mut self) -> Columns {
         let sources = vec![self.source_id; self.lines.len()];
-        let digits = self.all_costs.iter().map(|cost| cost.digits);
-        let exponent = |cost: &Decimal| i16::try_from(cost.exponent).unwrap_or(i16::MAX);
+        let digits = self
+            .all_costs
+            .iter()
+            .map(|cost| Some(cost.as_ref()?.digits));
+        let exponent = |cost: &Option<Decimal>| {
+            let exponent = cost.as_ref()?.exponent;
+            Some(i16::try_from(exponent).unwrap_or(i16::MAX))
+        };
         let exponents = self.all_costs.iter().map(exponent);
-        BTreeMap::from([
+        let mut columns = BTreeMap::from([
             (
                 "graph_id",
                 Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
@@ -316,17 +376,16 @@ impl RecordRows {
             ("repeat_count", Arc::new(Int32Array::from(self.counts))),
             ("repeats", Arc::new(self.repeats.finish())),
             ("error_no", Arc::new(self.errors.finish())),
-            (
-                "all_cost_digits",
-                Arc::new(Int64Array::from_iter_values(digits)),
-            ),
+            ("all_cost_digits", Arc::new(Int64Array::from_iter(digits))),
             (
                 "all_cost_exponent",
-                Arc::new(Int16Array::from_iter_values(exponents)),
+                Arc::new(Int16Array::from_iter(exponents)),
             ),
             ("measured_at_s", Arc::new(Int64Array::from(self.times))),
             ("verbatim", Arc::new(self.verbatim.finish())),
-        ])
+        ]);
+        columns.extend(self.details.finish());
+        columns
     }
 }
 

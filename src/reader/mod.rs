@@ -5,6 +5,8 @@
 
 pub(crate) mod graphnet;
 pub(crate) mod lines;
+pub(crate) mod measured;
+pub(crate) mod rows;
 pub(crate) mod tenset;
 pub(crate) mod tpugraphs;
 
@@ -13,6 +15,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use rows::Rows;
 
 /// How much of a file tells its format.
 const HEAD_BYTES: u64 = 16 << 10;
@@ -93,7 +96,7 @@ const SEARCHED_BYTES: u64 = 4 << 20;
 
 /// Is it a benchmark log? Logs of TenSet tell themselves by their first bytes.
 fn is_benchmark(file: &Path, head: &[u8]) -> bool {
-    if head.is_empty() || tenset::sniff(head) {
+    if head.is_empty() || Dialect::of(head).is_some() {
         return false;
     }
     let Ok((reader, _)) = open(file) else {
@@ -125,7 +128,60 @@ pub(crate) fn recognised(file: &Path) -> Result<bool> {
     let (reader, _) = open(file)?;
     let mut head = Vec::new();
     let read = reader.take(HEAD_BYTES).read_to_end(&mut head);
-    Ok(read.is_err() || head.is_empty() || tenset::sniff(&head))
+    Ok(read.is_err() || head.is_empty() || Dialect::of(&head).is_some())
+}
+
+/// What the lines of a log look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// auto_scheduler's; also what nobody knows.
+    Tenset,
+    /// Those of [`measured`].
+    Measured,
+}
+
+impl Dialect {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Tenset, Self::Measured];
+
+    /// The dataset of its records.
+    pub(crate) fn dataset(self) -> &'static str {
+        match self {
+            Self::Tenset => tenset::NAME,
+            Self::Measured => measured::NAME,
+        }
+    }
+
+    /// The dialect of a log that begins like this.
+    fn of(head: &[u8]) -> Option<Self> {
+        if tenset::sniff(head) {
+            Some(Self::Tenset)
+        } else {
+            measured::sniff(head).then_some(Self::Measured)
+        }
+    }
+
+    /// The dialect of a log.
+    pub(crate) fn of_file(file: &Path) -> Self {
+        let mut head = Vec::new();
+        if let Ok((reader, _)) = open(file) {
+            let _ = reader.take(HEAD_BYTES).read_to_end(&mut head);
+        }
+        Self::of(&head).unwrap_or(Self::Tenset)
+    }
+
+    /// The rows of whole lines, the last of which may lack its line feed.
+    pub(crate) fn parse(self, chunk: &[u8], crlf: bool) -> Rows {
+        match self {
+            Self::Tenset => tenset::parse(chunk, crlf),
+            Self::Measured => measured::parse(chunk, crlf),
+        }
+    }
+}
+
+/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
+fn is_comment(line: &[u8]) -> bool {
+    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
 }
 
 /// The files behind an argument: itself, those below a directory in the order of their names, or

@@ -5,7 +5,7 @@ use arrow::datatypes::Int64Type;
 
 use crate::error::{Error, Result};
 use crate::ingest::tables::ConfigurationRows;
-use crate::reader::tenset::Sketch;
+use crate::reader::rows::Sketch;
 use crate::sketch::{self, Scan};
 use crate::store::file;
 use crate::{column, layout, schema, varint};

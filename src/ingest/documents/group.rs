@@ -16,7 +16,7 @@ use crate::dedupe::{Configurations as Known, next_number};
 use crate::error::{Error, Result};
 use crate::graph::NodeType;
 use crate::identity::{ProgramHash, environment_id, graph_id};
-use crate::reader::tenset::Sketch;
+use crate::reader::rows::Sketch;
 use crate::reader::tpugraphs::{Configurations, Document, NAME, Place};
 use crate::sketch::{self, Scan};
 use crate::store::file::{self, DataFile, Effort};

@@ -15,7 +15,7 @@ use crate::dedupe::{Configurations as Known, next_number};
 use crate::error::{Error, Result};
 use crate::identity::ProgramHash;
 use crate::reader::graphnet::NAME;
-use crate::reader::tenset::Sketch;
+use crate::reader::rows::Sketch;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use crate::{column, schema};

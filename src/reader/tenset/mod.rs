@@ -11,22 +11,22 @@
 mod parse;
 mod render;
 
-use std::borrow::Borrow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::rc::Rc;
 
 use ahash::RandomState;
 
 use crate::identity::ProgramHash;
 use crate::json;
-use crate::number::Decimal;
+use crate::reader::rows::{
+    Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
+};
 use crate::repeats;
 use crate::sketch::{self, Scan};
 use crate::varint;
 
-pub(crate) use render::{Environment, Frame, Measurement, Writer};
+pub(crate) use render::Frame;
 
 /// Its name as dataset and as `--format`.
 pub(crate) const NAME: &str = "tenset";
@@ -35,7 +35,7 @@ pub(crate) const NAME: &str = "tenset";
 pub(crate) fn sniff(head: &[u8]) -> bool {
     let mut lines = head
         .split(|&byte| byte == b'\n')
-        .filter(|line| !is_comment(line));
+        .filter(|line| !super::is_comment(line));
     lines.next().is_some_and(|line| {
         let line: Vec<u8> = line
             .iter()
@@ -46,73 +46,6 @@ pub(crate) fn sniff(head: &[u8]) -> bool {
             .iter()
             .any(|start| line.starts_with(start))
     })
-}
-
-/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
-fn is_comment(line: &[u8]) -> bool {
-    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
-}
-
-/// A line that is no record.
-#[derive(Debug)]
-pub(crate) struct OtherLine {
-    /// Line in the chunk, from 0.
-    pub(crate) line: u64,
-    /// Why it was refused; `None` for comments and blank lines.
-    pub(crate) reason: Option<String>,
-    /// The line without its line feed.
-    pub(crate) text: Vec<u8>,
-}
-
-/// A sketch with all its holes open, or the text itself (`literal`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sketch {
-    pub(crate) text: Vec<u8>,
-    pub(crate) literal: bool,
-}
-
-/// The records of a chunk, column by column.
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    /// Distinct workload keys.
-    pub(crate) graphs: Vec<String>,
-    /// Distinct environments.
-    pub(crate) environments: Vec<Environment>,
-    /// Distinct sketches.
-    pub(crate) sketches: Vec<Sketch>,
-    /// One for each record.
-    pub(crate) records: Vec<Row>,
-    /// What fills the sketches' holes as unsigned LEB128, all records' after each other.
-    pub(crate) params: Vec<u8>,
-    /// Packed repeats, all records' after each other.
-    pub(crate) repeats: Vec<u8>,
-    /// Lines that the columns do not rebuild: index of the record, text.
-    pub(crate) verbatim: Vec<(usize, Vec<u8>)>,
-    /// Lines that are no record, in order.
-    pub(crate) others: Vec<OtherLine>,
-    /// Lines of all kinds.
-    pub(crate) line_count: u64,
-}
-
-/// One record of a chunk. Indexes point into the lists of its [`Rows`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    /// Line in the chunk, from 0.
-    pub(crate) line: u64,
-    pub(crate) graph: u32,
-    pub(crate) environment: u32,
-    pub(crate) sketch: u32,
-    pub(crate) program: ProgramHash,
-    /// Its bytes in `Rows::params`; none for a literal sketch.
-    pub(crate) params: (usize, usize),
-    pub(crate) runtime_ns: Option<f64>,
-    pub(crate) repeat_count: i32,
-    /// Its bytes in `Rows::repeats`, where it has any.
-    pub(crate) repeats: Option<(usize, usize)>,
-    pub(crate) error_no: i16,
-    pub(crate) all_cost: Decimal,
-    /// Seconds since 1970.
-    pub(crate) measured_at_s: i64,
 }
 
 /// Parses a chunk; remembers between lines what most of them share.
@@ -175,28 +108,9 @@ pub(crate) fn parse(chunk: &[u8], crlf: bool) -> Rows {
     parser.rows
 }
 
-impl Rows {
-    /// The packed numbers of a record, `None` where its sketch is the text itself.
-    pub(crate) fn params(&self, row: &Row) -> Option<&[u8]> {
-        let literal = self
-            .sketches
-            .get(row.sketch as usize)
-            .is_none_or(|sketch| sketch.literal);
-        self.params
-            .get(row.params.0..row.params.1)
-            .filter(|_| !literal)
-    }
-
-    /// The packed repeats of a record.
-    pub(crate) fn repeats(&self, row: &Row) -> Option<&[u8]> {
-        row.repeats
-            .and_then(|(start, end)| self.repeats.get(start..end))
-    }
-}
-
 impl<'a> Parser<'a> {
     fn line(&mut self, line: &'a [u8], fields: &mut parse::Fields<'a>) {
-        let reason = if is_comment(line) {
+        let reason = if super::is_comment(line) {
             None
         } else {
             let parsed = parse::parse(line, fields, &mut self.scan);
@@ -233,8 +147,9 @@ impl<'a> Parser<'a> {
             runtime_ns: None,
             repeat_count: 0,
             error_no: fields.error_no,
-            all_cost: fields.all_cost,
-            measured_at_s: fields.timestamp,
+            all_cost: Some(fields.all_cost),
+            measured_at_s: Some(fields.timestamp),
+            details: None,
             repeats: None,
         };
         let mut repeats = None;
@@ -318,8 +233,8 @@ impl<'a> Parser<'a> {
             repeat_count: row.repeat_count,
             repeats,
             error_no: row.error_no,
-            all_cost: Some(row.all_cost),
-            measured_at_s: Some(row.measured_at_s),
+            all_cost: row.all_cost,
+            measured_at_s: row.measured_at_s,
         };
         for writer in std::iter::once(self.writer).chain(Writer::ALL) {
             let known = self.known(fields, writer)?;
@@ -357,28 +272,6 @@ impl<'a> Parser<'a> {
         self.known.insert(raw, Rc::clone(&known));
         Ok(known)
     }
-}
-
-/// Appends `bytes` to `all`; returns where they lie.
-fn append(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
-    let start = all.len();
-    all.extend_from_slice(bytes);
-    (start, all.len())
-}
-
-/// The place of `item` in `list`, where it is put if it is new.
-fn intern<B, T>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
-where
-    T: Borrow<B> + Eq + Hash + Clone,
-    B: ToOwned<Owned = T> + Eq + Hash + ?Sized,
-{
-    if let Some(&place) = places.get(item) {
-        return place;
-    }
-    let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
-    list.push(item.to_owned());
-    places.insert(item.to_owned(), place);
-    place
 }
 
 #[cfg(test)]

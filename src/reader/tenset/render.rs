@@ -4,54 +4,11 @@
 
 use serde_json::Value;
 
-use crate::number::{Decimal, Spelling, write_integer};
+use crate::number::{Spelling, write_integer};
+use crate::reader::rows::{Environment, Measurement, Writer};
 use crate::{json, repeats};
 
-/// How the program that wrote the line spells JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Writer {
-    /// TVM itself: `, ` and `: `, six significant digits.
-    Tvm,
-    /// Python's `json.dumps`: `, ` and `: `, shortest numbers, ASCII only.
-    Python,
-    /// As TVM, without spaces.
-    TvmCompact,
-    /// As Python with `separators=(",", ":")`.
-    PythonCompact,
-}
-
 impl Writer {
-    /// All of them, the most frequent first.
-    pub(super) const ALL: [Self; 4] = [
-        Self::Tvm,
-        Self::Python,
-        Self::TvmCompact,
-        Self::PythonCompact,
-    ];
-
-    /// Its name in the `environments` table.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Tvm => "tvm",
-            Self::Python => "python",
-            Self::TvmCompact => "tvm-compact",
-            Self::PythonCompact => "python-compact",
-        }
-    }
-
-    /// The writer of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|writer| writer.name() == name)
-    }
-
-    fn is_compact(self) -> bool {
-        matches!(self, Self::TvmCompact | Self::PythonCompact)
-    }
-
-    fn is_python(self) -> bool {
-        matches!(self, Self::Python | Self::PythonCompact)
-    }
-
     fn comma(self) -> &'static [u8] {
         if self.is_compact() { b"," } else { b", " }
     }
@@ -75,7 +32,7 @@ impl Writer {
 
     fn write_string(self, text: &str, out: &mut Vec<u8>) {
         if self.is_python() {
-            write_ascii_string(text, out);
+            json::write_ascii_string(text, out);
             return;
         }
         out.push(b'"');
@@ -90,40 +47,6 @@ impl Writer {
         }
         out.push(b'"');
     }
-}
-
-fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for character in text.chars() {
-        match character {
-            '\r' => out.extend_from_slice(b"\\r"),
-            '\n' => out.extend_from_slice(b"\\n"),
-            '\t' => out.extend_from_slice(b"\\t"),
-            '\u{8}' => out.extend_from_slice(b"\\b"),
-            '\u{c}' => out.extend_from_slice(b"\\f"),
-            '\\' => out.extend_from_slice(b"\\\\"),
-            '"' => out.extend_from_slice(b"\\\""),
-            ' '..='~' => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            _ => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-                }
-            }
-        }
-    }
-    out.push(b'"');
-}
-
-/// What a line says of where and how it was measured: a row of `environments`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Environment {
-    pub(crate) target: String,
-    pub(crate) hardware_params: Option<Vec<i64>>,
-    pub(crate) target_host: Option<String>,
-    pub(crate) layout_rewrite_option: Option<i32>,
-    pub(crate) task_input_names: Option<Vec<String>>,
-    pub(crate) log_version: String,
-    pub(crate) writer: Writer,
 }
 
 impl Environment {
@@ -161,6 +84,8 @@ impl Environment {
             task_input_names: names.map_err(|_| wrong("the list of input names"))?,
             log_version,
             writer,
+            machine: None,
+            settings: None,
         })
     }
 
@@ -173,7 +98,14 @@ impl Environment {
         }
         .write_task(&mut out);
         let task = String::from_utf8_lossy(&out).into_owned();
-        format!("{task}\n{}\n{}", self.log_version, self.writer.name())
+        let mut text = format!("{task}\n{}\n{}", self.log_version, self.writer.name());
+        if self.machine.is_some() || self.settings.is_some() {
+            for part in [&self.machine, &self.settings] {
+                text.push('\n');
+                text.push_str(part.as_deref().unwrap_or_default());
+            }
+        }
+        text
     }
 
     fn write_task(&self, out: &mut Vec<u8>) {
@@ -209,19 +141,6 @@ fn write_list<T>(items: &[T], comma: &[u8], out: &mut Vec<u8>, write: impl Fn(&T
         write(item, out);
     }
     out.push(b']');
-}
-
-/// The columns of `records` that a line's result is rebuilt from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Measurement<'a> {
-    pub(crate) runtime_ns: Option<f64>,
-    pub(crate) repeat_count: i32,
-    pub(crate) repeats: Option<&'a [u8]>,
-    pub(crate) error_no: i16,
-    /// Seconds.
-    pub(crate) all_cost: Option<Decimal>,
-    /// Seconds since 1970.
-    pub(crate) measured_at_s: Option<i64>,
 }
 
 /// What all lines of one graph in one environment have in common.
@@ -263,7 +182,7 @@ impl Frame {
     pub(crate) fn write(&self, steps: &[u8], result: Measurement<'_>, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&self.head);
         if self.writer.is_compact() {
-            write_compact(steps, out);
+            json::write_compact(steps, out);
         } else {
             out.extend_from_slice(steps);
         }
@@ -298,22 +217,5 @@ impl Frame {
         out.extend_from_slice(comma);
         write_integer(result.measured_at_s?, out);
         Some(())
-    }
-}
-
-fn write_compact(steps: &[u8], out: &mut Vec<u8>) {
-    let mut rest = steps;
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte == b'"' {
-            let length = json::string_length(rest).unwrap_or(rest.len());
-            let (text, after) = rest.split_at(length.min(rest.len()));
-            out.extend_from_slice(text);
-            rest = after;
-            continue;
-        }
-        if byte != b' ' {
-            out.push(byte);
-        }
-        rest = after;
     }
 }

@@ -1,0 +1,192 @@
+//! Records as lines of JSON: what `tsql measure` writes, and any other program that times kernels.
+//!
+//! ```text
+//! {"workload_key": ["matmul_f32", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [1312345, 1309871.5],
+//!  "measured_at": 1697658022, "environment": {"target": "c", "machine": {...}, "settings": {...}}}
+//! ```
+//!
+//! The keys are names of columns; [`line`] lists them. A graph is a text, or a list or object of JSON;
+//! so is a configuration. Lists and objects are equal whatever the order of their keys and their spaces.
+//! A line that is spelled like Python's `json.dumps` (with spaces or without), its keys in the order
+//! of [`line::KEYS`] and sorted below, is rebuilt from columns; any other keeps its text.
+
+mod line;
+mod render;
+
+use std::collections::HashMap;
+
+use super::rows::{
+    Details, Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
+};
+use crate::identity::ProgramHash;
+use crate::sketch::{self, Scan};
+use crate::{repeats, varint};
+
+use line::Line;
+pub(crate) use render::write;
+
+/// Its name as dataset and as `--format`.
+pub(crate) const NAME: &str = "measured";
+
+/// Version of the form of the lines.
+const VERSION: &str = "1";
+
+/// Does a file that begins like this hold such lines? Comments may come first.
+pub(crate) fn sniff(head: &[u8]) -> bool {
+    let mut lines = head.split(|&byte| byte == b'\n');
+    let first = lines.find(|line| !super::is_comment(line));
+    first.is_some_and(|line| {
+        let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
+        line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
+    })
+}
+
+/// Parses the lines of `chunk`, the last of which may lack its line feed.
+pub(crate) fn parse(chunk: &[u8], crlf: bool) -> Rows {
+    let mut parser = Parser {
+        crlf,
+        ..Parser::default()
+    };
+    let mut rest = chunk;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest);
+        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after.get(1..).unwrap_or(&[]);
+        let read = if super::is_comment(line) {
+            Err(None)
+        } else {
+            parser.record(line).map_err(Some)
+        };
+        if let Err(reason) = read {
+            parser.rows.others.push(OtherLine {
+                line: parser.rows.line_count,
+                reason,
+                text: line.to_vec(),
+            });
+        }
+        parser.rows.line_count += 1;
+    }
+    parser.rows
+}
+
+#[derive(Default)]
+struct Parser {
+    /// Lines end in `\r\n`.
+    crlf: bool,
+    rows: Rows,
+    graphs: HashMap<String, u32>,
+    environments: HashMap<Environment, u32>,
+    sketches: HashMap<Sketch, u32>,
+    /// Environments by their text.
+    known: HashMap<String, Environment>,
+    scan: Scan,
+    rebuilt: Vec<u8>,
+}
+
+impl Parser {
+    fn record(&mut self, text: &[u8]) -> Result<(), String> {
+        let text_utf8 = std::str::from_utf8(text)
+            .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
+        let line = Line::parse(text_utf8)?;
+        let packed = repeats::pack(&line.repeats);
+        let packed = packed.filter(|_| line.error_no == 0);
+        let count = packed.as_ref().map_or(0, |_| line.repeats.len());
+        let mut row = Row {
+            line: self.rows.line_count,
+            graph: 0,
+            environment: 0,
+            sketch: 0,
+            program: ProgramHash::of(line.steps.as_bytes()),
+            params: (0, 0),
+            runtime_ns: packed.as_ref().map(|packed| packed.runtime_ns),
+            repeat_count: i32::try_from(count).map_err(|_| "too many repeats".to_owned())?,
+            repeats: None,
+            error_no: line.error_no,
+            all_cost: line.all_cost,
+            measured_at_s: line.measured_at_s,
+            details: None,
+        };
+        let sketch = self.sketch(&line.steps);
+        let bytes = packed.and_then(|packed| packed.bytes);
+        let environment = self.environment(line.environment)?;
+        let measurement = Measurement {
+            runtime_ns: row.runtime_ns,
+            repeat_count: row.repeat_count,
+            repeats: bytes.as_deref(),
+            error_no: row.error_no,
+            all_cost: row.all_cost.map(|cost| cost.padded().trimmed()),
+            measured_at_s: row.measured_at_s,
+        };
+        let writer = [Writer::Python, Writer::PythonCompact]
+            .into_iter()
+            .find(|&writer| {
+                let environment = Environment {
+                    writer,
+                    ..environment.clone()
+                };
+                self.rebuilt.clear();
+                let written = write(
+                    &line.workload_key,
+                    line.steps.as_bytes(),
+                    measurement,
+                    &line.details,
+                    &environment,
+                    &mut self.rebuilt,
+                );
+                if self.crlf {
+                    self.rebuilt.push(b'\r');
+                }
+                written && self.rebuilt == text
+            });
+        if writer.is_none() {
+            let place = self.rows.records.len();
+            self.rows.verbatim.push((place, text.to_vec()));
+        }
+        let environment = Environment {
+            writer: writer.unwrap_or(Writer::Python),
+            ..environment
+        };
+        let rows = &mut self.rows;
+        row.sketch = intern(&mut self.sketches, &mut rows.sketches, &sketch);
+        let mut params = Vec::new();
+        if !sketch.literal {
+            let numbers = self.scan.numbers.iter();
+            numbers.for_each(|&number| varint::write_unsigned(number, &mut params));
+        }
+        row.params = append(&mut rows.params, &params);
+        row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
+        row.environment = intern(&mut self.environments, &mut rows.environments, &environment);
+        row.repeats = bytes.map(|bytes| append(&mut rows.repeats, &bytes));
+        if line.details != Details::default() {
+            row.details = u32::try_from(rows.details.len()).ok();
+            rows.details.push(line.details);
+        }
+        rows.records.push(row);
+        Ok(())
+    }
+
+    /// The configuration's sketch; its numbers are in the scan then.
+    fn sketch(&mut self, steps: &str) -> Sketch {
+        let is_json = steps.starts_with(['{', '[']);
+        let scanned = is_json && sketch::scan_values(steps.as_bytes(), &mut self.scan).is_ok();
+        let literal = !scanned || self.scan.literal || self.scan.respell;
+        let text = if literal {
+            steps.as_bytes().to_vec()
+        } else {
+            self.scan.sketch.clone()
+        };
+        Sketch { text, literal }
+    }
+
+    fn environment(&mut self, text: &str) -> Result<Environment, String> {
+        if let Some(known) = self.known.get(text) {
+            return Ok(known.clone());
+        }
+        let environment = line::environment(text)?;
+        self.known.insert(text.to_owned(), environment.clone());
+        Ok(environment)
+    }
+}
+
+#[cfg(test)]
+mod tests;

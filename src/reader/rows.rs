@@ -1,0 +1,211 @@
+//! Rows of logs: what the readers of lines give, whatever the lines look like.
+//!
+//! The records of a chunk are columns, with its graphs, environments and sketches listed once each.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::identity::ProgramHash;
+use crate::number::Decimal;
+use crate::repeats::Packed;
+
+/// A line that is no record.
+#[derive(Debug)]
+pub(crate) struct OtherLine {
+    /// Line in the chunk, from 0.
+    pub(crate) line: u64,
+    /// Why it was refused; `None` for comments and blank lines.
+    pub(crate) reason: Option<String>,
+    /// The line without its line feed.
+    pub(crate) text: Vec<u8>,
+}
+
+/// A sketch with all its holes open, or the text itself (`literal`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sketch {
+    pub(crate) text: Vec<u8>,
+    pub(crate) literal: bool,
+}
+
+/// The records of a chunk, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Distinct workload keys.
+    pub(crate) graphs: Vec<String>,
+    /// Distinct environments.
+    pub(crate) environments: Vec<Environment>,
+    /// Distinct sketches.
+    pub(crate) sketches: Vec<Sketch>,
+    /// One for each record.
+    pub(crate) records: Vec<Row>,
+    /// What fills the sketches' holes as unsigned LEB128, all records' after each other.
+    pub(crate) params: Vec<u8>,
+    /// Packed repeats, all records' after each other.
+    pub(crate) repeats: Vec<u8>,
+    pub(crate) details: Vec<Details>,
+    /// Lines that the columns do not rebuild: index of the record, text.
+    pub(crate) verbatim: Vec<(usize, Vec<u8>)>,
+    /// Lines that are no record, in order.
+    pub(crate) others: Vec<OtherLine>,
+    /// Lines of all kinds.
+    pub(crate) line_count: u64,
+}
+
+/// One record of a chunk. Indexes point into the lists of its [`Rows`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Line in the chunk, from 0.
+    pub(crate) line: u64,
+    pub(crate) graph: u32,
+    pub(crate) environment: u32,
+    pub(crate) sketch: u32,
+    pub(crate) program: ProgramHash,
+    /// Its bytes in `Rows::params`; none for a literal sketch.
+    pub(crate) params: (usize, usize),
+    pub(crate) runtime_ns: Option<f64>,
+    pub(crate) repeat_count: i32,
+    /// Its bytes in `Rows::repeats`, where it has any.
+    pub(crate) repeats: Option<(usize, usize)>,
+    pub(crate) error_no: i16,
+    /// Seconds.
+    pub(crate) all_cost: Option<Decimal>,
+    /// Seconds since 1970.
+    pub(crate) measured_at_s: Option<i64>,
+    /// Its place in `Rows::details`, where it has any.
+    pub(crate) details: Option<u32>,
+}
+
+/// What logs of auto_scheduler do not say of a record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Details {
+    pub(crate) error_message: Option<String>,
+    pub(crate) baseline_ns: Option<f64>,
+    /// Processor time of each repeat.
+    pub(crate) cpu: Option<Packed>,
+    /// Repeats that do not count, as JSON.
+    pub(crate) disturbed_repeats: Option<String>,
+    /// Words with commas between.
+    pub(crate) flags: Option<String>,
+}
+
+/// The columns of `records` that a line's result is rebuilt from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measurement<'a> {
+    pub(crate) runtime_ns: Option<f64>,
+    pub(crate) repeat_count: i32,
+    pub(crate) repeats: Option<&'a [u8]>,
+    pub(crate) error_no: i16,
+    /// Seconds.
+    pub(crate) all_cost: Option<Decimal>,
+    /// Seconds since 1970.
+    pub(crate) measured_at_s: Option<i64>,
+}
+
+/// How the program that wrote the line spells JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Writer {
+    /// TVM itself: `, ` and `: `, six significant digits.
+    Tvm,
+    /// Python's `json.dumps`: `, ` and `: `, shortest numbers, ASCII only.
+    Python,
+    /// As TVM, without spaces.
+    TvmCompact,
+    /// As Python with `separators=(",", ":")`.
+    PythonCompact,
+}
+
+impl Writer {
+    /// All of them, the most frequent first.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Tvm,
+        Self::Python,
+        Self::TvmCompact,
+        Self::PythonCompact,
+    ];
+
+    /// Its name in the `environments` table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tvm => "tvm",
+            Self::Python => "python",
+            Self::TvmCompact => "tvm-compact",
+            Self::PythonCompact => "python-compact",
+        }
+    }
+
+    /// The writer of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|writer| writer.name() == name)
+    }
+
+    pub(crate) fn is_compact(self) -> bool {
+        matches!(self, Self::TvmCompact | Self::PythonCompact)
+    }
+
+    pub(crate) fn is_python(self) -> bool {
+        matches!(self, Self::Python | Self::PythonCompact)
+    }
+}
+
+/// What a line says of where and how it was measured: a row of `environments`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Environment {
+    pub(crate) target: String,
+    pub(crate) hardware_params: Option<Vec<i64>>,
+    pub(crate) target_host: Option<String>,
+    pub(crate) layout_rewrite_option: Option<i32>,
+    pub(crate) task_input_names: Option<Vec<String>>,
+    pub(crate) log_version: String,
+    pub(crate) writer: Writer,
+    /// The machine, as JSON.
+    pub(crate) machine: Option<String>,
+    /// How it was timed, as JSON.
+    pub(crate) settings: Option<String>,
+}
+
+impl Rows {
+    /// The packed numbers of a record, `None` where its sketch is the text itself.
+    pub(crate) fn params(&self, row: &Row) -> Option<&[u8]> {
+        let literal = self
+            .sketches
+            .get(row.sketch as usize)
+            .is_none_or(|sketch| sketch.literal);
+        self.params
+            .get(row.params.0..row.params.1)
+            .filter(|_| !literal)
+    }
+
+    /// The packed repeats of a record.
+    pub(crate) fn repeats(&self, row: &Row) -> Option<&[u8]> {
+        row.repeats
+            .and_then(|(start, end)| self.repeats.get(start..end))
+    }
+
+    /// What else is known of a record.
+    pub(crate) fn details(&self, row: &Row) -> Option<&Details> {
+        self.details.get(row.details? as usize)
+    }
+}
+
+/// Appends `bytes` to `all`; returns where they lie.
+pub(super) fn append(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
+    let start = all.len();
+    all.extend_from_slice(bytes);
+    (start, all.len())
+}
+
+/// The place of `item` in `list`, where it is put if it is new.
+pub(super) fn intern<B, T>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
+where
+    T: Borrow<B> + Eq + Hash + Clone,
+    B: ToOwned<Owned = T> + Eq + Hash + ?Sized,
+{
+    if let Some(&place) = places.get(item) {
+        return place;
+    }
+    let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    list.push(item.to_owned());
+    places.insert(item.to_owned(), place);
+    place
+}
