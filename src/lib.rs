@@ -125,6 +125,9 @@ mod reader;
 mod steps;
 mod store;
 
+#[cfg(target_os = "linux")]
+mod measure;
+
 mod dedupe;
 
 mod ingest;
@@ -140,6 +143,8 @@ mod export;
 mod report;
 mod score;
 mod subset;
+#[cfg(target_os = "linux")]
+mod trials;
 mod upkeep;
 
 #[doc(hidden)]

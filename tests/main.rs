@@ -33,6 +33,12 @@ mod graphnet_refused;
 mod killed;
 #[path = "suite/layering.rs"]
 mod layering;
+#[cfg(target_os = "linux")]
+#[path = "suite/measure.rs"]
+mod measure;
+#[cfg(target_os = "linux")]
+#[path = "suite/measure_failures.rs"]
+mod measure_failures;
 #[path = "suite/measured.rs"]
 mod measured;
 #[path = "suite/metrics.rs"]

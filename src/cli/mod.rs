@@ -11,6 +11,8 @@ mod export;
 mod history;
 mod ingest;
 mod init;
+#[cfg(target_os = "linux")]
+mod measure;
 mod optimize;
 mod place;
 mod printer;
@@ -82,6 +84,8 @@ enum Command {
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
     Store(store::Store),
+    #[cfg(target_os = "linux")]
+    Measure(measure::Measure),
 }
 
 /// How and where a result is printed.
@@ -107,6 +111,11 @@ enum Failure {
 /// Runs the command line `args`; returns the exit code.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    #[cfg(target_os = "linux")]
+    if let Some(code) = measure::serve(&args) {
+        return code;
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -175,6 +184,8 @@ async fn run_command(
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
         Some(Command::Store(command)) => store::run(place, command).await,
+        #[cfg(target_os = "linux")]
+        Some(Command::Measure(command)) => measure::run(place, command).await,
     }
 }
 

@@ -254,6 +254,7 @@ pub(crate) async fn environments(
         let hardware = column::lists(&batch, "hardware_params")?;
         let inputs = column::lists(&batch, "task_input_names")?;
         let (machines, settings) = (text("machine")?, text("settings")?);
+        let programs = text("program")?;
         for row in 0..batch.num_rows() {
             let integers = hardware.is_valid(row).then(|| hardware.value(row));
             let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
@@ -274,6 +275,7 @@ pub(crate) async fn environments(
                 writer,
                 machine: column::text_at(machines, row).map(str::to_owned),
                 settings: column::text_at(settings, row).map(str::to_owned),
+                program: column::text_at(programs, row).map(str::to_owned),
             };
             environments.insert(ids.value(row), environment);
         }

@@ -44,6 +44,7 @@ pub(super) struct EnvironmentRows {
     writers: StringBuilder,
     machines: StringBuilder,
     settings: StringBuilder,
+    programs: StringBuilder,
 }
 
 impl EnvironmentRows {
@@ -64,6 +65,7 @@ impl EnvironmentRows {
         self.writers.append_value(environment.writer.name());
         self.machines.append_option(environment.machine.as_ref());
         self.settings.append_option(environment.settings.as_ref());
+        self.programs.append_option(environment.program.as_ref());
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -86,6 +88,7 @@ impl EnvironmentRows {
             ("writer", Arc::new(self.writers.finish())),
             ("machine", Arc::new(self.machines.finish())),
             ("settings", Arc::new(self.settings.finish())),
+            ("program", Arc::new(self.programs.finish())),
         ])
     }
 }

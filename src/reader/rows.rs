@@ -162,6 +162,8 @@ pub(crate) struct Environment {
     pub(crate) machine: Option<String>,
     /// How it was timed, as JSON.
     pub(crate) settings: Option<String>,
+    /// What was timed, as JSON.
+    pub(crate) program: Option<String>,
 }
 
 impl Rows {

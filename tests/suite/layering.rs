@@ -15,11 +15,11 @@ const RANKS: [&[&str]; 11] = [
         "sketch", "repeats", "layout", "graph", "tile", "tensors", "plot",
     ],
     &["opgraph"],
-    &["reader", "store", "steps"],
+    &["reader", "store", "steps", "measure"],
     &["dedupe"],
     &["ingest", "query"],
     &["loading", "captured"],
-    &["export", "upkeep", "demo", "batch", "score"],
+    &["export", "upkeep", "demo", "batch", "score", "trials"],
     &["check", "report", "subset"],
     &["cli"],
 ];

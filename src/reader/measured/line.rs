@@ -19,7 +19,7 @@ use crate::repeats;
 /// - `flags`: a list of words.
 /// - `all_cost_s`: seconds that building and measuring took.
 /// - `measured_at`: when that ended, in seconds since 1970 or as RFC 3339.
-/// - `environment`: an object of `target` (text), `machine` and `settings` (objects).
+/// - `environment`: an object of `target` (text), `machine`, `settings` and `program` (objects).
 pub(super) const KEYS: [&str; 13] = [
     "workload_key",
     "steps",
@@ -37,7 +37,7 @@ pub(super) const KEYS: [&str; 13] = [
 ];
 
 /// Keys of an environment.
-const ENVIRONMENT_KEYS: [&str; 3] = ["target", "machine", "settings"];
+const ENVIRONMENT_KEYS: [&str; 4] = ["target", "machine", "settings", "program"];
 
 /// Decimal places between seconds and nanoseconds.
 const NANO: i32 = 9;
@@ -140,6 +140,7 @@ pub(super) fn environment(text: &str) -> Result<Environment, String> {
         writer: Writer::Python,
         machine: object(1, "machine")?,
         settings: object(2, "settings")?,
+        program: object(3, "program")?,
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) use render::write;
 pub(crate) const NAME: &str = "measured";
 
 /// Version of the form of the lines.
-const VERSION: &str = "1";
+pub(crate) const VERSION: &str = "1";
 
 /// Does a file that begins like this hold such lines? Comments may come first.
 pub(crate) fn sniff(head: &[u8]) -> bool {

@@ -161,6 +161,7 @@ fn write_environment(environment: &Environment, out: &mut Vec<u8>) {
         ("target", target),
         ("machine", object(&environment.machine)),
         ("settings", object(&environment.settings)),
+        ("program", object(&environment.program)),
     ];
     let mut first = true;
     for (name, value) in parts {

@@ -1,6 +1,6 @@
 use super::*;
 
-const LINE: &str = r#"{"workload_key": ["matmul_f32", {"K": 512, "M": 128}], "steps": {"TILE_M": 8, "UNROLL": 2}, "repeats_ns": [1312345.5, 1312000, 1299871.25], "cpu_repeats_ns": [1312001, 1311999, 1299870], "disturbed_repeats": [[2500000.5, 1400000, 3]], "flags": ["migrated", "not_converged"], "all_cost_s": 0.25, "measured_at": 1697658022, "environment": {"target": "c", "machine": {"cores": 2, "model": "a \u00e9"}, "settings": {"repeat": 10}}}"#;
+const LINE: &str = r#"{"workload_key": ["matmul_f32", {"K": 512, "M": 128}], "steps": {"TILE_M": 8, "UNROLL": 2}, "repeats_ns": [1312345.5, 1312000, 1299871.25], "cpu_repeats_ns": [1312001, 1311999, 1299870], "disturbed_repeats": [[2500000.5, 1400000, 3]], "flags": ["migrated", "not_converged"], "all_cost_s": 0.25, "measured_at": 1697658022, "environment": {"target": "c", "machine": {"cores": 2, "model": "a \u00e9"}, "settings": {"repeat": 10}, "program": {"files": {"mm.c": "int x;\n"}}}}"#;
 
 fn one(text: &str) -> Rows {
     let rows = parse(text.as_bytes(), false);

@@ -86,6 +86,7 @@ impl Environment {
             writer,
             machine: None,
             settings: None,
+            program: None,
         })
     }
 
@@ -99,8 +100,9 @@ impl Environment {
         .write_task(&mut out);
         let task = String::from_utf8_lossy(&out).into_owned();
         let mut text = format!("{task}\n{}\n{}", self.log_version, self.writer.name());
-        if self.machine.is_some() || self.settings.is_some() {
-            for part in [&self.machine, &self.settings] {
+        let more = [&self.machine, &self.settings, &self.program];
+        if more.iter().any(|part| part.is_some()) {
+            for part in more {
                 text.push('\n');
                 text.push_str(part.as_deref().unwrap_or_default());
             }

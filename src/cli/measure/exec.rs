@@ -1,0 +1,94 @@
+//! `tsql measure exec`: records of another program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio::runtime::Handle;
+
+use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
+use crate::store::Store;
+use crate::trials::exec::{ExecOptions, exec};
+
+/// Run a program and store the records that it prints, or writes to a log, as they appear
+///
+/// Lines of its output that begin with `{` are records; all others go to standard error. Where the
+/// program fails, the records that it gave stay.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql measure exec --platform a100 -- python3 time_kernels.py\n  \
+    tsql measure exec --platform k80 --format tenset --log tuning.json -- python3 tune.py")]
+pub(super) struct Exec {
+    /// Platform of its records
+    #[arg(long, value_name = "NAME")]
+    platform: String,
+    /// Name of the run, of which the source's name is made [default: the program's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// What its lines look like
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LineKind::Measured)]
+    format: LineKind,
+    /// Take what it adds to this log instead of its output
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Time after which records are stored
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = humantime::parse_duration)]
+    commit_every: Duration,
+    /// Records after which they are stored
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    commit_records: u64,
+    /// The program and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum LineKind {
+    /// Objects whose keys are columns, as for `tsql append --format measured`
+    Measured,
+    /// auto_scheduler's (Ansor's) lines
+    Tenset,
+}
+
+pub(super) fn run(
+    store: &Store,
+    command: Exec,
+    stop: &Arc<AtomicBool>,
+    runtime: &Handle,
+) -> Result<u8, Failure> {
+    super::tell_resumed(&crate::trials::sink::resume(store, runtime)?);
+    let options = ExecOptions {
+        command: command.command,
+        platform: command.platform,
+        name: command.name,
+        tenset: command.format == LineKind::Tenset,
+        log: command.log,
+        commit_every: command.commit_every,
+        commit_records: command.commit_records,
+        stop: Arc::clone(stop),
+    };
+    let executed = exec(store, &options, runtime)?;
+    let report = &executed.report;
+    for (path, line, reason) in &report.first_rejects {
+        talk(&format!("{path}:{line}: {reason}"));
+    }
+    talk(&format!(
+        "{}, {} refused",
+        counted(report.records, "record"),
+        report.rejects
+    ));
+    if stop.load(Ordering::Relaxed) {
+        return Ok(INTERRUPTED);
+    }
+    if !executed.status.success() {
+        talk(&format!(
+            "the command ended with {}; its records are stored",
+            executed.status
+        ));
+        return Ok(PARTLY);
+    }
+    Ok(if report.is_clean() { DONE } else { PARTLY })
+}

@@ -1,0 +1,174 @@
+//! `tsql measure run`: a program's configurations, one after the other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, ValueEnum};
+use tokio::runtime::Handle;
+
+use super::watch::{Watch, time};
+use super::{Bench, tell_resumed};
+use crate::cli::{DONE, Failure, INTERRUPTED, counted, talk};
+use crate::measure::search::Kind;
+use crate::measure::trial::Language;
+use crate::store::Store;
+use crate::trials::bench::Target;
+use crate::trials::plan::{Plan, Searches};
+use crate::trials::run::Summary;
+use crate::trials::{Loaded, known, sink};
+
+/// Trials where neither `--trials` nor `--search grid` says how many.
+const TRIALS: u64 = 100;
+
+/// Build and time a program's configurations
+///
+/// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed
+/// kernel is a record with TVM's error number; a machine without compiler or device ends the run.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql measure run matmul --trials 200\n  \
+    tsql measure run softmax-cuda --target cuda:0\n  \
+    tsql measure run kernel.toml --search grid --skip-existing\n  \
+    tsql measure run kernel.toml --dry-run")]
+pub(super) struct Run {
+    /// Manifest, or name of a template
+    #[arg(value_name = "PROGRAM")]
+    program: String,
+    /// Trials at most, over all workloads [default: 100; of a grid all]
+    #[arg(long, value_name = "N")]
+    trials: Option<u64>,
+    /// Which configurations come next
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Search::Evolve)]
+    search: Search,
+    /// Leave out configurations of this very program that the store has for the platform
+    #[arg(long)]
+    skip_existing: bool,
+    /// Say what would be measured, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    bench: Bench,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Search {
+    /// All, in order
+    Grid,
+    /// Any, each once
+    Random,
+    /// Children of the fastest so far
+    Evolve,
+}
+
+pub(super) fn run(
+    store: &Store,
+    command: &Run,
+    stop: &Arc<AtomicBool>,
+    runtime: &Handle,
+) -> Result<u8, Failure> {
+    let loaded = Arc::new(Loaded::named(&command.program)?);
+    let (kind, trials) = match command.search {
+        Search::Grid => (Kind::Grid, command.trials),
+        Search::Random => (Kind::Random, command.trials.or(Some(TRIALS))),
+        Search::Evolve => (Kind::Evolve, command.trials.or(Some(TRIALS))),
+    };
+    let seed = command.bench.seed;
+    if command.dry_run {
+        let plan = Searches::new(&loaded, kind, seed, trials, &HashMap::new());
+        return Ok(dry_run(plan));
+    }
+    tell_resumed(&sink::resume(store, runtime)?);
+    let device = match loaded.manifest.language() {
+        Language::Cuda => Target::Cuda(0),
+        Language::C | Language::Cxx => Target::Cpu,
+    };
+    let options = command.bench.options(device, stop)?;
+    let run = crate::trials::run::Run::new(store, &options, runtime)?;
+    let known = if command.skip_existing {
+        runtime.block_on(known::measured(store, run.platform(), &loaded.program))?
+    } else {
+        HashMap::new()
+    };
+    let mut plan = Searches::new(&loaded, kind, seed, trials, &known);
+    let mut watch = Watch::new(command.bench.json);
+    let ended = run.all(&mut plan, loaded.manifest.name(), |event| {
+        watch.hear(&event)
+    });
+    watch.end();
+    let summary = ended?;
+    tell(&summary, &loaded);
+    Ok(if summary.interrupted {
+        INTERRUPTED
+    } else {
+        DONE
+    })
+}
+
+fn dry_run(mut plan: Searches) -> u8 {
+    let total = plan.total();
+    // What comes next may depend on what came before.
+    let first: Vec<String> = std::iter::from_fn(|| plan.next())
+        .take(5)
+        .map(|item| {
+            let config = crate::measure::manifest::Manifest::config_text(&item.config);
+            format!("  {} {config}", item.workload_key())
+        })
+        .collect();
+    talk(&match total {
+        Some(total) => format!("{} at most, the first:", counted(total, "trial")),
+        None => "every configuration that the constraints allow, the first:".to_owned(),
+    });
+    talk(&first.join("\n"));
+    DONE
+}
+
+/// The best of each workload, and what failed.
+fn tell(summary: &Summary, loaded: &Loaded) {
+    for workload in loaded.manifest.workloads() {
+        let of_it = summary
+            .trials
+            .iter()
+            .filter(|(item, ..)| item.params == workload.params);
+        let median = |times: &[f64]| crate::measure::median::median(times).map(|found| found.value);
+        let best = of_it
+            .filter_map(|(item, _, times)| Some((median(times)?, item)))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((median_ns, item)) = best else {
+            continue;
+        };
+        let rate = workload
+            .flops
+            .map(|flops| format!(", {:.2} GFLOP/s", flops / median_ns));
+        talk(&format!(
+            "best of {}: {}{} with {}",
+            item.workload_key(),
+            time(median_ns),
+            rate.unwrap_or_default(),
+            crate::measure::manifest::Manifest::config_text(&item.config)
+        ));
+    }
+    let mut kinds: HashMap<String, u64> = HashMap::new();
+    for (_, outcome, _) in &summary.trials {
+        if let Some(message) = outcome
+            .error_message
+            .as_deref()
+            .filter(|_| outcome.error_no != 0)
+        {
+            *kinds
+                .entry(message.lines().next().unwrap_or_default().to_owned())
+                .or_default() += 1;
+        }
+    }
+    let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    for (message, count) in kinds.iter().take(5) {
+        talk(&format!("{count} failed: {message}"));
+    }
+    talk(&format!(
+        "{}, {} failed, {} new to the store",
+        counted(summary.records, "trial"),
+        summary.failed,
+        counted(summary.report.new_configurations, "configuration")
+    ));
+}

@@ -1,0 +1,195 @@
+//! Where NVRTC is: the library, the one with its built-in functions, and CUDA's headers.
+//!
+//! An installed toolkit has all of them. The wheels of PyPI do, too
+//! (`nvidia-cuda-nvrtc` and, for headers, `nvidia-cuda-runtime`), and need no GPU.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+/// The variable that names the directory of the library, before all other places.
+pub(super) const VARIABLE: &str = "TSQL_NVRTC_DIR";
+
+/// Newest first. CUDA 12's makes code that later drivers load, for fewer devices.
+const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+
+/// Below `site-packages`: the wheels of CUDA 13, and of CUDA 12.
+const WHEELS: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
+
+/// NVRTC as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Toolkit {
+    /// A path, or a bare name that the dynamic linker knows.
+    pub(super) library: PathBuf,
+    /// To be opened before it. Empty for a bare name.
+    pub(super) builtins: Vec<PathBuf>,
+    /// Directory of `cuda_fp16.h` and the others.
+    pub(super) headers: Option<PathBuf>,
+}
+
+/// Where to look for NVRTC, in order.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Directories, each with what it is to the reader of a message.
+    directories: Vec<(PathBuf, String)>,
+    /// Also try the names that the dynamic linker knows.
+    by_name: bool,
+}
+
+impl Places {
+    /// Those of this process's environment.
+    pub(super) fn of_environment() -> Self {
+        let mut places = Self::default();
+        if let Some(directory) = env::var_os(VARIABLE) {
+            // Who names a place does not want another one.
+            places.add(&PathBuf::from(directory), VARIABLE);
+            return places;
+        }
+        for variable in ["CUDA_HOME", "CUDA_PATH"] {
+            if let Some(home) = env::var_os(variable) {
+                places.add(&PathBuf::from(home), variable);
+            }
+        }
+        for directory in python_path() {
+            for wheel in WHEELS {
+                let wheel = directory.join(wheel);
+                if wheel.is_dir() {
+                    places.directories.push((wheel, "python3".to_owned()));
+                }
+            }
+        }
+        places.by_name = true;
+        places
+    }
+
+    fn add(&mut self, directory: &Path, why: &str) {
+        for lib in ["lib64", "lib", ""] {
+            self.directories.push((directory.join(lib), why.to_owned()));
+        }
+    }
+
+    /// Candidates that exist, and bare names, which only opening tells about.
+    pub(super) fn candidates(&self) -> Vec<Toolkit> {
+        let in_directories = self.directories.iter().filter_map(|(directory, _)| {
+            let found = NAMES.iter().map(|name| directory.join(name));
+            let library = found.into_iter().find(|path| path.is_file())?;
+            Some(Toolkit {
+                library,
+                builtins: builtins(directory),
+                headers: headers(directory),
+            })
+        });
+        let mut candidates: Vec<_> = in_directories.collect();
+        if self.by_name {
+            let system = Path::new("/usr/local/cuda/lib64");
+            candidates.extend(NAMES.iter().map(|name| Toolkit {
+                library: PathBuf::from(name),
+                builtins: Vec::new(),
+                headers: headers(system),
+            }));
+        }
+        candidates
+    }
+
+    /// For a message: where was looked.
+    pub(super) fn describe(&self) -> String {
+        let mut places: Vec<String> = self
+            .directories
+            .iter()
+            .map(|(directory, why)| format!("`{}` ({why})", directory.display()))
+            .collect();
+        if self.by_name {
+            places.push("python3's site-packages".to_owned());
+            places.push(format!("the system's libraries ({})", NAMES.join(", ")));
+        }
+        places.join(", ")
+    }
+}
+
+/// `libnvrtc-builtins.so.13.0` and its like; not the variants (`.alt.`), which are for others.
+fn builtins(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = directory.read_dir() else {
+        return Vec::new();
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<_> = paths
+        .filter(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with("libnvrtc-builtins.so."))
+        })
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The headers that belong to the library in `directory`.
+fn headers(directory: &Path) -> Option<PathBuf> {
+    let up = directory.parent()?;
+    [
+        Some(up.join("include")),
+        up.parent().map(|up| up.join("cuda_runtime/include")),
+    ]
+    .into_iter()
+    .flatten()
+    .find(|headers| headers.join("cuda_fp16.h").is_file())
+}
+
+/// Where `python3` looks for modules; empty where there is none.
+fn python_path() -> Vec<PathBuf> {
+    let output = Command::new("python3")
+        .args(["-c", r#"import sys; print("\n".join(sys.path))"#])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_library_of_a_directory_is_taken_with_builtins_and_headers() {
+        let root = tempfile::tempdir().unwrap();
+        let (lib, include) = (root.path().join("lib"), root.path().join("include"));
+        fs::create_dir(&lib).unwrap();
+        fs::create_dir(&include).unwrap();
+        for name in [
+            "libnvrtc.so.12",
+            "libnvrtc.so.13",
+            "libnvrtc-builtins.so.13.0",
+            "libnvrtc-builtins.alt.so.13.0",
+        ] {
+            fs::write(lib.join(name), "").unwrap();
+        }
+        fs::write(include.join("cuda_fp16.h"), "").unwrap();
+        let mut places = Places::default();
+        places.add(root.path(), VARIABLE);
+        let toolkit = Toolkit {
+            library: lib.join("libnvrtc.so.13"),
+            builtins: vec![lib.join("libnvrtc-builtins.so.13.0")],
+            headers: Some(include),
+        };
+        assert_eq!(places.candidates(), [toolkit]);
+    }
+
+    #[test]
+    fn an_empty_directory_has_no_candidate_and_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let mut places = Places::default();
+        places.add(root.path(), VARIABLE);
+        assert!(places.candidates().is_empty());
+        let told = places.describe();
+        assert!(told.contains(&root.path().display().to_string()) && told.contains(VARIABLE));
+    }
+}

@@ -1,0 +1,244 @@
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use super::*;
+
+fn lines(journal: &mut Journal) -> Vec<String> {
+    journal.lines().unwrap()
+}
+
+#[test]
+fn lines_come_back_in_order_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(&folder.path().join("new"), "run").unwrap();
+    journal.append("{\"a\": 1}").unwrap();
+    journal.push("two \r").unwrap();
+    journal.push("").unwrap();
+    journal.sync().unwrap();
+    let path = journal.path().to_owned();
+    drop(journal);
+    let mut journal = Journal::open(&path).unwrap();
+    journal.append("four").unwrap();
+    assert_eq!(lines(&mut journal), ["{\"a\": 1}", "two \r", "", "four"]);
+}
+
+#[test]
+fn a_torn_end_is_neither_read_nor_left_before_the_next_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for torn in ["half of a li", "zeros\0\0\0\n", "\0\0\0\0", "\u{e9}"] {
+        let path = folder.path().join("torn.journal");
+        std::fs::write(&path, format!("one\ntwo\n{torn}")).unwrap();
+        let mut journal = Journal::open(&path).unwrap();
+        assert_eq!(lines(&mut journal), ["one", "two"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        journal.append("three").unwrap();
+        assert_eq!(lines(&mut journal), ["one", "two", "three"]);
+    }
+}
+
+#[test]
+fn a_line_that_would_be_two_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(folder.path(), "run").unwrap();
+    for line in ["a\nb", "a\0"] {
+        assert!(matches!(journal.append(line), Err(Error::Usage(_))));
+    }
+    assert_eq!(lines(&mut journal), [""; 0]);
+    for name in ["", "../x", ".x", "a/b"] {
+        assert!(
+            matches!(Journal::create(folder.path(), name), Err(Error::Usage(_))),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_lines_before_and_no_half_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(folder.path(), "run").unwrap();
+    journal.append("one").unwrap();
+    // A handle that cannot write stands for a disk that is full.
+    let path = journal.path().to_owned();
+    let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+    assert!(journal.append("two").is_err());
+    assert!(
+        matches!(journal.append("two"), Err(Error::Source { .. })),
+        "it went on after a failed repair"
+    );
+    journal.file = writable;
+    assert_eq!(lines(&mut journal), ["one"]);
+}
+
+#[test]
+fn two_writers_are_not_let_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Journal::create(folder.path(), "run").unwrap();
+    let path = journal.path().to_owned();
+    let message = Journal::open(&path).unwrap_err().to_string();
+    assert!(message.contains("another process writes"), "{message}");
+    let message = Journal::create(folder.path(), "run")
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("already\nhint: "), "{message}");
+    assert!(!folder.path().join("run.starting").exists());
+    drop(journal);
+    assert!(Journal::create(folder.path(), "run").is_err());
+    Journal::open(&path).unwrap();
+}
+
+#[test]
+fn only_what_nobody_writes_is_left_over() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(
+        Journal::left_over(&folder.path().join("none")).unwrap(),
+        Vec::<PathBuf>::new()
+    );
+    let written = Journal::create(folder.path(), "b").unwrap();
+    let left = Journal::create(folder.path(), "a")
+        .unwrap()
+        .path()
+        .to_owned();
+    std::fs::write(folder.path().join("notes.txt"), "").unwrap();
+    assert_eq!(
+        Journal::left_over(folder.path()).unwrap(),
+        std::slice::from_ref(&left)
+    );
+    let path = written.path().to_owned();
+    drop(written);
+    assert_eq!(
+        Journal::left_over(folder.path()).unwrap(),
+        [left.clone(), path]
+    );
+    Journal::open(&left).unwrap().finish().unwrap();
+    assert!(!left.exists());
+}
+
+#[test]
+fn a_creation_that_was_cut_short_is_not_in_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.starting"), "half").unwrap();
+    let mut journal = Journal::create(folder.path(), "run").unwrap();
+    assert_eq!(lines(&mut journal), [""; 0]);
+}
+
+#[test]
+fn one_of_many_creators_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let made: Vec<_> = std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| Journal::create(folder.path(), "run").ok()))
+            .collect();
+        tries
+            .into_iter()
+            .filter_map(|attempt| attempt.join().unwrap())
+            .collect()
+    });
+    assert_eq!(made.len(), 1);
+}
+
+const FOLDER: &str = "JOURNAL_TEST_FOLDER";
+
+/// A line that cannot be mistaken for a part of another; lengths differ up to several pages.
+fn line(number: usize) -> String {
+    format!(
+        "{{\"number\": {number}, \"filling\": \"{}\"}}",
+        "x".repeat(number * 7919 % 20_000)
+    )
+}
+
+/// Not a test of its own: the process that the next one kills.
+#[test]
+#[ignore = "runs until it is killed, as a child of another test"]
+fn child_that_appends_until_it_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        return;
+    };
+    let folder = PathBuf::from(folder);
+    let path = folder.join("run.journal");
+    let mut journal = if path.exists() {
+        Journal::open(&path)
+    } else {
+        Journal::create(&folder, "run")
+    }
+    .unwrap();
+    let mut out = std::io::stdout();
+    for number in journal.lines().unwrap().len().. {
+        // Every third line waits for the one after it.
+        if number % 3 == 0 {
+            journal.push(&line(number)).unwrap();
+            continue;
+        }
+        journal.append(&line(number)).unwrap();
+        writeln!(out, "durable {number}").unwrap();
+    }
+}
+
+/// A killed process leaves the kernel's pages: this covers torn lines and their repair, not power failures.
+#[test]
+fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = module_path!().split_once("::").unwrap().1;
+    let child = format!("{module}::child_that_appends_until_it_is_killed");
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut announced = None;
+    for round in 0..50 {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([
+                &child,
+                "--exact",
+                "--ignored",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = process.stdout.take().unwrap();
+        let (wrote, first) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            let numbers = BufReader::new(output)
+                .lines()
+                .map_while(std::io::Result::ok);
+            let numbers =
+                numbers.filter_map(|line| line.split_once("durable ")?.1.parse::<usize>().ok());
+            numbers.inspect(|_| _ = wrote.send(())).last()
+        });
+        // Mostly while it writes; sometimes already while it starts and repairs.
+        if round % 5 != 1 {
+            first.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        std::thread::sleep(Duration::from_micros(random.u64(0..40_000)));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        announced = reader.join().unwrap().max(announced);
+        let path = folder.path().join("run.journal");
+        if !path.exists() {
+            // Killed before it began.
+            assert_eq!(announced, None);
+            continue;
+        }
+        if round % 5 == 0 {
+            // What a kill between two parts of a write would leave.
+            let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(b"{\"number\": 12").unwrap();
+        }
+        assert_eq!(
+            Journal::left_over(folder.path()).unwrap(),
+            std::slice::from_ref(&path)
+        );
+        let found = Journal::open(&path).unwrap().lines().unwrap();
+        assert!(
+            found.len() > announced.unwrap_or(0) || announced.is_none(),
+            "round {round}: {} lines, {announced:?}",
+            found.len()
+        );
+        for (number, text) in found.iter().enumerate() {
+            assert_eq!(*text, line(number), "round {round}");
+        }
+    }
+    assert!(
+        announced > Some(50),
+        "the children hardly wrote: {announced:?}"
+    );
+}

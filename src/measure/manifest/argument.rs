@@ -1,0 +1,285 @@
+//! The arguments of a kernel before and after a workload is chosen: shapes become numbers, and are found too large.
+
+use super::super::expr::Expression;
+use super::super::trial::{Argument, Dtype, Init, Role, Value};
+use super::typed::{ArgumentKind, ScalarValue, TypedArgument};
+use super::{Refusal, Scope};
+
+/// Bytes that all buffers may take together.
+const MAX_BYTES: u64 = 16 << 30;
+
+/// Dimensions of a buffer at most.
+const MAX_DIMENSIONS: usize = 16;
+
+/// An argument whose sizes are expressions.
+#[derive(Clone, Debug)]
+pub(super) enum ArgumentSpec {
+    Buffer {
+        name: String,
+        dtype: Dtype,
+        shape: Vec<Expression>,
+        role: Role,
+        init: Init,
+    },
+    Scalar {
+        name: String,
+        dtype: Dtype,
+        value: ScalarSpec,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ScalarSpec {
+    Fixed(f64),
+    Computed(Expression),
+}
+
+impl ArgumentSpec {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Buffer { name, .. } | Self::Scalar { name, .. } => name,
+        }
+    }
+
+    pub(super) fn is_written(&self) -> bool {
+        matches!(self, Self::Buffer { role, .. } if *role != Role::In)
+    }
+
+    pub(super) fn expressions(&self) -> &[Expression] {
+        match self {
+            Self::Buffer { shape, .. } => shape,
+            Self::Scalar {
+                value: ScalarSpec::Computed(value),
+                ..
+            } => std::slice::from_ref(value),
+            Self::Scalar { .. } => &[],
+        }
+    }
+
+    /// Takes what was typed; the error is the reason without the argument's name.
+    pub(super) fn resolve(typed: TypedArgument) -> Result<Self, String> {
+        let TypedArgument {
+            name,
+            kind,
+            dtype,
+            shape,
+            role,
+            init,
+            value,
+        } = typed;
+        match (kind, shape, role, value) {
+            (ArgumentKind::Buffer, Some(shape), Some(role), None) => {
+                if shape.is_empty() || shape.len() > MAX_DIMENSIONS {
+                    return Err(format!("shape must have 1 to {MAX_DIMENSIONS} dimensions"));
+                }
+                let shape = shape
+                    .into_iter()
+                    .map(|extent| extent.parse())
+                    .collect::<Result<_, String>>()?;
+                let init = match init {
+                    None => default_init(dtype, role),
+                    Some(_) if role == Role::Out => {
+                        return Err("an output has no `init`: it is poisoned".to_owned());
+                    }
+                    Some(init) => parse_init(&init, dtype)?,
+                };
+                Ok(Self::Buffer {
+                    name,
+                    dtype,
+                    shape,
+                    role,
+                    init,
+                })
+            }
+            (ArgumentKind::Buffer, _, _, Some(_)) => Err("a buffer has no `value`".to_owned()),
+            (ArgumentKind::Buffer, None, ..) => Err("a buffer needs `shape`".to_owned()),
+            (ArgumentKind::Buffer, ..) => Err("a buffer needs `role`".to_owned()),
+            (ArgumentKind::Scalar, None, None, Some(value)) if init.is_none() => Ok(Self::Scalar {
+                name,
+                dtype,
+                value: scalar(value, dtype)?,
+            }),
+            (ArgumentKind::Scalar, _, _, None) => Err("a scalar needs `value`".to_owned()),
+            (ArgumentKind::Scalar, ..) => {
+                Err("a scalar has no `shape`, `role` or `init`".to_owned())
+            }
+        }
+    }
+
+    fn bind(&self, scope: Scope<'_>) -> Result<Argument, Refusal> {
+        match self {
+            Self::Buffer {
+                name,
+                dtype,
+                shape,
+                role,
+                init,
+            } => Ok(Argument::Buffer {
+                name: name.clone(),
+                dtype: *dtype,
+                shape: bind_shape(name, shape, scope)?,
+                role: *role,
+                init: *init,
+            }),
+            Self::Scalar { name, dtype, value } => Ok(Argument::Scalar {
+                name: name.clone(),
+                dtype: *dtype,
+                value: bind_scalar(name, *dtype, value, scope)?,
+            }),
+        }
+    }
+}
+
+/// All arguments with numbers for sizes, unless together they are too large.
+pub(super) fn bind_all(
+    arguments: &[ArgumentSpec],
+    scope: Scope<'_>,
+) -> Result<Vec<Argument>, Refusal> {
+    let bound = arguments
+        .iter()
+        .map(|argument| argument.bind(scope))
+        .collect::<Result<Vec<_>, Refusal>>()?;
+    let bytes = bound.iter().fold(0, |sum: u64, argument| match argument {
+        Argument::Buffer { dtype, shape, .. } => {
+            sum.saturating_add(shape.iter().fold(size_bytes(*dtype), |product, extent| {
+                product.saturating_mul(*extent)
+            }))
+        }
+        Argument::Scalar { .. } => sum,
+    });
+    if bytes > MAX_BYTES {
+        let reason = format!("buffers of {bytes} bytes, more than {MAX_BYTES}");
+        return Err(Refusal::new("size", reason));
+    }
+    Ok(bound)
+}
+
+fn bind_shape(name: &str, shape: &[Expression], scope: Scope<'_>) -> Result<Vec<u64>, Refusal> {
+    let refuse = |reason: String| Refusal::new("size", format!("`{name}`: {reason}"));
+    shape
+        .iter()
+        .map(|extent| {
+            let value = scope.evaluate(extent).map_err(refuse)?;
+            u64::try_from(value)
+                .ok()
+                .filter(|value| *value > 0)
+                .ok_or_else(|| refuse(format!("`{extent}` is {value}, not 1 or more")))
+        })
+        .collect()
+}
+
+fn bind_scalar(
+    name: &str,
+    dtype: Dtype,
+    value: &ScalarSpec,
+    scope: Scope<'_>,
+) -> Result<Value, Refusal> {
+    let refuse = |reason: String| Refusal::new("value", format!("`{name}`: {reason}"));
+    let expression = match value {
+        ScalarSpec::Fixed(value) => return Ok(Value::Float(*value)),
+        ScalarSpec::Computed(expression) => expression,
+    };
+    let value = scope.evaluate(expression).map_err(refuse)?;
+    match bounds(dtype) {
+        None => Ok(Value::Float(super::resolve::float(value))),
+        Some((least, most)) if (least..=most).contains(&value) => Ok(Value::Integer(value)),
+        Some(_) => Err(refuse(format!("{value} does not fit its type"))),
+    }
+}
+
+fn scalar(value: ScalarValue, dtype: Dtype) -> Result<ScalarSpec, String> {
+    match value {
+        ScalarValue::Number(Value::Integer(value)) => {
+            Ok(ScalarSpec::Computed(Expression::literal(value)))
+        }
+        ScalarValue::Number(Value::Float(value)) if bounds(dtype).is_some() => {
+            Err(format!("value {value} is no integer"))
+        }
+        ScalarValue::Number(Value::Float(value)) => Ok(ScalarSpec::Fixed(value)),
+        ScalarValue::Text(text) => Expression::parse(&text).map(ScalarSpec::Computed),
+    }
+}
+
+/// Least and most that the type holds; `None` for floating point.
+fn bounds(dtype: Dtype) -> Option<(i64, i64)> {
+    Some(match dtype {
+        Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16 => return None,
+        Dtype::I64 => (i64::MIN, i64::MAX),
+        Dtype::I32 => (i32::MIN.into(), i32::MAX.into()),
+        Dtype::I16 => (i16::MIN.into(), i16::MAX.into()),
+        Dtype::I8 => (i8::MIN.into(), i8::MAX.into()),
+        Dtype::U8 => (0, u8::MAX.into()),
+    })
+}
+
+fn size_bytes(dtype: Dtype) -> u64 {
+    match dtype {
+        Dtype::F64 | Dtype::I64 => 8,
+        Dtype::F32 | Dtype::I32 => 4,
+        Dtype::F16 | Dtype::Bf16 | Dtype::I16 => 2,
+        Dtype::I8 | Dtype::U8 => 1,
+    }
+}
+
+/// Small random numbers, never zeros: a multiplication by zero is faster on some devices.
+fn default_init(dtype: Dtype, role: Role) -> Init {
+    match (role, bounds(dtype)) {
+        (Role::Out, _) => Init::Constant { value: 0.0 },
+        (_, None) => Init::Uniform {
+            low: -1.0,
+            high: 1.0,
+        },
+        (_, Some(_)) => Init::Uniform {
+            low: 1.0,
+            high: 15.0,
+        },
+    }
+}
+
+/// `uniform(low, high)`, `constant(value)` or `count(modulus)`, whose values the type can hold.
+fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
+    let fault = || {
+        format!(
+            "init `{text}` is none of `uniform(low, high)`, `constant(value)` and `count(modulus)`"
+        )
+    };
+    let (function, rest) = text.trim().split_once('(').ok_or_else(fault)?;
+    let inner = rest.strip_suffix(')').ok_or_else(fault)?;
+    let numbers = inner
+        .split(',')
+        .map(|number| number.trim().parse::<f64>().ok().filter(|n| n.is_finite()))
+        .collect::<Option<Vec<f64>>>()
+        .ok_or_else(fault)?;
+    let init = match (function.trim(), numbers.as_slice()) {
+        ("uniform", [low, high]) if low > high => {
+            return Err(format!("init `{text}`: {low} is above {high}"));
+        }
+        ("uniform", [low, high]) => Init::Uniform {
+            low: *low,
+            high: *high,
+        },
+        ("constant", [value]) => Init::Constant { value: *value },
+        ("count", [_]) => match inner.trim().parse() {
+            Ok(modulus) if modulus > 0 => Init::Count { modulus },
+            _ => {
+                return Err(format!(
+                    "init `{text}`: the modulus must be an integer above 0"
+                ));
+            }
+        },
+        _ => return Err(fault()),
+    };
+    if let Some((least, most)) = bounds(dtype) {
+        let (least, most) = (super::resolve::float(least), super::resolve::float(most));
+        let fits = |value: f64| value.fract() == 0.0 && (least..=most).contains(&value);
+        let all_fit = match init {
+            Init::Uniform { low, high } => fits(low) && fits(high),
+            Init::Constant { value } => fits(value),
+            Init::Count { modulus } => fits(super::resolve::float(modulus - 1)),
+        };
+        if !all_fit {
+            return Err(format!("init `{text}`: its values do not fit the type"));
+        }
+    }
+    Ok(init)
+}

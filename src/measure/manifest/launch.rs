@@ -1,0 +1,72 @@
+//! How many threads a CUDA kernel is launched with, and what no device would launch.
+
+use super::super::expr::Expression;
+use super::super::trial::Launch;
+use super::{Refusal, Scope};
+
+/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for every device of
+/// today. Shared memory and registers differ; the device itself checks those.
+const MAX_GRID: [u32; 3] = [i32::MAX.cast_unsigned(), 65_535, 65_535];
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_BLOCK_THREADS: u64 = 1024;
+
+/// Grid and block as expressions; what the manifest leaves out is 1, and no dynamic shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct LaunchSpec {
+    pub(super) grid: [Expression; 3],
+    pub(super) block: [Expression; 3],
+    pub(super) shared_bytes: Expression,
+}
+
+impl LaunchSpec {
+    pub(super) fn bind(&self, scope: Scope<'_>) -> Result<Launch, Refusal> {
+        let launch = Launch {
+            grid: extents("grid", &self.grid, MAX_GRID, scope)?,
+            block: extents("block", &self.block, MAX_BLOCK, scope)?,
+            shared_bytes: bounded("shared_bytes", &self.shared_bytes, 0, u32::MAX, scope)?,
+        };
+        let threads: u64 = launch
+            .block
+            .iter()
+            .map(|extent| u64::from(*extent))
+            .product();
+        if threads > MAX_BLOCK_THREADS {
+            let [x, y, z] = launch.block;
+            let reason = format!(
+                "block of {x} x {y} x {z} is {threads} threads, more than {MAX_BLOCK_THREADS}"
+            );
+            return Err(Refusal::new("launch_bounds", reason));
+        }
+        Ok(launch)
+    }
+}
+
+fn extents(
+    what: &str,
+    [x, y, z]: &[Expression; 3],
+    [max_x, max_y, max_z]: [u32; 3],
+    scope: Scope<'_>,
+) -> Result<[u32; 3], Refusal> {
+    Ok([
+        bounded(&format!("{what}.x"), x, 1, max_x, scope)?,
+        bounded(&format!("{what}.y"), y, 1, max_y, scope)?,
+        bounded(&format!("{what}.z"), z, 1, max_z, scope)?,
+    ])
+}
+
+fn bounded(
+    what: &str,
+    expression: &Expression,
+    least: u32,
+    most: u32,
+    scope: Scope<'_>,
+) -> Result<u32, Refusal> {
+    let refuse = |reason: String| Refusal::new("launch_bounds", reason);
+    let value = scope
+        .evaluate(expression)
+        .map_err(|reason| refuse(format!("{what}: {reason}")))?;
+    u32::try_from(value)
+        .ok()
+        .filter(|value| (least..=most).contains(value))
+        .ok_or_else(|| refuse(format!("{what} of {value} is not within {least}..={most}")))
+}

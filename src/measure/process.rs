@@ -1,0 +1,225 @@
+//! Runs a command in a process group of its own, keeps what it prints, and kills all of the group at a time limit.
+//!
+//! * When `run` returns, no process of the group is left, however the command ended.
+//! * No pipe that an escaped process holds open can keep `run` waiting.
+
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+use super::schedule;
+
+/// For what is still in a pipe when its process has ended.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Bytes of standard error that are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Keep {
+    First(usize),
+    Last(usize),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Exited(i32),
+    Signalled(i32),
+    /// Killed at the limit.
+    TimedOut,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) end: End,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+/// Bytes of standard output that are kept at most.
+const STDOUT_BYTES: usize = 64 << 20;
+
+/// Runs `command`; an error means that it could not be started.
+///
+/// Where the command takes a core for itself (`busy_core`), the watchdog stays away from it.
+pub(super) fn run(
+    command: &mut Command,
+    limit: Duration,
+    keep: Keep,
+    busy_core: Option<usize>,
+) -> io::Result<Finished> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).spawn()?;
+    let group = i32::try_from(child.id()).map(Pid::from_raw);
+    let group = group.map_err(io::Error::other)?;
+    let stdout = child
+        .stdout
+        .take()
+        .map(|pipe| drain(pipe, Keep::First(STDOUT_BYTES)));
+    let stderr = child.stderr.take().map(|pipe| drain(pipe, keep));
+    let timed_out = Arc::new(AtomicBool::new(false));
+    let (ended, end) = channel::<()>();
+    let watchdog = {
+        let timed_out = Arc::clone(&timed_out);
+        thread::spawn(move || {
+            schedule::become_watchdog(busy_core);
+            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                timed_out.store(true, Ordering::SeqCst);
+                kill_group(group);
+            }
+        })
+    };
+    await_end(group);
+    drop(ended);
+    let _ = watchdog.join();
+    // The first process is dead but not reaped: its number, and so the group's, is not used again.
+    kill_group(group);
+    let end = reap(&mut child, timed_out.load(Ordering::SeqCst))?;
+    let stdout = stdout.map(Drain::finish).unwrap_or_default();
+    let stderr = stderr.map(Drain::finish).unwrap_or_default();
+    Ok(Finished {
+        end,
+        stdout,
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    })
+}
+
+fn await_end(process: Pid) {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while waitid(Id::Pid(process), flags) == Err(Errno::EINTR) {}
+}
+
+fn kill_group(group: Pid) {
+    // It fails where nobody is left, which is what is wanted.
+    let _ = killpg(group, Signal::SIGKILL);
+}
+
+fn reap(child: &mut Child, timed_out: bool) -> io::Result<End> {
+    let status = child.wait()?;
+    Ok(match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exited(code),
+        (None, Some(9)) if timed_out => End::TimedOut,
+        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+    })
+}
+
+/// A pipe that is read to its end in the background.
+struct Drain {
+    kept: Arc<Mutex<Vec<u8>>>,
+    end: Receiver<()>,
+}
+
+impl Drain {
+    fn finish(self) -> Vec<u8> {
+        // Both ends of the wait are fine: the pipe's end, and giving up on it.
+        let _ = self.end.recv_timeout(DRAIN);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut kept)
+    }
+}
+
+fn drain(mut pipe: impl Read + Send + 'static, keep: Keep) -> Drain {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let (ended, end) = channel::<()>();
+    let shared = Arc::clone(&kept);
+    thread::spawn(move || {
+        let mut chunk = vec![0; 16 << 10];
+        while let Ok(length @ 1..) = pipe.read(&mut chunk) {
+            let read = chunk.get(..length).unwrap_or_default();
+            let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend_from_slice(read);
+            match keep {
+                Keep::First(bytes) => kept.truncate(bytes),
+                Keep::Last(bytes) => {
+                    let excess = kept.len().saturating_sub(bytes);
+                    kept.drain(..excess);
+                }
+            }
+        }
+        drop(ended);
+    });
+    Drain { kept, end }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn shell(script: &str, limit_ms: u64, keep: Keep) -> Finished {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script);
+        run(&mut command, Duration::from_millis(limit_ms), keep, None).unwrap()
+    }
+
+    #[test]
+    fn exit_code_and_output_are_kept_apart() {
+        let finished = shell("echo out; echo err >&2; exit 3", 5000, Keep::Last(100));
+        assert_eq!(finished.end, End::Exited(3));
+        assert_eq!(finished.stdout, b"out\n");
+        assert_eq!(finished.stderr, "err\n");
+    }
+
+    #[test]
+    fn a_command_is_killed_at_the_limit_with_all_its_children() {
+        let began = Instant::now();
+        let finished = shell("sleep 77 & echo $!; sleep 77", 300, Keep::Last(100));
+        assert_eq!(finished.end, End::TimedOut);
+        assert!(began.elapsed() < Duration::from_secs(3));
+        assert_is_gone(&finished.stdout);
+    }
+
+    #[test]
+    fn children_that_outlive_the_command_are_killed() {
+        let began = Instant::now();
+        let finished = shell("sleep 77 & echo $!", 5000, Keep::Last(100));
+        assert_eq!(finished.end, End::Exited(0));
+        assert!(began.elapsed() < Duration::from_secs(3));
+        assert_is_gone(&finished.stdout);
+    }
+
+    #[test]
+    fn a_signal_is_not_an_exit_code() {
+        let finished = shell("kill -SEGV $$", 5000, Keep::Last(100));
+        assert_eq!(finished.end, End::Signalled(11));
+    }
+
+    #[test]
+    fn of_a_long_standard_error_the_asked_end_is_kept() {
+        let script = "head -c 100000 /dev/zero | tr '\\0' a >&2; echo end >&2";
+        let last = shell(script, 5000, Keep::Last(8)).stderr;
+        assert_eq!(last, "aaaaend\n");
+        let first = shell(script, 5000, Keep::First(8)).stderr;
+        assert_eq!(first, "aaaaaaaa");
+    }
+
+    #[test]
+    fn a_missing_program_cannot_be_started() {
+        let mut command = Command::new("/nonexistent/program");
+        assert!(run(&mut command, DRAIN, Keep::Last(1), None).is_err());
+    }
+
+    /// The process whose number was printed does not run any more (it may not be reaped yet).
+    fn assert_is_gone(stdout: &[u8]) {
+        let number = String::from_utf8(stdout.to_vec()).unwrap();
+        for _ in 0..50 {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", number.trim()));
+            if stat.map_or(true, |stat| stat.contains(") Z ")) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("process {number} still runs");
+    }
+}

@@ -1,0 +1,244 @@
+//! The protocol on a simulated machine.
+
+use super::*;
+
+/// A kernel of known cost on a machine that others use as well.
+struct Machine {
+    now: Duration,
+    cpu: Duration,
+    switches: u64,
+    core: usize,
+    calls: u64,
+    flushes: u64,
+    ways_given: u64,
+    /// What call number n takes.
+    cost: Box<dyn Fn(u64) -> Duration>,
+    /// Processor time that the kernel gets before others take the core, and for how long they do.
+    slice: Option<(Duration, Duration)>,
+    left: Duration,
+}
+
+impl Machine {
+    fn new(cost: impl Fn(u64) -> Duration + 'static) -> Self {
+        Self {
+            now: Duration::from_secs(5),
+            cpu: Duration::ZERO,
+            switches: 0,
+            core: 1,
+            calls: 0,
+            flushes: 0,
+            ways_given: 0,
+            cost: Box::new(cost),
+            slice: None,
+            left: Duration::ZERO,
+        }
+    }
+
+    fn crowded(cost: Duration, slice_ms: u64, away_ms: u64) -> Self {
+        let slice = Duration::from_millis(slice_ms);
+        Self {
+            slice: Some((slice, Duration::from_millis(away_ms))),
+            left: slice,
+            ..Self::new(move |_| cost)
+        }
+    }
+
+    fn run(&mut self, mut time: Duration) {
+        while let Some((slice, away)) = self.slice
+            && time > self.left
+        {
+            time -= self.left;
+            self.now += self.left + away;
+            self.cpu += self.left;
+            self.left = slice;
+            self.switches += 1;
+        }
+        self.left = self.left.saturating_sub(time);
+        self.now += time;
+        self.cpu += time;
+    }
+}
+
+impl Bench for Machine {
+    fn start(&mut self) -> Reading {
+        Reading {
+            wall: self.now,
+            cpu: self.cpu,
+            involuntary_switches: self.switches,
+            core: self.core,
+        }
+    }
+
+    fn stop(&mut self) -> Reading {
+        self.start()
+    }
+
+    fn call(&mut self, number: u32) {
+        for _ in 0..number.min(100_000) {
+            self.calls += 1;
+            self.run((self.cost)(self.calls));
+        }
+    }
+
+    fn flush(&mut self) {
+        self.flushes += 1;
+        self.now += Duration::from_millis(5);
+    }
+
+    fn give_way(&mut self) {
+        self.ways_given += 1;
+        if let Some((slice, away)) = self.slice {
+            self.now += away;
+            self.left = slice;
+        }
+    }
+}
+
+fn fixed(cost_us: u64) -> Machine {
+    Machine::new(move |_| Duration::from_micros(cost_us))
+}
+
+fn times(machine: &mut Machine, settings: &Settings) -> Timing {
+    time(machine, settings, Duration::ZERO)
+}
+
+#[test]
+fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
+    let timing = times(&mut fixed(300), &Settings::default());
+    assert_eq!(timing.repeats.len(), 10);
+    assert_eq!(timing.number, 34, "10 ms in calls of 0.3 ms");
+    assert_eq!(timing.flags, [""; 0]);
+    assert!((timing.repeats[3].wall_ns - 300_000.0).abs() < 1.0);
+    assert_eq!(timing.repeats[3].cpu_ns, Some(timing.repeats[3].wall_ns));
+}
+
+#[test]
+fn on_a_busy_machine_repeats_become_short_and_clean() {
+    let mut machine = Machine::crowded(Duration::from_micros(100), 3, 9);
+    let timing = times(&mut machine, &Settings::default());
+    assert_eq!(timing.number, 5, "0.5 ms in calls of 0.1 ms");
+    assert_eq!(timing.flags, [""; 0]);
+    assert_eq!(timing.repeats.len(), 10);
+    assert!((timing.repeats[9].wall_ns - 100_000.0).abs() < 1.0);
+    assert!(machine.ways_given >= 10);
+}
+
+#[test]
+fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
+    let mut machine = Machine::crowded(Duration::from_millis(4), 3, 9);
+    let timing = times(&mut machine, &Settings::default());
+    assert_eq!(timing.number, 1);
+    assert_eq!(timing.flags, ["disturbed", "not_converged"]);
+    assert!(timing.repeats.iter().all(|repeat| !is_clean(repeat, 1)));
+}
+
+#[test]
+fn drifting_times_go_on_to_the_limit_and_say_so() {
+    // Each call takes 1 % longer than the one before.
+    let mut machine = Machine::new(|call| {
+        let growth = 1.01_f64.powi(i32::try_from(call).unwrap());
+        Duration::from_secs_f64(0.004 * growth)
+    });
+    let settings = Settings {
+        max_repeat: 30,
+        max_time_s: 100.0,
+        ..Settings::default()
+    };
+    let timing = times(&mut machine, &settings);
+    assert_eq!(timing.repeats.len(), 30);
+    assert_eq!(timing.flags, ["not_converged"]);
+}
+
+#[test]
+fn a_kernel_that_takes_no_time_ends_too() {
+    let mut machine = Machine::new(|_| Duration::ZERO);
+    let timing = times(&mut machine, &Settings::default());
+    assert_eq!(timing.number, NUMBER_MOST);
+    assert_eq!(timing.repeats.len(), 10);
+    assert_eq!(timing.flags, ["below_clock_resolution"]);
+}
+
+#[test]
+fn a_kernel_slower_than_the_time_allowed_is_timed_once() {
+    let timing = times(&mut fixed(3_000_000), &Settings::default());
+    assert_eq!((timing.number, timing.repeats.len()), (1, 1));
+    assert_eq!(timing.flags, ["not_converged"]);
+}
+
+#[test]
+fn a_slow_first_call_was_the_warm_up() {
+    let mut machine = fixed(1_000_000);
+    let timing = time(&mut machine, &Settings::default(), Duration::from_secs(1));
+    assert_eq!(timing.repeats.len(), 5);
+    assert_eq!(machine.calls, 5);
+}
+
+#[test]
+fn warm_up_lasts_until_calls_are_steady() {
+    let warming = |call| Duration::from_micros(if call < 100 { 2_000 - 10 * call } else { 1_000 });
+    let mut machine = Machine::new(warming);
+    let timing = times(&mut machine, &Settings::default());
+    assert!(
+        (timing.repeats[0].wall_ns - 1e6).abs() < 1.0,
+        "{:?}",
+        timing.repeats[0]
+    );
+}
+
+#[test]
+fn cold_calls_are_timed_one_by_one_after_a_flush() {
+    let mut machine = fixed(50);
+    let settings = Settings {
+        cache: Cache::Cold,
+        ..Settings::default()
+    };
+    let timing = times(&mut machine, &settings);
+    assert_eq!((timing.number, timing.repeats.len()), (1, 10));
+    assert_eq!(machine.flushes, 10);
+    assert!((timing.repeats[0].wall_ns - 50_000.0).abs() < 1.0);
+}
+
+#[test]
+fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
+    let mut machine = Machine::new(|_| Duration::from_nanos(300));
+    let settings = Settings {
+        cache: Cache::Cold,
+        ..Settings::default()
+    };
+    let timing = times(&mut machine, &settings);
+    assert_eq!(timing.flags, ["below_clock_resolution"]);
+}
+
+#[test]
+fn threads_that_wait_are_not_taken_for_a_disturbance() {
+    let waiting = Repeat {
+        wall_ns: 100.0,
+        cpu_ns: Some(50.0),
+        involuntary_switches: 0,
+        migrated: false,
+    };
+    assert!(!is_clean(&waiting, 1));
+    assert!(is_clean(&waiting, 4));
+}
+
+#[test]
+fn a_repeat_that_ends_on_another_core_is_flagged() {
+    struct Wandering(Machine);
+    impl Bench for Wandering {
+        fn start(&mut self) -> Reading {
+            self.0.start()
+        }
+        fn stop(&mut self) -> Reading {
+            self.0.core += 1;
+            self.0.start()
+        }
+        fn call(&mut self, number: u32) {
+            self.0.call(number);
+        }
+        fn flush(&mut self) {}
+        fn give_way(&mut self) {}
+    }
+    let mut bench = Wandering(fixed(300));
+    let timing = time(&mut bench, &Settings::default(), Duration::ZERO);
+    assert_eq!(timing.flags, ["migrated"]);
+}

@@ -1,0 +1,240 @@
+//! The device that kernels are timed on.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::measure::conditions::{self, Conditions};
+use crate::measure::machine::{Machine, Toolchain};
+use crate::measure::runner::{Options, Prepared, Realtime, Runner};
+use crate::measure::trial::{Language, Outcome, Trial};
+use crate::measure::{cores, cuda};
+
+/// Arguments of this program that make it a worker for C and C++.
+pub(crate) const CPU_WORKER: &str = "__measure-worker";
+
+/// Arguments of this program that make it a worker for CUDA.
+pub(crate) const CUDA_WORKER: &str = "__measure-cuda-worker";
+
+/// What is timed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Cpu,
+    /// The GPU of this number.
+    Cuda(u32),
+}
+
+/// Builds and times kernels, one device at a time.
+pub(crate) struct Bench {
+    runner: Runner,
+    gpu: Option<Gpu>,
+    machine: Machine,
+    core: Option<usize>,
+}
+
+/// A GPU, with what compiles for it.
+struct Gpu {
+    compiler: cuda::Compiler,
+    /// One kernel at a time.
+    worker: Mutex<cuda::Worker>,
+    device: cuda::DeviceFacts,
+    /// Version of NVRTC.
+    nvrtc: String,
+}
+
+impl Gpu {
+    /// # Errors
+    /// What is missing, and where it was looked for.
+    fn open(command: &[OsString], number: u32) -> Result<Self> {
+        let mut probe = cuda::probe();
+        if !probe.is_ready() {
+            return Err(Error::Usage(probe.missing.join("\n")));
+        }
+        let compiler = cuda::Compiler::new(command, &probe)?;
+        let place = probe
+            .devices
+            .iter()
+            .position(|device| device.ordinal == number);
+        let device = place.map(|place| probe.devices.swap_remove(place));
+        let device = device.ok_or_else(|| {
+            let hint = "hint: `tsql measure devices` lists those there are";
+            Error::Usage(format!("no GPU has the number {number}\n{hint}"))
+        })?;
+        Ok(Self {
+            compiler,
+            worker: Mutex::new(cuda::Worker::start(command, number)?),
+            device,
+            nvrtc: probe.nvrtc.unwrap_or_default(),
+        })
+    }
+}
+
+/// A trial that is ready to be timed, or failed before.
+pub(crate) enum Ready {
+    Cpu(Box<Prepared>),
+    Cuda(Box<(Trial, cuda::Cubin)>),
+    Failed(Outcome),
+}
+
+impl Bench {
+    /// `worker` is the program that is started for each measurement: this one.
+    pub(crate) fn new(
+        worker: &Path,
+        scratch: &Path,
+        target: Target,
+        options: Options,
+    ) -> Result<Self> {
+        let command =
+            |argument: &str| vec![worker.as_os_str().to_owned(), OsString::from(argument)];
+        let pinned = options.realtime == Realtime::Auto && target == Target::Cpu;
+        let core = options
+            .core
+            .or_else(|| pinned.then(cores::choose).flatten());
+        let options = Options { core, ..options };
+        let runner = Runner::new(command(CPU_WORKER), scratch, options)?;
+        let mut machine = Machine::read();
+        let gpu = match target {
+            Target::Cpu => None,
+            Target::Cuda(number) => Some(Gpu::open(&command(CUDA_WORKER), number)?),
+        };
+        if let Some(gpu) = &gpu {
+            machine.gpus = vec![gpu.device.facts.clone()];
+        }
+        Ok(Self {
+            runner,
+            gpu,
+            machine,
+            core,
+        })
+    }
+
+    /// The limits that hold for kernels.
+    pub(crate) fn active(&self) -> &[String] {
+        self.runner.active()
+    }
+
+    /// The machine with the compiler of `language`, as a canonical JSON object.
+    pub(crate) fn machine(&self, language: Language, flags: &[String]) -> Result<String> {
+        let mut machine = self.machine.clone();
+        machine.toolchain = match (&self.gpu, language) {
+            (Some(gpu), _) => Some(Toolchain::new(Path::new("nvrtc"), &gpu.nvrtc, flags)),
+            (None, language) => {
+                let compiler = self.runner.compiler(language)?;
+                Some(Toolchain::new(&compiler.path, &compiler.version, flags))
+            }
+        };
+        Ok(machine.to_json())
+    }
+
+    /// The environment's target: `c`, `c++` or `cuda -arch=sm_90`.
+    pub(crate) fn target(&self, language: Language) -> String {
+        match (&self.gpu, language) {
+            (Some(gpu), _) => format!("cuda -arch={}", gpu.device.architecture),
+            (None, Language::Cxx) => "c++".to_owned(),
+            (None, _) => "c".to_owned(),
+        }
+    }
+
+    /// The platform that records name where nobody says: the device in short.
+    pub(crate) fn platform(&self) -> String {
+        let name = match &self.gpu {
+            Some(gpu) => gpu.device.name.clone(),
+            None => {
+                let processor = &self.machine.processor;
+                let brand = processor.brand.as_ref().or(processor.vendor.as_ref());
+                brand.unwrap_or(&processor.architecture).clone()
+            }
+        };
+        short(&name)
+    }
+
+    /// Builds a kernel. Many may be built at once.
+    pub(crate) fn prepare(&self, trial: &Trial) -> Result<Ready> {
+        let Some(gpu) = &self.gpu else {
+            return self
+                .runner
+                .prepare(trial)
+                .map(|built| Ready::Cpu(Box::new(built)));
+        };
+        Ok(
+            match gpu.compiler.compile(trial, &gpu.device.architecture)? {
+                Ok(cubin) => Ready::Cuda(Box::new((trial.clone(), cubin))),
+                Err(outcome) => Ready::Failed(outcome),
+            },
+        )
+    }
+
+    /// Times a kernel, while nothing else does.
+    pub(crate) fn execute(&mut self, ready: Ready) -> Result<Outcome> {
+        let look = || self.core.map_or_else(Conditions::now, Conditions::of_core);
+        let (before, began) = (look(), Instant::now());
+        let mut outcome = match ready {
+            Ready::Cpu(prepared) => self.runner.execute(*prepared)?,
+            Ready::Cuda(built) => {
+                let (trial, cubin) = *built;
+                let expected = self.runner.expected(&trial)?;
+                let outputs = expected.as_ref().map(|expected| expected.outputs.as_path());
+                let Some(gpu) = &mut self.gpu else {
+                    return Err(Error::Usage("a kernel for a GPU, and no GPU".to_owned()));
+                };
+                let worker = gpu.worker.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let timed = worker.run(&trial, &cubin, outputs)?;
+                Outcome {
+                    all_cost_s: timed.all_cost_s + cubin.cost_s,
+                    ..timed
+                }
+            }
+            Ready::Failed(outcome) => return Ok(outcome),
+        };
+        let core = self.core;
+        let after = core.map_or_else(Conditions::now, Conditions::of_core);
+        for flag in conditions::between(&before, &after, began.elapsed()) {
+            if !outcome.flags.iter().any(|known| known == flag) {
+                outcome.flags.push(flag.to_owned());
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// A name of hardware in small letters, digits and dashes, without trade marks.
+fn short(name: &str) -> String {
+    let lower = name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
+    let lower = lower
+        .split(" @")
+        .next()
+        .unwrap_or_default()
+        .replace("processor", " ");
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let kept: Vec<&str> = words
+        .filter(|word| !word.is_empty() && *word != "cpu")
+        .collect();
+    if kept.is_empty() {
+        "unknown".to_owned()
+    } else {
+        kept.join("-")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn platforms_are_short_names() {
+        for (name, platform) in [
+            ("AMD EPYC", "amd-epyc"),
+            (
+                "Intel(R) Xeon(R) CPU E5-2673 v4 @ 2.30GHz",
+                "intel-xeon-e5-2673-v4",
+            ),
+            ("AMD EPYC 7452 32-Core Processor", "amd-epyc-7452-32-core"),
+            ("NVIDIA H200", "nvidia-h200"),
+            ("", "unknown"),
+        ] {
+            assert_eq!(short(name), platform);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A measurement as the line that is stored.
+
+use super::loaded::Item;
+use crate::json;
+use crate::measure::timing::is_clean;
+use crate::measure::trial::{Outcome, Repeat};
+use crate::number::Decimal;
+use crate::reader::measured;
+use crate::reader::rows::{Details, Environment, Measurement};
+use crate::repeats;
+
+/// Decimal places between seconds and nanoseconds.
+const NANO: i32 = 9;
+
+/// The repeats that count: those that nothing disturbed, all where there are none.
+pub(super) fn counted(outcome: &Outcome, threads: u32) -> (Vec<&Repeat>, Vec<&Repeat>) {
+    let (clean, disturbed): (Vec<_>, Vec<_>) = outcome
+        .repeats
+        .iter()
+        .partition(|repeat| is_clean(repeat, threads));
+    if clean.is_empty() {
+        (disturbed, clean)
+    } else {
+        (clean, disturbed)
+    }
+}
+
+/// Nanoseconds to three places: a clock tells no more.
+fn rounded(nanoseconds: f64) -> f64 {
+    (nanoseconds * 1000.0).round() / 1000.0
+}
+
+fn seconds(nanoseconds: f64) -> Option<Decimal> {
+    let value = Decimal::from_f64(rounded(nanoseconds))?;
+    let exponent = if value.digits == 0 {
+        0
+    } else {
+        value.exponent - NANO
+    };
+    Some(Decimal { exponent, ..value })
+}
+
+fn packed(times_ns: impl Iterator<Item = Option<f64>>) -> Option<repeats::Packed> {
+    let times: Option<Vec<Decimal>> = times_ns.map(|time| seconds(time?)).collect();
+    repeats::pack(&times?)
+}
+
+/// The line of a measurement that ended at `measured_at_s`.
+pub(super) fn line(
+    item: &Item,
+    outcome: &Outcome,
+    environment: &Environment,
+    measured_at_s: i64,
+) -> String {
+    let threads = item.loaded.manifest.settings().threads;
+    let (counted, disturbed) = counted(outcome, threads);
+    let failed = outcome.error_no != 0;
+    let wall = packed(counted.iter().map(|repeat| Some(repeat.wall_ns))).filter(|_| !failed);
+    let cpu = packed(counted.iter().map(|repeat| repeat.cpu_ns)).filter(|_| !failed);
+    let disturbed: Vec<serde_json::Value> = disturbed
+        .iter()
+        .map(|repeat| {
+            let cpu = repeat.cpu_ns.map(rounded);
+            serde_json::json!([rounded(repeat.wall_ns), cpu, repeat.involuntary_switches])
+        })
+        .collect();
+    let disturbed = (!disturbed.is_empty() && !failed)
+        .then(|| serde_json::to_string(&disturbed).ok())
+        .flatten();
+    let details = Details {
+        error_message: outcome.error_message.clone(),
+        baseline_ns: None,
+        cpu,
+        disturbed_repeats: disturbed.and_then(|text| json::canonical(&text)),
+        flags: (!outcome.flags.is_empty()).then(|| outcome.flags.join(",")),
+    };
+    let count = wall.as_ref().map_or(0, |_| counted.len());
+    let measurement = Measurement {
+        runtime_ns: wall.as_ref().map(|wall| wall.runtime_ns),
+        repeat_count: i32::try_from(count).unwrap_or(i32::MAX),
+        repeats: wall.as_ref().and_then(|wall| wall.bytes.as_deref()),
+        error_no: outcome.error_no,
+        all_cost: Decimal::from_f64((outcome.all_cost_s * 1e6).round() / 1e6),
+        measured_at_s: Some(measured_at_s),
+    };
+    let mut line = Vec::new();
+    let steps = crate::measure::manifest::Manifest::config_text(&item.config);
+    let spelled = measured::write(
+        &item.workload_key(),
+        steps.as_bytes(),
+        measurement,
+        &details,
+        environment,
+        &mut line,
+    );
+    debug_assert!(spelled, "what was packed here is unpacked");
+    String::from_utf8_lossy(&line).into_owned()
+}

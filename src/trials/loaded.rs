@@ -1,0 +1,104 @@
+//! A program with all that it takes to build it again, whoever has its record.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::json;
+use crate::measure::manifest::Manifest;
+use crate::measure::templates::{self, Template};
+
+/// A manifest and the texts that it is made of.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) manifest: Manifest,
+    /// Manifest and sources as a canonical JSON object: the column `environments.program`.
+    pub(crate) program: String,
+}
+
+/// What the column `environments.program` holds.
+#[derive(Serialize, Deserialize)]
+struct Program {
+    /// Name of the manifest, without folders.
+    name: String,
+    manifest: String,
+    /// Sources by the names that the manifest gives them.
+    files: BTreeMap<String, String>,
+}
+
+impl Loaded {
+    /// The manifest at a path, or the template of that name.
+    pub(crate) fn named(name: &str) -> Result<Self> {
+        let path = Path::new(name);
+        let is_path = path.is_file() || name.contains('/') || path.extension().is_some();
+        if is_path {
+            Self::of_file(path)
+        } else {
+            Self::of_template(templates::find(name)?)
+        }
+    }
+
+    fn of_file(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::of(&text, &path.to_string_lossy(), |source| {
+            let path = folder.join(source);
+            std::fs::read_to_string(&path).map_err(Error::io(path))
+        })
+    }
+
+    fn of_template(template: &Template) -> Result<Self> {
+        let name = template.manifest_name();
+        Self::of(template.manifest, &name, |source| template.source(source))
+    }
+
+    /// The program of a record: what `environments.program` says.
+    pub(crate) fn of_record(program: &str) -> Result<Self> {
+        let damaged = |reason: String| Error::damaged("environments", format!("program: {reason}"));
+        let kept: Program =
+            serde_json::from_str(program).map_err(|error| damaged(error.to_string()))?;
+        Self::of(&kept.manifest, &kept.name, |source| {
+            let text = kept.files.get(source).cloned();
+            text.ok_or_else(|| damaged(format!("no `{source}`")))
+        })
+    }
+
+    fn of(text: &str, path: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
+        let files = RefCell::new(BTreeMap::new());
+        let manifest = Manifest::parse(text, path, &|source| {
+            let text = read(source)?;
+            files.borrow_mut().insert(source.to_owned(), text.clone());
+            Ok(text)
+        })?;
+        let name = Path::new(path).file_name().unwrap_or_default();
+        let program = Program {
+            name: name.to_string_lossy().into_owned(),
+            manifest: text.to_owned(),
+            files: files.into_inner(),
+        };
+        let program = serde_json::to_string(&program).unwrap_or_default();
+        Ok(Self {
+            manifest,
+            program: json::canonical(&program).unwrap_or_default(),
+        })
+    }
+}
+
+/// A workload and a configuration of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) params: BTreeMap<String, i64>,
+    pub(crate) config: BTreeMap<String, i64>,
+}
+
+impl Item {
+    /// The graph, as `graphs.workload_key` holds it.
+    pub(crate) fn workload_key(&self) -> String {
+        self.loaded.manifest.workload_key(&self.params)
+    }
+}

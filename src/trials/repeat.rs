@@ -1,0 +1,128 @@
+//! Chosen records measured again, and what has changed since.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::array::{Array as _, AsArray as _};
+use arrow::datatypes::Float64Type;
+
+use super::loaded::{Item, Loaded};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::measure::rerun::{Comparison, Pair, compare};
+use crate::query::collect;
+use crate::store::Store;
+
+/// A record that is measured again.
+pub(crate) struct Chosen {
+    pub(crate) item: Item,
+    /// The repeats that it has in the store.
+    pub(crate) old_ns: Vec<f64>,
+}
+
+/// The records that `predicate` (SQL over `records`) selects, each program's configuration once, with
+/// its newest record; also how many there are that cannot be built again.
+///
+/// # Errors
+/// [`Error::Query`] for a predicate that is no SQL.
+pub(crate) async fn choose(
+    store: &Store,
+    predicate: &str,
+    limit: u64,
+) -> Result<(Vec<Chosen>, u64)> {
+    let sql = format!(
+        "SELECT g.workload_key, c.steps, r.repeats_ns, e.program \
+         FROM (SELECT * FROM records WHERE {predicate}) AS r \
+         JOIN environments AS e ON e.environment_id = r.environment_id \
+         JOIN graphs AS g ON g.graph_id = r.graph_id \
+         JOIN configurations AS c ON c.graph_id = r.graph_id AND c.config_id = r.config_id \
+         ORDER BY r.measured_at DESC, r.source_id, r.line DESC"
+    );
+    let context = store.session().await?;
+    let mut programs: HashMap<String, Arc<Loaded>> = HashMap::new();
+    let (mut chosen, mut seen, mut foreign) = (Vec::new(), HashSet::new(), 0);
+    for batch in collect(&context, &sql).await? {
+        let keys = column::text(&batch, "workload_key")?;
+        let steps = column::text(&batch, "steps")?;
+        let repeats = column::lists(&batch, "repeats_ns")?;
+        let kept = column::text(&batch, "program")?;
+        for row in 0..batch.num_rows() {
+            let Some(program) = column::text_at(kept, row) else {
+                foreign += 1;
+                continue;
+            };
+            let key = (
+                program.to_owned(),
+                keys.value(row).to_owned(),
+                steps.value(row).to_owned(),
+            );
+            if !seen.insert(key) || chosen.len() as u64 >= limit {
+                continue;
+            }
+            if !programs.contains_key(program) {
+                let loaded = Arc::new(Loaded::of_record(program)?);
+                programs.insert(program.to_owned(), loaded);
+            }
+            let Some(loaded) = programs.get(program) else {
+                continue;
+            };
+            let valid = repeats.is_valid(row).then(|| repeats.value(row));
+            chosen.push(Chosen {
+                item: Item {
+                    loaded: Arc::clone(loaded),
+                    params: params(keys.value(row))?,
+                    config: numbers(steps.value(row))?,
+                },
+                old_ns: valid.map_or_else(Vec::new, |list| {
+                    list.as_primitive::<Float64Type>().values().to_vec()
+                }),
+            });
+        }
+    }
+    Ok((chosen, foreign))
+}
+
+/// The sizes in a workload key: `["matmul_f32", {"M": 512}]`.
+fn params(workload_key: &str) -> Result<BTreeMap<String, i64>> {
+    let key: Vec<serde_json::Value> = serde_json::from_str(workload_key).unwrap_or_default();
+    let params = key.into_iter().nth(1).map(serde_json::from_value);
+    params.and_then(std::result::Result::ok).ok_or_else(|| {
+        let reason = format!("`{workload_key}` names no sizes, but its record has a program");
+        Error::damaged("graphs", reason)
+    })
+}
+
+fn numbers(steps: &str) -> Result<BTreeMap<String, i64>> {
+    serde_json::from_str(steps).map_err(|_| {
+        let reason = format!("`{steps}` is no configuration, but its record has a program");
+        Error::damaged("configurations", reason)
+    })
+}
+
+/// What became of a record that was measured again.
+pub(crate) enum Again {
+    Compared(Comparison),
+    /// It failed then, now, or both times: whether it did.
+    Failed {
+        before: bool,
+        now: bool,
+    },
+}
+
+/// Compares old and new timings, in their order; `minimal_change` is a share.
+pub(crate) fn compared(times: &[(Vec<f64>, Vec<f64>)], minimal_change: f64) -> Vec<Again> {
+    let pairs: Vec<Option<Pair>> = times.iter().map(|(old, new)| Pair::new(old, new)).collect();
+    let measured: Vec<Pair> = pairs.iter().flatten().cloned().collect();
+    let mut comparisons = compare(&measured, minimal_change).into_iter();
+    let again = pairs.iter().zip(times).map(|(pair, (old, new))| {
+        let comparison = pair.as_ref().and_then(|_| comparisons.next());
+        comparison.map_or(
+            Again::Failed {
+                before: old.is_empty(),
+                now: new.is_empty(),
+            },
+            Again::Compared,
+        )
+    });
+    again.collect()
+}

@@ -1,0 +1,350 @@
+//! One run: trials are built some at a time, timed one by one, and stored in groups.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::runtime::Handle;
+
+use super::bench::{Bench, Ready, Target};
+use super::line::{counted, line};
+use super::loaded::{Item, Loaded};
+use super::plan::Plan;
+use super::sink::Sink;
+use crate::error::{Error, Result};
+use crate::ingest::Report;
+use crate::json;
+use crate::measure::runner::{Options, Realtime};
+use crate::measure::trial::{Cache, Outcome};
+use crate::reader::measured;
+use crate::reader::rows::{Environment, Writer};
+use crate::store::Store;
+
+/// Outcomes that are looked at to see whether all fail alike.
+const LOOKED_AT: usize = 50;
+
+/// So many of them failing alike end the run: something is wrong with all of them.
+const ALIKE: usize = 46;
+
+/// How a run measures.
+#[derive(Clone)]
+pub(crate) struct RunOptions {
+    /// The program that is started as worker: this one.
+    pub(crate) worker: PathBuf,
+    /// Where builds lie while they are needed.
+    pub(crate) scratch: PathBuf,
+    pub(crate) target: Target,
+    /// Platform of the records; the device in short without.
+    pub(crate) platform: Option<String>,
+    /// Name of the run; the program's without.
+    pub(crate) name: Option<String>,
+    pub(crate) core: Option<usize>,
+    pub(crate) realtime: bool,
+    pub(crate) sandbox: bool,
+    /// Kernels that are built at the same time.
+    pub(crate) jobs: usize,
+    pub(crate) commit_every: Duration,
+    pub(crate) commit_records: u64,
+    pub(crate) seed: u64,
+    pub(crate) cache: Option<Cache>,
+    /// Go on where nearly all fail alike.
+    pub(crate) keep_going: bool,
+    /// Set it to stop after the kernel that is being timed.
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// What happens in a run.
+pub(crate) enum Event<'a> {
+    /// So many trials follow, where that is known.
+    Started {
+        total: Option<u64>,
+        platform: &'a str,
+        stream: &'a str,
+        /// Limits that hold for kernels.
+        active: &'a [String],
+    },
+    /// A trial is on the local disk.
+    Measured {
+        item: &'a Item,
+        outcome: &'a Outcome,
+        /// Median of the repeats that count.
+        median_ns: Option<f64>,
+    },
+    /// So many more records are in the store.
+    Committed(u64),
+}
+
+/// What a run did.
+pub(crate) struct Summary {
+    pub(crate) records: u64,
+    pub(crate) failed: u64,
+    pub(crate) interrupted: bool,
+    pub(crate) report: Report,
+    /// Trials in their order with the timings that count.
+    pub(crate) trials: Vec<(Item, Outcome, Vec<f64>)>,
+}
+
+/// A run that is prepared: the bench is known to work.
+pub(crate) struct Run<'a> {
+    store: &'a Store,
+    options: &'a RunOptions,
+    bench: Bench,
+    platform: String,
+    runtime: Handle,
+    environments: HashMap<String, Environment>,
+}
+
+impl<'a> Run<'a> {
+    /// # Errors
+    /// What the machine lacks: a compiler, a device, room.
+    pub(crate) fn new(store: &'a Store, options: &'a RunOptions, runtime: &Handle) -> Result<Self> {
+        let realtime = if options.realtime {
+            Realtime::Auto
+        } else {
+            Realtime::Off
+        };
+        let limits = Options {
+            core: options.core,
+            realtime,
+            sandbox: options.sandbox,
+        };
+        let bench = Bench::new(&options.worker, &options.scratch, options.target, limits)?;
+        let platform = options.platform.clone();
+        Ok(Self {
+            platform: platform.unwrap_or_else(|| bench.platform()),
+            store,
+            options,
+            bench,
+            runtime: runtime.clone(),
+            environments: HashMap::new(),
+        })
+    }
+
+    /// The platform of the records.
+    pub(crate) fn platform(&self) -> &str {
+        &self.platform
+    }
+
+    /// Measures all that `plan` gives.
+    ///
+    /// # Errors
+    /// Faults of the machine and of the store. What was measured before is in the store, or in a
+    /// journal that the error names.
+    pub(crate) fn all(
+        mut self,
+        plan: &mut dyn Plan,
+        name: &str,
+        mut told: impl FnMut(Event<'_>),
+    ) -> Result<Summary> {
+        let name = self.options.name.as_deref().unwrap_or(name);
+        let stream = stream_name(name);
+        let mut sink = Sink::begin(self.store, &stream, &self.platform, false, &self.runtime)?;
+        told(Event::Started {
+            total: plan.total(),
+            platform: &self.platform,
+            stream: &stream,
+            active: self.bench.active(),
+        });
+        let mut trials = Vec::new();
+        let measured = self.measure(plan, &mut sink, &mut trials, &mut told);
+        // Whatever ended it: what was measured is stored.
+        let pending = sink.pending().0;
+        let report = sink.finish()?;
+        if pending > 0 {
+            told(Event::Committed(pending));
+        }
+        let interrupted = measured?;
+        let failed = trials
+            .iter()
+            .filter(|(_, outcome, _)| outcome.error_no != 0)
+            .count();
+        Ok(Summary {
+            records: trials.len() as u64,
+            failed: failed as u64,
+            interrupted,
+            report,
+            trials,
+        })
+    }
+
+    /// Says whether it was stopped.
+    fn measure(
+        &mut self,
+        plan: &mut dyn Plan,
+        sink: &mut Sink,
+        trials: &mut Vec<(Item, Outcome, Vec<f64>)>,
+        told: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool> {
+        let mut recent = VecDeque::new();
+        loop {
+            let group: Vec<Item> = std::iter::from_fn(|| plan.next())
+                .take(self.options.jobs.max(1) * 2)
+                .collect();
+            if group.is_empty() {
+                return Ok(false);
+            }
+            for (item, built) in self.build(group) {
+                if self.options.stop.load(Ordering::Relaxed) {
+                    return Ok(true);
+                }
+                let outcome = match built? {
+                    Ok(ready) => self.bench.execute(ready)?,
+                    Err(outcome) => outcome,
+                };
+                let environment = self.environment(&item.loaded)?;
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now_s = now.map_or(0, |since| since.as_secs().cast_signed());
+                sink.take(&line(&item, &outcome, &environment, now_s))?;
+                let times = times_ns(&item, &outcome);
+                let median_ns = median(&times);
+                plan.tell(&item, median_ns);
+                told(Event::Measured {
+                    item: &item,
+                    outcome: &outcome,
+                    median_ns,
+                });
+                self.watch(&mut recent, &outcome)?;
+                trials.push((item, outcome, times));
+                let (pending, waited) = sink.pending();
+                if pending >= self.options.commit_records || waited >= self.options.commit_every {
+                    told(Event::Committed(sink.commit()?));
+                }
+            }
+        }
+    }
+
+    /// Builds a group of trials, some at the same time.
+    fn build(&self, group: Vec<Item>) -> Vec<(Item, Result<Result<Ready, Outcome>>)> {
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let built: Vec<_> = group.iter().map(|_| std::sync::Mutex::new(None)).collect();
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let (Some(item), Some(slot)) = (group.get(place), built.get(place)) else {
+                    return;
+                };
+                if self.options.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let one = self.build_one(item);
+                *slot
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(one);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        let built = built.into_iter().map(|slot| {
+            let slot = slot.into_inner();
+            slot.unwrap_or_else(std::sync::PoisonError::into_inner)
+        });
+        let done = group.into_iter().zip(built);
+        // Those that were not begun when it was stopped are nobody's.
+        done.filter_map(|(item, built)| Some((item, built?)))
+            .collect()
+    }
+
+    fn build_one(&self, item: &Item) -> Result<Result<Ready, Outcome>> {
+        let manifest = &item.loaded.manifest;
+        match manifest.trial(&item.params, &item.config, self.options.seed) {
+            Ok(mut trial) => {
+                if let Some(cache) = self.options.cache {
+                    trial.settings.cache = cache;
+                }
+                self.bench.prepare(&trial).map(Ok)
+            }
+            Err(refusal) => Ok(Err(Outcome {
+                error_no: 1,
+                error_message: Some(refusal.message),
+                ..Outcome::default()
+            })),
+        }
+    }
+
+    /// The environment of a program's records, made once.
+    fn environment(&mut self, loaded: &Loaded) -> Result<Environment> {
+        if let Some(known) = self.environments.get(&loaded.program) {
+            return Ok(known.clone());
+        }
+        let manifest = &loaded.manifest;
+        let mut settings = manifest.settings().clone();
+        if let Some(cache) = self.options.cache {
+            settings.cache = cache;
+        }
+        let settings = serde_json::json!({
+            "protocol": settings,
+            "limits": self.bench.active(),
+            "seed": self.options.seed,
+            "tsql": env!("CARGO_PKG_VERSION"),
+        });
+        let environment = Environment {
+            target: self.bench.target(manifest.language()),
+            hardware_params: None,
+            target_host: None,
+            layout_rewrite_option: None,
+            task_input_names: None,
+            log_version: measured::VERSION.to_owned(),
+            writer: Writer::Python,
+            machine: json::canonical(&self.bench.machine(manifest.language(), manifest.flags())?),
+            settings: json::canonical(&settings.to_string()),
+            program: Some(loaded.program.clone()),
+        };
+        self.environments
+            .insert(loaded.program.clone(), environment.clone());
+        Ok(environment)
+    }
+
+    /// Stops a run whose trials nearly all fail alike.
+    fn watch(&self, recent: &mut VecDeque<Option<String>>, outcome: &Outcome) -> Result<()> {
+        let message = outcome.error_message.as_deref().unwrap_or_default();
+        let kind = message.split(": ").next().unwrap_or_default().to_owned();
+        recent.push_back((outcome.error_no != 0).then(|| format!("{} {kind}", outcome.error_no)));
+        if recent.len() > LOOKED_AT {
+            recent.pop_front();
+        }
+        let last = recent.back().cloned().flatten();
+        let alike = recent
+            .iter()
+            .filter(|one| last.is_some() && **one == last)
+            .count();
+        if self.options.keep_going || alike < ALIKE {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "{alike} of the last {LOOKED_AT} kernels failed alike: `{message}`\n\
+             hint: mend that, or go on with --keep-going"
+        )))
+    }
+}
+
+/// The timings that count.
+fn times_ns(item: &Item, outcome: &Outcome) -> Vec<f64> {
+    if outcome.error_no != 0 {
+        return Vec::new();
+    }
+    let threads = item.loaded.manifest.settings().threads;
+    let (counted, _) = counted(outcome, threads);
+    counted.iter().map(|repeat| repeat.wall_ns).collect()
+}
+
+fn median(times_ns: &[f64]) -> Option<f64> {
+    crate::measure::median::median(times_ns).map(|median| median.value)
+}
+
+/// `name` with the time and a random part: each run is a stream of its own.
+pub(super) fn stream_name(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let name: String = name
+        .chars()
+        .map(|c| if plain(c) { c } else { '-' })
+        .collect();
+    let time = chrono::Utc::now().format("%Y%m%dT%H%M%SZ");
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    let random = random.get(..8).unwrap_or_default();
+    format!("measure/{name}-{time}-{random}")
+}

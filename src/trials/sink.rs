@@ -1,0 +1,197 @@
+//! Where the lines of a run go: into its journal at once, and into the store in groups.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+
+use crate::error::{Error, Result};
+use crate::ingest::{AppendOptions, Appender, Report, StreamFormat};
+use crate::measure::journal::Journal;
+use crate::store::Store;
+
+/// Variable that names the folder of what must survive a crash of this machine's programs.
+const VARIABLE: &str = "TSQL_STATE";
+
+/// The first line of a journal: whose lines follow.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    store: String,
+    stream: String,
+    platform: String,
+    /// The lines are auto_scheduler's.
+    #[serde(default)]
+    tenset: bool,
+}
+
+impl Head {
+    fn options(&self) -> AppendOptions {
+        let mut options = AppendOptions::new(self.stream.as_str(), self.platform.as_str());
+        options.format = if self.tenset {
+            StreamFormat::Tenset
+        } else {
+            StreamFormat::Measured
+        };
+        // Only `commit` ends a group.
+        options.group_lines = u64::MAX;
+        options.group_time = Duration::from_secs(1 << 30);
+        options
+    }
+}
+
+/// The journals of this user.
+fn folder() -> PathBuf {
+    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
+    let own = set(VARIABLE).map(PathBuf::from);
+    let user = || Some(PathBuf::from(set("XDG_STATE_HOME")?).join("tsql"));
+    let home = || Some(PathBuf::from(set("HOME")?).join(".local/state/tsql"));
+    let state = own.or_else(user).or_else(home);
+    state
+        .unwrap_or_else(|| std::env::temp_dir().join("tsql-state"))
+        .join("journals")
+}
+
+/// The store, as a journal names it.
+fn name_of(store: &Store) -> String {
+    let location = store.location();
+    let directory = location.local_directory();
+    directory.map_or_else(
+        || location.as_str().trim_end_matches('/').to_owned(),
+        |directory| directory.to_string_lossy().into_owned(),
+    )
+}
+
+/// Takes the lines of one run.
+pub(crate) struct Sink {
+    journal: Journal,
+    appender: Appender,
+    runtime: Handle,
+    /// Lines that are in the journal only.
+    pending: u64,
+    committed_at: Instant,
+}
+
+impl Sink {
+    /// Begins the stream `stream` of a platform.
+    pub(crate) fn begin(
+        store: &Store,
+        stream: &str,
+        platform: &str,
+        tenset: bool,
+        runtime: &Handle,
+    ) -> Result<Self> {
+        let head = Head {
+            store: name_of(store),
+            stream: stream.to_owned(),
+            platform: platform.to_owned(),
+            tenset,
+        };
+        let appender = runtime.block_on(store.appender(&head.options()))?;
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let mut journal = Journal::create(&folder(), &name)?;
+        let text = serde_json::to_string(&head).map_err(|error| Error::Usage(error.to_string()))?;
+        journal.append(&text)?;
+        Ok(Self {
+            journal,
+            appender,
+            runtime: runtime.clone(),
+            pending: 0,
+            committed_at: Instant::now(),
+        })
+    }
+
+    /// Returns when the line is on the local disk.
+    pub(crate) fn take(&mut self, line: &str) -> Result<()> {
+        self.journal.append(line)?;
+        self.pending += 1;
+        let text = format!("{line}\n");
+        let written = self.runtime.block_on(self.appender.write(text.as_bytes()));
+        written.map_err(|error| kept(error, self.journal.path()))
+    }
+
+    /// Lines that wait to be stored, and for how long.
+    pub(crate) fn pending(&self) -> (u64, Duration) {
+        (self.pending, self.committed_at.elapsed())
+    }
+
+    /// Returns when all lines are in the store; how many they were.
+    pub(crate) fn commit(&mut self) -> Result<u64> {
+        let count = std::mem::take(&mut self.pending);
+        if count > 0 {
+            let flushed = self.runtime.block_on(self.appender.flush());
+            flushed.map_err(|error| kept(error, self.journal.path()))?;
+        }
+        self.committed_at = Instant::now();
+        Ok(count)
+    }
+
+    /// Stores what is left; the journal has done its work then.
+    pub(crate) fn finish(self) -> Result<Report> {
+        let closed = self.runtime.block_on(self.appender.close());
+        let report = closed.map_err(|error| kept(error, self.journal.path()))?;
+        self.journal.finish()?;
+        Ok(report)
+    }
+}
+
+/// Timings that cannot be stored now are not lost.
+fn kept(error: Error, journal: &Path) -> Error {
+    match error {
+        Error::Interrupted => error,
+        other => Error::Source {
+            location: journal.display().to_string(),
+            reason: format!(
+                "the timings in it are not in the store: {other}\nhint: `tsql measure resume` stores them"
+            ),
+        },
+    }
+}
+
+/// What earlier runs left.
+#[derive(Debug, Default)]
+pub(crate) struct Resumed {
+    /// Journals that were stored.
+    pub(crate) journals: u64,
+    /// Records that the store did not have yet.
+    pub(crate) records: u64,
+    /// Journals of other stores.
+    pub(crate) elsewhere: Vec<(PathBuf, String)>,
+}
+
+/// Stores what runs that were killed have measured.
+pub(crate) fn resume(store: &Store, runtime: &Handle) -> Result<Resumed> {
+    let own = name_of(store);
+    let mut resumed = Resumed::default();
+    for path in Journal::left_over(&folder())? {
+        // Another process may have taken it meanwhile, or finished it.
+        let Ok(mut journal) = Journal::open(&path) else {
+            continue;
+        };
+        let lines = journal.lines()?;
+        let Some((first, lines)) = lines.split_first() else {
+            journal.finish()?;
+            continue;
+        };
+        let head: Head = serde_json::from_str(first).map_err(|error| Error::Source {
+            location: path.display().to_string(),
+            reason: format!("no journal of tsql: {error}"),
+        })?;
+        if head.store != own {
+            resumed.elsewhere.push((path, head.store));
+            continue;
+        }
+        let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+        let sent = async {
+            let mut appender = store.appender(&head.options()).await?;
+            appender.write(text.as_bytes()).await?;
+            appender.close().await
+        };
+        let report = runtime.block_on(sent);
+        let report = report.map_err(|error| kept(error, &path))?;
+        journal.finish()?;
+        resumed.journals += 1;
+        resumed.records += report.records;
+    }
+    Ok(resumed)
+}

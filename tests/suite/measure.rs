@@ -1,0 +1,407 @@
+//! `tsql measure`: from a manifest or a template to records, again, interrupted, killed.
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::Place;
+
+/// A command that finds compilers, and keeps its journals and builds in the folder of the place.
+pub(crate) fn measuring(place: &Place, args: &[&str]) -> Command {
+    let mut command = place.command(args);
+    let scratch = place.path().join("scratch");
+    std::fs::create_dir_all(&scratch).unwrap();
+    command
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("TSQL_STATE", place.path().join("state"))
+        .env("TMPDIR", scratch);
+    command
+}
+
+/// A kernel that takes next to no time, in 40 configurations.
+fn quick(place: &Place) {
+    place.write(
+        "add.c",
+        "void add(const int *a, int *b) { for (int i = 0; i < N; i++) b[i] = a[i] + K * L - K * L; }\n",
+    );
+    place.write(
+        "add.toml",
+        r#"
+[program]
+name = "add"
+language = "c"
+source = "add.c"
+entry = "add"
+
+[[workload]]
+params = { N = [64, 128] }
+flops = "N"
+
+[[arg]]
+name = "a"
+kind = "buffer"
+dtype = "i32"
+shape = ["N"]
+role = "in"
+init = "uniform(-9, 9)"
+
+[[arg]]
+name = "b"
+kind = "buffer"
+dtype = "i32"
+shape = ["N"]
+role = "out"
+
+[space]
+K = { range = [1, 5, 1] }
+L = { range = [1, 8, 1] }
+constraints = ["K * L != 6"]
+
+[measure]
+repeat = 2
+max_repeat = 4
+min_repeat_ms = 0.02
+max_time_s = 0.05
+"#,
+    );
+}
+
+fn ran(place: &Place, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = measuring(place, args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+const COUNTED: &str = "SELECT count(*), count(DISTINCT graph_id * 1000 + config_id) FROM records";
+
+#[test]
+fn a_manifest_becomes_records_once() {
+    let place = Place::new();
+    quick(&place);
+    let run = [
+        "measure",
+        "run",
+        "add.toml",
+        "--platform",
+        "here",
+        "--skip-existing",
+        "--trials",
+    ];
+    let with = |trials| [&run[..], &[trials]].concat();
+    let (code, _, stderr) = ran(&place, &with("10"));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("10 trials, 0 failed, 10 configurations new"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("best of [\"add\", {\"N\": 64}]: "),
+        "{stderr}"
+    );
+    assert_eq!(place.rows(COUNTED), ["10,10"]);
+    // 2 workloads of 40 configurations, of which the constraint forbids 4 each.
+    let (code, _, stderr) = ran(&place, &with("1000"));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(place.rows(COUNTED), ["72,72"]);
+    let (_, _, stderr) = ran(&place, &with("1000"));
+    assert!(stderr.contains("0 trials"), "{stderr}");
+    // Another text is another program.
+    let manifest = String::from_utf8(place.read("add.toml")).unwrap();
+    place.write("add.toml", manifest.replace("repeat = 2", "repeat = 3"));
+    ran(&place, &with("4"));
+    assert_eq!(place.rows(COUNTED), ["76,72"]);
+    let kept = "SELECT DISTINCT dataset, platform, workload_name, target, status, runtime_ns > 0, cpu_ns > 0, \
+        repeat_count > 0, machine LIKE '%architecture%', settings LIKE '%\"repeat\": %', program LIKE '%add.c%' \
+        FROM records JOIN graphs USING (graph_id) JOIN environments USING (environment_id)";
+    let rows = place.rows(&kept.replace("DISTINCT dataset", "DISTINCT records.dataset"));
+    assert_eq!(
+        rows,
+        ["measured,here,add,c,ok,true,true,true,true,true,true"]
+    );
+    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+    place.ok(&["check"]);
+}
+
+#[test]
+fn what_was_measured_is_measured_again_and_compared() {
+    let place = Place::new();
+    quick(&place);
+    let (code, _, stderr) = ran(&place, &["measure", "run", "add.toml", "--trials", "6"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    // Whoever has the store needs no manifest.
+    std::fs::remove_file(place.path().join("add.toml")).unwrap();
+    std::fs::remove_file(place.path().join("add.c")).unwrap();
+    let again = [
+        "measure",
+        "repeat",
+        "--where",
+        "error_no = 0",
+        "--limit",
+        "5",
+        "--change",
+        "900%",
+    ];
+    let (code, stdout, stderr) = ran(&place, &again);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{stdout}");
+    assert!(lines[0].starts_with("verdict,change"));
+    assert!(lines[1].contains(r#""[""add"", {""N"": "#), "{stdout}");
+    assert!(
+        stderr.contains("5 records measured again, 0 differ"),
+        "{stderr}"
+    );
+    assert_eq!(
+        place.rows("SELECT count(*), count(DISTINCT environment_id) FROM records"),
+        ["11,1"]
+    );
+    let nothing = ran(&place, &["measure", "repeat", "--where", "error_no = 7"]);
+    assert_eq!(nothing.0, Some(2), "{}", nothing.2);
+    assert!(
+        nothing.2.contains("no record that can be measured again"),
+        "{}",
+        nothing.2
+    );
+}
+
+#[test]
+fn an_interrupted_run_stores_what_it_measured() {
+    let place = Place::new();
+    quick(&place);
+    let mut child = measuring(
+        &place,
+        &["measure", "run", "add.toml", "--search", "grid", "--json"],
+    )
+    .stdout(Stdio::piped())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = 0;
+    while told < 5 {
+        told += usize::from(lines.next().unwrap().unwrap().contains("\"measured\""));
+    }
+    let killed = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    told += lines
+        .map_while(Result::ok)
+        .filter(|line| line.contains("\"measured\""))
+        .count();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(told < 72, "it was stopped");
+    assert_eq!(
+        place.rows("SELECT count(*) FROM records"),
+        [told.to_string()]
+    );
+    let journals = std::fs::read_dir(place.path().join("state/journals")).unwrap();
+    assert_eq!(journals.count(), 0);
+}
+
+/// What a run has told to be measured is in the store once, wherever it was killed.
+#[test]
+fn killed_runs_lose_no_finished_measurement() {
+    let place = Place::new();
+    quick(&place);
+    place.ok(&["init", "--store", ".tsql"]);
+    let mut told = HashSet::new();
+    let mut kills = 0;
+    let args = [
+        "measure",
+        "run",
+        "add.toml",
+        "--search",
+        "random",
+        "--json",
+        "--skip-existing",
+        "--platform",
+        "here",
+        "--commit-every",
+        "100ms",
+    ];
+    for round in 0..12_u64 {
+        let seed = round.to_string();
+        let mut child = measuring(&place, &[&args[..], &["--seed", &seed]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // Somewhere from the start to well into the measuring, and between two events.
+        let events = fastrand::usize(1..14);
+        for line in lines.by_ref().take(events).map_while(Result::ok) {
+            remember(&line, &mut told);
+        }
+        std::thread::sleep(Duration::from_millis(fastrand::u64(0..60)));
+        kills += usize::from(child.kill().is_ok());
+        for line in lines.map_while(Result::ok) {
+            remember(&line, &mut told);
+        }
+        child.wait().unwrap();
+    }
+    assert_eq!(kills, 12);
+    let (code, _, stderr) = ran(&place, &["measure", "resume"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let rows = place.rows(COUNTED);
+    let counts: Vec<usize> = rows[0]
+        .split(',')
+        .map(|count| count.parse().unwrap())
+        .collect();
+    let [records, distinct] = counts[..] else {
+        panic!("{rows:?}")
+    };
+    // One that was finished and not told yet may be there too, one for each kill.
+    assert!(
+        distinct >= told.len() && distinct <= told.len() + kills,
+        "{distinct} of {}",
+        told.len()
+    );
+    assert_eq!(records, distinct, "none is there twice");
+    let stored: HashSet<String> = place
+        .rows("SELECT workload_key || steps FROM records JOIN graphs USING (graph_id) JOIN configurations USING (graph_id, config_id)")
+        .into_iter()
+        .map(|row| row.trim_matches('"').replace("\"\"", "\""))
+        .collect();
+    assert!(told.is_subset(&stored), "{:?}", told.difference(&stored));
+    place.ok(&["check"]);
+}
+
+fn remember(line: &str, told: &mut HashSet<String>) {
+    let Ok(event) = serde_json::from_str::<Value>(line) else {
+        return;
+    };
+    if event["event"] == "measured" {
+        let text = |key: &str| event[key].as_str().unwrap().to_owned();
+        told.insert(text("workload_key") + &text("steps"));
+    }
+}
+
+#[test]
+fn records_of_another_program_are_taken_as_they_come() {
+    let place = Place::new();
+    let script = r#"
+echo starting
+echo '{"workload_key": ["mm", 8], "steps": {"t": 1}, "repeats_ns": [5, 7]}'
+echo '{"no": "record"}'
+echo '{"workload_key": ["mm", 8], "steps": {"t": 2}, "error_no": 4}'
+exit 3
+"#;
+    place.write("tune.sh", script);
+    let (code, _, stderr) = ran(
+        &place,
+        &["measure", "exec", "--platform", "p", "--", "sh", "tune.sh"],
+    );
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("starting\n"), "{stderr}");
+    assert!(stderr.contains(":2: unknown key `no`"), "{stderr}");
+    assert!(
+        stderr.contains("the command ended with exit status: 3; its records are stored"),
+        "{stderr}"
+    );
+    assert_eq!(
+        place.rows("SELECT status, runtime_ns FROM records ORDER BY line"),
+        ["ok,6", "failed,"]
+    );
+    let log = crate::support::log(1, 4);
+    place.write("lines.json", &log);
+    let script = "echo old >> tuned.json; while read -r line; do echo \"$line\" >> tuned.json; done < lines.json";
+    place.write("tune.sh", script);
+    place.write("tuned.json", "{\"i\": older\n");
+    let args = [
+        "measure",
+        "exec",
+        "--platform",
+        "q",
+        "--format",
+        "tenset",
+        "--log",
+        "tuned.json",
+        "--",
+        "sh",
+        "tune.sh",
+    ];
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(
+        place.rows("SELECT count(*) FROM records WHERE platform = 'q'"),
+        ["4"]
+    );
+    let (code, _, stderr) = ran(
+        &place,
+        &[
+            "measure",
+            "exec",
+            "--platform",
+            "p",
+            "--",
+            "no-such-program",
+        ],
+    );
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no-such-program: No such file"), "{stderr}");
+}
+
+#[test]
+fn templates_are_shown_and_written() {
+    let place = Place::new();
+    let (_, listed, _) = ran(&place, &["measure", "template", "list"]);
+    assert_eq!(listed.lines().count(), 16, "{listed}");
+    let (_, shown, _) = ran(&place, &["measure", "template", "show", "softmax"]);
+    assert!(shown.contains("name = \"softmax_f32\""), "{shown}");
+    let (code, _, stderr) = ran(
+        &place,
+        &["measure", "template", "init", "transpose", "mine"],
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    let args = ["measure", "run", "mine/transpose.toml", "--dry-run"];
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("100 trials at most, the first:"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = ran(&place, &["measure", "run", "matmull"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("no template named `matmull`\nhint: there are `matmul`"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn the_machine_is_described_without_names() {
+    let place = Place::new();
+    let (code, devices, stderr) = ran(&place, &["measure", "devices"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(devices.contains("cpu      "), "{devices}");
+    let (code, doctor, stderr) = ran(&place, &["measure", "doctor"]);
+    assert!(matches!(code, Some(0 | 1)), "{stderr}");
+    assert!(doctor.contains("compiler"), "{doctor}");
+    let (_, machine, _) = ran(&place, &["measure", "env"]);
+    let machine: Value = serde_json::from_str(&machine).unwrap();
+    assert!(
+        machine["processor"]["architecture"].is_string(),
+        "{machine}"
+    );
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert!(!machine.to_string().contains(host.trim()), "no host name");
+    // A machine without a compiler ends the run, and nothing is stored.
+    quick(&place);
+    let output = measuring(&place, &["measure", "run", "add.toml"])
+        .env("PATH", place.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("hint: "), "{stderr}");
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["0"]);
+}
