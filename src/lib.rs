@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!  files ─▶ reader ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
-//!                               ▲                  └────▶ batch ─▶ training steps
-//!                               └ dedupe: what the store knows already
+//!  kernels ─▶ measure ─▶ trials ─▶┘ ▲              └────▶ batch ─▶ training steps
+//!                                   └ dedupe: what the store knows already
 //!  schema ── read by every stage ──
 //! ```
 //!
@@ -70,6 +70,13 @@
 //! - **run**: a record of a benchmark log; **check**: one of its outputs under one tolerance.
 //! - **S(t)**, **ES(t)**: the (error-aware) speedup score at tolerance t.
 //! - **subset**: a named, versioned list of samples.
+//!
+//! Of what is measured here:
+//!
+//! - **manifest**: a program, its workloads and arguments, and the **space** of its configurations.
+//! - **trial**: a workload and a configuration, bound and ready to build; its **outcome**: repeats, or an error.
+//! - **clean** repeat: one that nothing disturbed; only those count. **journal**: lines of a run that
+//!   may not be in the store yet.
 //!
 //! # Limits
 //!

@@ -206,6 +206,9 @@ impl Template {
 }
 
 #[cfg(test)]
+mod proofs;
+
+#[cfg(test)]
 mod tests {
     use super::super::manifest::Manifest;
     use super::super::search::{Kind, Search};
@@ -213,7 +216,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn open(template: &Template) -> Manifest {
+    pub(super) fn open(template: &Template) -> Manifest {
         let read = |source: &str| template.source(source);
         Manifest::parse(template.manifest, &template.manifest_name(), &read).unwrap()
     }

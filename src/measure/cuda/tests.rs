@@ -1,6 +1,7 @@
 //! The parts together: what a probe says, jobs from start to end with the stub driver, real
 //! compilations where NVRTC is, real launches where a GPU is.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,7 +12,10 @@ use super::job::Job;
 use super::probe::{Probe, probe};
 use super::stub;
 use super::worker::Worker;
-use crate::measure::trial::{Cache, Outcome, Source, Trial};
+use crate::measure::manifest::Manifest;
+use crate::measure::search::{Kind, Search};
+use crate::measure::templates;
+use crate::measure::trial::{Cache, Language, Outcome, Source, Trial};
 
 fn sentences(command: &[OsString]) -> String {
     let output = Command::new(&command[0])
@@ -305,6 +309,28 @@ fn nvrtc_makes_a_cubin_of_the_architecture_with_the_entry() {
         assert!(text.contains("scale") && text.contains(".text.scale"));
         // `e_flags` of the ELF header has the number in its second byte, before CUDA 13 in its first.
         assert!(cubin.bytes[0x30..0x32].contains(&number), "{architecture}");
+    }
+}
+
+#[test]
+fn every_template_compiles() {
+    let Some((_, compiler)) = with_nvrtc("templates") else {
+        return;
+    };
+    for template in templates::list() {
+        let read = |source: &str| template.source(source);
+        let manifest = Manifest::parse(template.manifest, "template.toml", &read).unwrap();
+        if manifest.language() != Language::Cuda {
+            continue;
+        }
+        let (space, workload) = (manifest.space().clone(), &manifest.workloads()[0]);
+        let params = workload.params.clone();
+        let search = Search::new(Kind::Random, space, params, 5, &HashSet::new());
+        for (config, architecture) in search.zip(["sm_75", "sm_90"]) {
+            let trial = manifest.trial(&workload.params, &config, 0).unwrap();
+            let cubin = compiled(&compiler, &trial, architecture);
+            assert!(cubin.is_ok(), "{} {config:?}: {cubin:?}", template.name);
+        }
     }
 }
 

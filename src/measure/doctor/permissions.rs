@@ -30,7 +30,7 @@ fn counters(machine: &Machine, probe: &Probe) -> Finding {
 
 fn realtime(probe: &Probe) -> Finding {
     match probe.realtime {
-        Ok(()) => Finding::ok("realtime", "allowed: `--realtime` keeps other processes off the measured core"),
+        Ok(()) => Finding::ok("realtime", "allowed: other processes are kept off the core while a kernel of one thread is timed"),
         Err(_) => Finding::note("realtime", "not allowed")
             .hint("`ulimit -r 50` (limits.conf: `rtprio`), `CAP_SYS_NICE`, or `docker run --cap-add sys_nice --ulimit rtprio=50`"),
     }

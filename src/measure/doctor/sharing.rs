@@ -79,7 +79,7 @@ fn interruptions(probe: &Probe) -> Finding {
         return Finding::ok("interruptions", detail);
     }
     Finding::warning("interruptions", detail)
-        .hint("`--core N` and `--realtime` keep other processes off while a kernel runs")
+        .hint("real-time priority keeps other processes off while a kernel runs; who may have it: see `realtime`")
 }
 
 fn steal(conditions: &Conditions, probe: &Probe) -> Option<Finding> {

@@ -40,7 +40,7 @@ pub(super) fn resolve_program(typed: TypedProgram, read: Reader<'_>) -> Result<P
                 .into());
         }
     };
-    if let Some(fault) = identifier_fault(&typed.entry) {
+    if let Some(fault) = entry_fault(typed.language, &typed.entry) {
         return Err(format!("program.entry: {fault}").into());
     }
     Ok(Program {
@@ -75,7 +75,7 @@ fn resolve_reference(typed: TypedReference, read: Reader<'_>) -> Result<Program,
     if language == Language::Cuda {
         return Err(format!("{key}: runs on the host, so it is `c` or `c++`").into());
     }
-    if let Some(fault) = identifier_fault(&typed.entry) {
+    if let Some(fault) = entry_fault(language, &typed.entry) {
         return Err(format!("{key}.entry: {fault}").into());
     }
     Ok(Program {
@@ -84,6 +84,19 @@ fn resolve_reference(typed: TypedReference, read: Reader<'_>) -> Result<Program,
         entry: typed.entry,
         flags: typed.flags.unwrap_or_else(|| vec!["-O2".to_owned()]),
     })
+}
+
+/// Why a program cannot have this entry. In C++ it may lie in a namespace and be an instance of a
+/// template: `k::twice<TILE>`.
+fn entry_fault(language: Language, entry: &str) -> Option<String> {
+    if language != Language::Cxx {
+        return identifier_fault(entry);
+    }
+    let (name, arguments) = entry.split_once('<').unwrap_or((entry, ">"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_:<>, ".contains(c);
+    let wrong = !arguments.ends_with('>') || !arguments.chars().all(plain);
+    let fault = name.split("::").find_map(identifier_fault);
+    fault.or_else(|| wrong.then(|| format!("`{entry}` is no function of C++")))
 }
 
 fn language_of(source: &str) -> Option<Language> {
