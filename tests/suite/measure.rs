@@ -212,7 +212,7 @@ fn an_interrupted_run_stores_what_it_measured() {
 #[test]
 fn killed_runs_lose_no_finished_measurement() {
     let asked = std::env::var("TSQL_TEST_KILLS").ok();
-    let (rounds, most_events) = asked.map_or((12, 14), |kills| (kills.parse().unwrap(), 40));
+    let (rounds, most_events) = asked.map_or((12, 14), |kills| (kills.parse().unwrap(), 80));
     let place = Place::new();
     quick(&place);
     let manifest = String::from_utf8(place.read("add.toml")).unwrap();
@@ -277,7 +277,7 @@ fn killed_runs_lose_no_finished_measurement() {
         .map(|row| row.trim_matches('"').replace("\"\"", "\""))
         .collect();
     assert!(told.is_subset(&stored), "{:?}", told.difference(&stored));
-    println!(
+    eprintln!(
         "{kills} kills, {} measurements told, {records} stored",
         told.len()
     );

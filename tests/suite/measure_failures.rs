@@ -332,7 +332,7 @@ fn standard_input_is_empty() {
 fn the_sandbox_denies_network_programs_and_files() {
     let ran = run(&trial("c", &kernel("")), &[]);
     if !has(&ran, "seccomp") || !has(&ran, "landlock") {
-        println!("skipped: this kernel has {} only", ran.active);
+        eprintln!("skipped: this kernel has {} only", ran.active);
         return;
     }
     let outside = tempfile::tempdir().unwrap();

@@ -261,7 +261,7 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
     shell(
         Command::new("cc")
             .current_dir(folder)
-            .args(&flags)
+            .args(flags)
             .args(macros(trial))
             .args(&check.reference.flags)
             .args(["-c", "reference.c", "-o", "reference.o"]),
@@ -270,7 +270,7 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
         shell(
             Command::new("g++")
                 .current_dir(folder)
-                .args(&flags)
+                .args(flags)
                 .args(["-std=c++17", "-fno-strict-aliasing", "-Wno-unknown-pragmas"])
                 .args(macros(trial))
                 .args(["main.cpp", "reference.o", "-o", "proof"]),
@@ -286,7 +286,7 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
         shell(
             Command::new("cc")
                 .current_dir(folder)
-                .args(&flags)
+                .args(flags)
                 .args(kernel_flags)
                 .args(macros(trial))
                 .args([
@@ -304,7 +304,7 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
         shell(
             Command::new("cc")
                 .current_dir(folder)
-                .args(&flags)
+                .args(flags)
                 .arg("-w")
                 .arg("main.c")
                 .arg("reference.o")
