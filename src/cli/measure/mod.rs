@@ -25,7 +25,7 @@ use crate::measure::{cuda, worker};
 use crate::store::Store;
 use crate::trials::bench::{self, Target};
 use crate::trials::run::RunOptions;
-use crate::trials::sink;
+use crate::trials::{Loaded, sink};
 
 /// Time kernels on this machine and store the timings
 ///
@@ -150,13 +150,23 @@ fn target(text: &str) -> std::result::Result<Target, String> {
 }
 
 impl Bench {
-    fn options(&self, target: Target, stop: &Arc<AtomicBool>) -> Result<RunOptions> {
+    /// Options for programs that run on `device`.
+    fn options(&self, device: Target, stop: &Arc<AtomicBool>) -> Result<RunOptions> {
+        let target = self.target.unwrap_or(device);
+        if (target == Target::Cpu) != (device == Target::Cpu) {
+            let what = if device == Target::Cpu {
+                "the processor, not for a GPU"
+            } else {
+                "a GPU, not for the processor"
+            };
+            return Err(Error::Usage(format!("the program is for {what}")));
+        }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let worker = std::env::current_exe().map_err(Error::io(PathBuf::from("tsql")))?;
         Ok(RunOptions {
             worker,
             scratch: std::env::temp_dir(),
-            target: self.target.unwrap_or(target),
+            target,
             platform: self.platform.clone(),
             name: self.name.clone(),
             core: self.core,
@@ -182,15 +192,23 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
         Command::Doctor(command) => return doctor::doctor(command),
         Command::Env(command) => return doctor::env(command),
         Command::Devices(command) => return doctor::devices(command),
+        Command::Run(ref command) if command.dry_run => {
+            return Ok(run::dry_run(command, &Arc::new(command.loaded()?)));
+        }
         _ => {}
     }
+    // A manifest that cannot be read is no reason to make a store.
+    let loaded = match &command.command {
+        Command::Run(command) => Some(Arc::new(command.loaded()?)),
+        _ => None,
+    };
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
     let runtime = Handle::current();
     // Measuring is no work for a thread of the runtime: it blocks, and for long.
     let (end, ended) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        let done = dispatch(&store, command.command, &stop, &runtime);
+        let done = dispatch(&store, command.command, loaded.as_ref(), &stop, &runtime);
         let _ = end.send(done);
     });
     let lost = || Failure::from(Error::Usage("measuring ended without a word".to_owned()));
@@ -200,13 +218,14 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
 fn dispatch(
     store: &Store,
     command: Command,
+    loaded: Option<&Arc<Loaded>>,
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    match command {
-        Command::Run(command) => run::run(store, &command, stop, runtime),
-        Command::Exec(command) => exec::run(store, command, stop, runtime),
-        Command::Repeat(command) => repeat::run(store, &command, stop, runtime),
+    match (command, loaded) {
+        (Command::Run(command), Some(loaded)) => run::run(store, &command, loaded, stop, runtime),
+        (Command::Exec(command), _) => exec::run(store, command, stop, runtime),
+        (Command::Repeat(command), _) => repeat::run(store, &command, stop, runtime),
         _ => {
             let resumed = sink::resume(store, runtime)?;
             tell_resumed(&resumed);

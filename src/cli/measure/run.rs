@@ -1,6 +1,6 @@
 //! `tsql measure run`: a program's configurations, one after the other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,6 +11,7 @@ use super::watch::{Watch, time};
 use super::{Bench, tell_resumed};
 use crate::cli::{DONE, Failure, INTERRUPTED, counted, talk};
 use crate::measure::search::Kind;
+use crate::measure::space::Config;
 use crate::measure::trial::Language;
 use crate::store::Store;
 use crate::trials::bench::Target;
@@ -46,7 +47,7 @@ pub(super) struct Run {
     skip_existing: bool,
     /// Say what would be measured, and measure nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
     bench: Bench,
 }
@@ -61,23 +62,29 @@ enum Search {
     Evolve,
 }
 
+impl Run {
+    /// The program, read and found sound.
+    pub(super) fn loaded(&self) -> Result<Loaded, Failure> {
+        Ok(Loaded::named(&self.program)?)
+    }
+
+    fn plan(&self, loaded: &Arc<Loaded>, known: &HashMap<String, HashSet<Config>>) -> Searches {
+        let (kind, trials) = match self.search {
+            Search::Grid => (Kind::Grid, self.trials),
+            Search::Random => (Kind::Random, self.trials.or(Some(TRIALS))),
+            Search::Evolve => (Kind::Evolve, self.trials.or(Some(TRIALS))),
+        };
+        Searches::new(loaded, kind, self.bench.seed, trials, known)
+    }
+}
+
 pub(super) fn run(
     store: &Store,
     command: &Run,
+    loaded: &Arc<Loaded>,
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    let loaded = Arc::new(Loaded::named(&command.program)?);
-    let (kind, trials) = match command.search {
-        Search::Grid => (Kind::Grid, command.trials),
-        Search::Random => (Kind::Random, command.trials.or(Some(TRIALS))),
-        Search::Evolve => (Kind::Evolve, command.trials.or(Some(TRIALS))),
-    };
-    let seed = command.bench.seed;
-    if command.dry_run {
-        let plan = Searches::new(&loaded, kind, seed, trials, &HashMap::new());
-        return Ok(dry_run(plan));
-    }
     tell_resumed(&sink::resume(store, runtime)?);
     let device = match loaded.manifest.language() {
         Language::Cuda => Target::Cuda(0),
@@ -90,14 +97,14 @@ pub(super) fn run(
     } else {
         HashMap::new()
     };
-    let mut plan = Searches::new(&loaded, kind, seed, trials, &known);
+    let mut plan = command.plan(loaded, &known);
     let mut watch = Watch::new(command.bench.json);
     let ended = run.all(&mut plan, loaded.manifest.name(), |event| {
         watch.hear(&event)
     });
     watch.end();
     let summary = ended?;
-    tell(&summary, &loaded);
+    tell(&summary, loaded);
     Ok(if summary.interrupted {
         INTERRUPTED
     } else {
@@ -105,7 +112,9 @@ pub(super) fn run(
     })
 }
 
-fn dry_run(mut plan: Searches) -> u8 {
+/// Says what would be measured first.
+pub(super) fn dry_run(command: &Run, loaded: &Arc<Loaded>) -> u8 {
+    let mut plan = command.plan(loaded, &HashMap::new());
     let total = plan.total();
     // What comes next may depend on what came before.
     let first: Vec<String> = std::iter::from_fn(|| plan.next())
