@@ -102,9 +102,19 @@ fn times(machine: &mut Machine, settings: &Settings) -> Timing {
     time(machine, settings, Duration::ZERO)
 }
 
+/// Ten repeats of 10 ms at least.
+fn few_repeats() -> Settings {
+    Settings {
+        repeat: 10,
+        max_repeat: 100,
+        min_repeat_ms: 10.0,
+        ..Settings::default()
+    }
+}
+
 #[test]
 fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
-    let timing = times(&mut fixed(300), &Settings::default());
+    let timing = times(&mut fixed(300), &few_repeats());
     assert_eq!(timing.repeats.len(), 10);
     assert_eq!(timing.number, 34, "10 ms in calls of 0.3 ms");
     assert_eq!(timing.flags, [""; 0]);
@@ -115,7 +125,7 @@ fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
 #[test]
 fn on_a_busy_machine_repeats_become_short_and_clean() {
     let mut machine = Machine::crowded(Duration::from_micros(100), 3, 9);
-    let timing = times(&mut machine, &Settings::default());
+    let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 5, "0.5 ms in calls of 0.1 ms");
     assert_eq!(timing.flags, [""; 0]);
     assert_eq!(timing.repeats.len(), 10);
@@ -126,7 +136,7 @@ fn on_a_busy_machine_repeats_become_short_and_clean() {
 #[test]
 fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
     let mut machine = Machine::crowded(Duration::from_millis(4), 3, 9);
-    let timing = times(&mut machine, &Settings::default());
+    let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 1);
     assert_eq!(timing.flags, ["disturbed", "not_converged"]);
     assert!(timing.repeats.iter().all(|repeat| !is_clean(repeat, 1)));
@@ -142,7 +152,7 @@ fn drifting_times_go_on_to_the_limit_and_say_so() {
     let settings = Settings {
         max_repeat: 30,
         max_time_s: 100.0,
-        ..Settings::default()
+        ..few_repeats()
     };
     let timing = times(&mut machine, &settings);
     assert_eq!(timing.repeats.len(), 30);
@@ -152,7 +162,7 @@ fn drifting_times_go_on_to_the_limit_and_say_so() {
 #[test]
 fn a_kernel_that_takes_no_time_ends_too() {
     let mut machine = Machine::new(|_| Duration::ZERO);
-    let timing = times(&mut machine, &Settings::default());
+    let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, NUMBER_MOST);
     assert_eq!(timing.repeats.len(), 10);
     assert_eq!(timing.flags, ["below_clock_resolution"]);
@@ -160,7 +170,7 @@ fn a_kernel_that_takes_no_time_ends_too() {
 
 #[test]
 fn a_kernel_slower_than_the_time_allowed_is_timed_once() {
-    let timing = times(&mut fixed(3_000_000), &Settings::default());
+    let timing = times(&mut fixed(3_000_000), &few_repeats());
     assert_eq!((timing.number, timing.repeats.len()), (1, 1));
     assert_eq!(timing.flags, ["not_converged"]);
 }
@@ -168,7 +178,7 @@ fn a_kernel_slower_than_the_time_allowed_is_timed_once() {
 #[test]
 fn a_slow_first_call_was_the_warm_up() {
     let mut machine = fixed(1_000_000);
-    let timing = time(&mut machine, &Settings::default(), Duration::from_secs(1));
+    let timing = time(&mut machine, &few_repeats(), Duration::from_secs(1));
     assert_eq!(timing.repeats.len(), 5);
     assert_eq!(machine.calls, 5);
 }
@@ -177,7 +187,7 @@ fn a_slow_first_call_was_the_warm_up() {
 fn warm_up_lasts_until_calls_are_steady() {
     let warming = |call| Duration::from_micros(if call < 100 { 2_000 - 10 * call } else { 1_000 });
     let mut machine = Machine::new(warming);
-    let timing = times(&mut machine, &Settings::default());
+    let timing = times(&mut machine, &few_repeats());
     assert!(
         (timing.repeats[0].wall_ns - 1e6).abs() < 1.0,
         "{:?}",
@@ -190,7 +200,7 @@ fn cold_calls_are_timed_one_by_one_after_a_flush() {
     let mut machine = fixed(50);
     let settings = Settings {
         cache: Cache::Cold,
-        ..Settings::default()
+        ..few_repeats()
     };
     let timing = times(&mut machine, &settings);
     assert_eq!((timing.number, timing.repeats.len()), (1, 10));
@@ -203,7 +213,7 @@ fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
     let mut machine = Machine::new(|_| Duration::from_nanos(300));
     let settings = Settings {
         cache: Cache::Cold,
-        ..Settings::default()
+        ..few_repeats()
     };
     let timing = times(&mut machine, &settings);
     assert_eq!(timing.flags, ["below_clock_resolution"]);
@@ -239,6 +249,6 @@ fn a_repeat_that_ends_on_another_core_is_flagged() {
         fn give_way(&mut self) {}
     }
     let mut bench = Wandering(fixed(300));
-    let timing = time(&mut bench, &Settings::default(), Duration::ZERO);
+    let timing = time(&mut bench, &few_repeats(), Duration::ZERO);
     assert_eq!(timing.flags, ["migrated"]);
 }

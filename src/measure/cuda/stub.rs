@@ -148,6 +148,9 @@ pub(super) fn trial(entry: &str) -> Trial {
         }),
         settings: Settings {
             cache: Cache::Cold,
+            repeat: 10,
+            max_repeat: 100,
+            min_repeat_ms: 10.0,
             max_time_s: 0.5,
             timeout_run_s: 20.0,
             ..Settings::default()

@@ -257,6 +257,9 @@ mod tests {
         Settings {
             cache,
             precision: 0.005,
+            repeat: 10,
+            max_repeat: 100,
+            min_repeat_ms: 10.0,
             ..Settings::default()
         }
     }
