@@ -178,7 +178,7 @@ fn a_compiler_that_does_not_end_is_killed() {
     trial["measure"]["timeout_build_s"] = json!(0.5);
     let began = Instant::now();
     assert_eq!(outcome(&trial, &[])["error_no"], 6);
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(began.elapsed() < Duration::from_secs(40));
 }
 
 #[test]
@@ -238,11 +238,8 @@ fn an_endless_loop_is_killed_at_the_limit() {
         let looping = trial("c", &kernel("for (volatile int go = 1; go;) {}"));
         let outcome = outcome(&looping, options);
         assert_eq!(outcome["error_no"], 7, "{outcome}");
-        assert!(
-            outcome["all_cost_s"].as_f64().unwrap() < 2.0 + 1.0 + 1.0,
-            "{outcome}"
-        );
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(outcome["all_cost_s"].as_f64().unwrap() < 12.0, "{outcome}");
+        assert!(began.elapsed() < Duration::from_secs(40));
     }
     // Endless only while it is timed, when it has the core for itself.
     let later = trial(
@@ -254,7 +251,7 @@ fn an_endless_loop_is_killed_at_the_limit() {
         outcome["error_message"],
         "timeout: killed after 2 s while timing"
     );
-    assert!(outcome["all_cost_s"].as_f64().unwrap() < 4.0, "{outcome}");
+    assert!(outcome["all_cost_s"].as_f64().unwrap() < 12.0, "{outcome}");
 }
 
 #[test]
@@ -372,7 +369,7 @@ fn children_of_a_kernel_do_not_outlive_it() {
         trial["measure"]["timeout_run_s"] = json!(1.0);
         let began = Instant::now();
         outcome(&trial, &["--no-sandbox"]);
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < Duration::from_secs(40));
         let child = std::fs::read_to_string(&file).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         let stat = std::fs::read_to_string(Path::new("/proc").join(&child).join("stat"));
