@@ -105,6 +105,14 @@ impl Decimal {
         10_i64.checked_pow(shift)?.checked_mul(self.digits)
     }
 
+    /// `self * 10^places`.
+    pub(crate) fn shifted(self, places: i32) -> Self {
+        Self {
+            digits: self.digits,
+            exponent: self.exponent + if self.digits == 0 { 0 } else { places },
+        }
+    }
+
     /// The double nearest to `self * 10^shift`.
     pub(crate) fn to_f64(self, shift: i32) -> f64 {
         ratio(self.digits, 1, self.exponent + shift)

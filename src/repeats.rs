@@ -19,7 +19,7 @@ use crate::number::{Decimal, Scale, ratio};
 use crate::{bits, stats, varint};
 
 /// Decimal places between the seconds of a log and nanoseconds.
-const NANO: i32 = 9;
+pub(crate) const NANO: i32 = 9;
 
 /// Up to here (2^50) a half can be added exactly enough to round by cutting off, which is no call.
 const NEAR: f64 = 1_125_899_906_842_624.0;

@@ -17,11 +17,11 @@ use tempfile::TempDir;
 
 use super::cc::{Built, Compiler, Plan};
 use super::compare::Tolerance;
+use super::cores;
 use super::ending::{Ending, ending};
 use super::job::{Expected, Job, Place, Task};
 use super::process::{self, Keep};
 use super::reference::{self, Key, References};
-use super::schedule;
 use super::trial::{Check, Language, Outcome, Settings, Trial};
 use crate::error::{Error, Result};
 
@@ -46,7 +46,7 @@ pub(crate) enum Realtime {
 /// How kernels are run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    /// Core to time on; by default the last one where timing takes the core, else any.
+    /// Core to time on; by default the quietest one where timing takes the core, else any.
     pub(crate) core: Option<usize>,
     pub(crate) realtime: Realtime,
     /// Deny kernels the network, other programs, and writing elsewhere.
@@ -69,6 +69,8 @@ pub(crate) struct Runner {
     worker: Vec<OsString>,
     folder: TempDir,
     options: Options,
+    /// The core that is taken where nobody names one.
+    own_core: Option<usize>,
     active: Vec<String>,
     compilers: Mutex<Vec<Compiler>>,
     references: References,
@@ -94,6 +96,7 @@ impl Runner {
             worker,
             folder: folder.map_err(Error::io(&scratch))?,
             options,
+            own_core: cores::choose(),
             active: Vec::new(),
             compilers: Mutex::default(),
             references: References::default(),
@@ -105,6 +108,11 @@ impl Runner {
     /// What holds of the limits and of the sandbox: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
     pub(crate) fn active(&self) -> &[String] {
         &self.active
+    }
+
+    /// The core that kernels of one thread are timed on, where they are tied to one.
+    pub(crate) fn core(&self) -> Option<usize> {
+        self.place(1, self.folder.path()).core
     }
 
     /// The compiler for programs in `language`.
@@ -257,7 +265,7 @@ impl Runner {
         let core = self
             .options
             .core
-            .or_else(|| realtime.then(schedule::last_core).flatten());
+            .or_else(|| realtime.then_some(self.own_core).flatten());
         Place {
             parent: i32::try_from(id()).unwrap_or(0),
             core: core.filter(|_| alone),

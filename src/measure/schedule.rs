@@ -41,14 +41,6 @@ pub(super) fn pin(core: usize) -> bool {
     cores.set(core).is_ok() && sched_setaffinity(SELF, &cores).is_ok()
 }
 
-/// The last core that this process may use: the first ones serve most interrupts.
-pub(super) fn last_core() -> Option<usize> {
-    let cores = sched_getaffinity(SELF).ok()?;
-    (0..CpuSet::count())
-        .rev()
-        .find(|core| cores.is_set(*core).unwrap_or(false))
-}
-
 /// Keeps the calling thread able to act while a worker has `busy_core` for itself, as far as is allowed.
 pub(super) fn become_watchdog(busy_core: Option<usize>) {
     let Some(busy) = busy_core else {

@@ -4,7 +4,6 @@
 //! languages share. Kernels are right for every point of their spaces and for sizes that no tile divides; constraints
 //! leave out the points for which that does not hold.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -151,13 +150,13 @@ pub(crate) fn find(name: &str) -> Result<&'static Template> {
         .iter()
         .find(|template| template.name == name)
         .ok_or_else(|| {
-            let mut reason = format!("no template named `{name}`\nhint: there are ");
-            for (index, template) in TEMPLATES.iter().enumerate() {
-                let comma = if index == 0 { "" } else { ", " };
-                // Writing to a string cannot fail.
-                let _ = write!(reason, "{comma}`{}`", template.name);
+            let known = TEMPLATES.iter();
+            let known: Vec<String> = known.map(|one| format!("`{}`", one.name)).collect();
+            Error::Unknown {
+                kind: "template",
+                name: name.to_owned(),
+                known: known.join(", "),
             }
-            Error::Usage(reason)
         })
 }
 

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::measure::conditions::{self, Conditions};
+use crate::measure::cuda;
 use crate::measure::machine::{Machine, Toolchain};
-use crate::measure::runner::{Options, Prepared, Realtime, Runner};
+use crate::measure::runner::{Options, Prepared, Runner};
 use crate::measure::trial::{Language, Outcome, Trial};
-use crate::measure::{cores, cuda};
 
 /// Arguments of this program that make it a worker for C and C++.
 pub(crate) const CPU_WORKER: &str = "__measure-worker";
@@ -31,7 +31,6 @@ pub(crate) struct Bench {
     runner: Runner,
     gpu: Option<Gpu>,
     machine: Machine,
-    core: Option<usize>,
 }
 
 /// A GPU, with what compiles for it.
@@ -88,11 +87,6 @@ impl Bench {
     ) -> Result<Self> {
         let command =
             |argument: &str| vec![worker.as_os_str().to_owned(), OsString::from(argument)];
-        let pinned = options.realtime == Realtime::Auto && target == Target::Cpu;
-        let core = options
-            .core
-            .or_else(|| pinned.then(cores::choose).flatten());
-        let options = Options { core, ..options };
         let runner = Runner::new(command(CPU_WORKER), scratch, options)?;
         let mut machine = Machine::read();
         let gpu = match target {
@@ -106,7 +100,6 @@ impl Bench {
             runner,
             gpu,
             machine,
-            core,
         })
     }
 
@@ -168,7 +161,8 @@ impl Bench {
 
     /// Times a kernel, while nothing else does.
     pub(crate) fn execute(&mut self, ready: Ready) -> Result<Outcome> {
-        let look = || self.core.map_or_else(Conditions::now, Conditions::of_core);
+        let core = self.gpu.is_none().then(|| self.runner.core()).flatten();
+        let look = || core.map_or_else(Conditions::now, Conditions::of_core);
         let (before, began) = (look(), Instant::now());
         let mut outcome = match ready {
             Ready::Cpu(prepared) => self.runner.execute(*prepared)?,
@@ -188,9 +182,7 @@ impl Bench {
             }
             Ready::Failed(outcome) => return Ok(outcome),
         };
-        let core = self.core;
-        let after = core.map_or_else(Conditions::now, Conditions::of_core);
-        for flag in conditions::between(&before, &after, began.elapsed()) {
+        for flag in conditions::between(&before, &look(), began.elapsed()) {
             if !outcome.flags.iter().any(|known| known == flag) {
                 outcome.flags.push(flag.to_owned());
             }

@@ -7,10 +7,7 @@ use crate::measure::trial::{Outcome, Repeat};
 use crate::number::Decimal;
 use crate::reader::measured;
 use crate::reader::rows::{Details, Environment, Measurement};
-use crate::repeats;
-
-/// Decimal places between seconds and nanoseconds.
-const NANO: i32 = 9;
+use crate::repeats::{self, NANO};
 
 /// The repeats that count: those that nothing disturbed, all where there are none.
 pub(super) fn counted(outcome: &Outcome, threads: u32) -> (Vec<&Repeat>, Vec<&Repeat>) {
@@ -31,13 +28,7 @@ fn rounded(nanoseconds: f64) -> f64 {
 }
 
 fn seconds(nanoseconds: f64) -> Option<Decimal> {
-    let value = Decimal::from_f64(rounded(nanoseconds))?;
-    let exponent = if value.digits == 0 {
-        0
-    } else {
-        value.exponent - NANO
-    };
-    Some(Decimal { exponent, ..value })
+    Some(Decimal::from_f64(rounded(nanoseconds))?.shifted(-NANO))
 }
 
 fn packed(times_ns: impl Iterator<Item = Option<f64>>) -> Option<repeats::Packed> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::library::Toolkit;
+pub(super) use crate::measure::job::failure;
 use crate::measure::trial::{Outcome, Trial};
 
 /// To the compiling process.
@@ -43,13 +44,4 @@ pub(super) enum Reply {
     },
     /// The machine failed, not the kernel.
     Fault(String),
-}
-
-/// An outcome that is a failure.
-pub(super) fn failure(error_no: i16, message: impl Into<String>) -> Outcome {
-    Outcome {
-        error_no,
-        error_message: Some(message.into()),
-        ..Outcome::default()
-    }
 }

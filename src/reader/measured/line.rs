@@ -6,7 +6,7 @@ use super::VERSION;
 use crate::json;
 use crate::number::Decimal;
 use crate::reader::rows::{Details, Environment, Writer};
-use crate::repeats;
+use crate::repeats::{self, NANO};
 
 /// The keys of a line, in the order in which it is rebuilt. The first two must be there.
 ///
@@ -38,9 +38,6 @@ pub(super) const KEYS: [&str; 13] = [
 
 /// Keys of an environment.
 const ENVIRONMENT_KEYS: [&str; 4] = ["target", "machine", "settings", "program"];
-
-/// Decimal places between seconds and nanoseconds.
-const NANO: i32 = 9;
 
 /// What stands on a line.
 #[derive(Debug)]
@@ -203,13 +200,7 @@ fn number(key: &str, raw: &str) -> Result<Decimal, String> {
 
 /// Nanoseconds as seconds.
 fn time(key: &str, raw: &str) -> Result<Decimal, String> {
-    let value = number(key, raw)?;
-    let exponent = if value.digits == 0 {
-        0
-    } else {
-        value.exponent - NANO
-    };
-    Ok(Decimal { exponent, ..value })
+    Ok(number(key, raw)?.shifted(-NANO))
 }
 
 fn nanoseconds(key: &str, raw: &str) -> Result<Vec<Decimal>, String> {

@@ -5,10 +5,7 @@
 use crate::json;
 use crate::number::{Decimal, Spelling, write_integer};
 use crate::reader::rows::{Details, Environment, Measurement};
-use crate::repeats;
-
-/// Decimal places between seconds and nanoseconds.
-const NANO: i32 = 9;
+use crate::repeats::{self, NANO};
 
 /// Appends a line without its ending. False where the columns cannot be spelled, and then `out`
 /// holds part of a line.
@@ -120,8 +117,7 @@ fn write_times(
     let mut times = Vec::new();
     repeats::unpack(mean_ns, measurement.repeat_count, bytes, &mut times)?;
     write_list(times.into_iter(), out, |time, out| {
-        let exponent = time.exponent + if time.digits == 0 { 0 } else { NANO };
-        write_number(Decimal { exponent, ..time }, out)
+        write_number(time.shifted(NANO), out)
     })
 }
 
