@@ -110,6 +110,7 @@ pub mod schema;
 
 mod bits;
 mod column;
+mod folders;
 mod hlo;
 mod identity;
 mod json;

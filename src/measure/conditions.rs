@@ -1,23 +1,28 @@
 //! What changes while a machine measures: load, stolen time, temperature, clocks.
 //!
-//! Taken before and after a measurement; [`between`] says what was odd in between. Counters run
+//! Taken before and after a kernel is timed, in the process that does it ([`Watch`]). Counters run
 //! since the machine started, so that only differences mean something; ticks are the kernel's
 //! (mostly 10 ms), so that short spans are told apart coarsely. Unknown is null, as everywhere.
 
 mod sensors;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{SysconfVar, sysconf};
 
 use crate::measure::machine::{bytes_of, cpu_groups, siblings};
 use crate::measure::root::Root;
 
-/// Share of time in which some task waited for a processor, from which the machine is called busy.
-/// The kernel's own threads make a few percent of it on an idle machine; at 10 % and with two
-/// cores, one of which is measured on, the measured one was waited for in up to 5 % of the time.
-const BUSY_PRESSURE: f64 = 0.10;
+/// Work of others from which the machine is called busy: a share of one processor's time, and of all.
+/// They take caches, memory bandwidth and clock from the kernel that is timed. An idle machine's
+/// own services are below both.
+///
+/// Pressure (`/proc/pressure/cpu`) would not do: threads of the kernel that are bound to the core
+/// wait while a real-time worker has it, so that it is high on an idle machine, too.
+const BUSY_PROCESSOR: f64 = 0.10;
+const BUSY_ALL: f64 = 0.02;
 
 /// Share of a processor's time that the host gave to others: timings are to be precise to 1 %.
 const BUSY_STEAL: f64 = 0.01;
@@ -29,8 +34,11 @@ const BUSY_SIBLING: f64 = 0.05;
 /// Ticks below which a difference may be the rounding of two readings.
 const CERTAIN_TICKS: u64 = 2;
 
+/// Ticks of a second on nearly all machines.
+const USER_HZ: u64 = 100;
+
 /// Ticks (since start) of one or several processors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ticks {
     /// At work for this machine.
     pub(crate) busy: u64,
@@ -57,19 +65,19 @@ impl Ticks {
 }
 
 /// How the machine is at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Conditions {
     /// The core that `ticks`, `sibling_ticks` and the clocks are about; null for all together.
     pub(crate) core: Option<usize>,
     /// Pressure: share of the last 10 s in which some task waited for a processor.
     pub(crate) pressure_percent: Option<f64>,
-    /// The same as a counter.
-    pub(crate) stall_us: Option<u64>,
     /// Tasks at work or waiting, on average over 1, 5 and 15 minutes.
     pub(crate) load: Option<[f64; 3]>,
     /// Tasks at work or waiting for a processor now, this one included.
     pub(crate) runnable: Option<u64>,
     pub(crate) ticks: Option<Ticks>,
+    /// Of all processors together.
+    pub(crate) all_ticks: Option<Ticks>,
     /// Of the other threads of the core.
     pub(crate) sibling_ticks: Option<Ticks>,
     /// Hottest place of each sensor of the processor, in thousandths of a degree Celsius.
@@ -112,13 +120,13 @@ impl Conditions {
         Self {
             core,
             pressure_percent: pressure_of(&pressure, "avg10=").and_then(|text| text.parse().ok()),
-            stall_us: pressure_of(&pressure, "total=").and_then(|text| text.parse().ok()),
             load: load(&root.text("/proc/loadavg").unwrap_or_default()),
             runnable: counter(&stat, "procs_running"),
             ticks: ticks(
                 &stat,
                 &core.map_or_else(|| "cpu".to_owned(), |core| format!("cpu{core}")),
             ),
+            all_ticks: ticks(&stat, "cpu"),
             sibling_ticks: siblings
                 .iter()
                 .filter_map(|sibling| ticks(&stat, &format!("cpu{sibling}")))
@@ -138,26 +146,52 @@ impl Conditions {
     }
 }
 
-/// What was odd between two readings that are `wall` apart.
+/// Watches the machine while something is timed.
+pub(crate) struct Watch {
+    before: Conditions,
+    began: Instant,
+    own: Duration,
+}
+
+impl Watch {
+    /// Begins; `core` is the only one that this process uses now, where it is tied to one.
+    pub(crate) fn begin(core: Option<usize>) -> Self {
+        Self {
+            before: look(core),
+            began: Instant::now(),
+            own: own_time(),
+        }
+    }
+
+    /// What was odd since then.
+    pub(crate) fn flags(self) -> impl Iterator<Item = &'static str> {
+        let (wall, own) = (self.began.elapsed(), own_time().saturating_sub(self.own));
+        between(&self.before, &look(self.before.core), wall, own).into_iter()
+    }
+}
+
+fn look(core: Option<usize>) -> Conditions {
+    core.map_or_else(Conditions::now, Conditions::of_core)
+}
+
+/// Processor time of this process so far.
+fn own_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// What was odd between two readings that are `wall` apart, of which this process worked for `own`.
 ///
-/// * `throttled`: heat, a lowered limit of the clock or the group's quota held the processor back.
+/// * `throttled`: see [`throttled`].
 /// * `smt_sibling_busy`: the other thread of the core was at work (only where the core is given).
-/// * `busy_machine`: tasks waited for processors, or the host gave time to other machines.
-pub(crate) fn between(
+/// * `busy_machine`: other processes worked, or the host gave time to other machines.
+fn between(
     before: &Conditions,
     after: &Conditions,
     wall: Duration,
+    own: Duration,
 ) -> Vec<&'static str> {
     let mut flags = Vec::new();
-    let lowered = before
-        .clock_limit_khz
-        .zip(after.clock_limit_khz)
-        .is_some_and(|(before, after)| after < before);
-    if grew(before.throttle_count, after.throttle_count) > 0
-        || grew(before.quota_stop_us, after.quota_stop_us) > 0
-        || after.cooling_steps.max(before.cooling_steps) > Some(0)
-        || lowered
-    {
+    if throttled(before, after) {
         flags.push("throttled");
     }
     let (busy, total) = moved(before.sibling_ticks, after.sibling_ticks, |ticks| {
@@ -166,13 +200,37 @@ pub(crate) fn between(
     if busy >= CERTAIN_TICKS && share(busy, total) >= BUSY_SIBLING {
         flags.push("smt_sibling_busy");
     }
-    let stalled = Duration::from_micros(grew(before.stall_us, after.stall_us)).as_secs_f64();
-    if stalled >= BUSY_PRESSURE * wall.as_secs_f64() && stalled > 0.0
+    let (busy, total) = moved(before.all_ticks, after.all_ticks, |ticks| ticks.busy);
+    let others = busy.saturating_sub(ticks_of(own));
+    // Rounded are work of users and of the system, and the own time.
+    if others >= 2 * CERTAIN_TICKS
+        && share(others, ticks_of(wall)) >= BUSY_PROCESSOR
+        && share(others, total) >= BUSY_ALL
         || stolen(before, after) >= BUSY_STEAL
     {
         flags.push("busy_machine");
     }
     flags
+}
+
+/// Whether heat, a lowered limit of the clock or the group's quota held the processor back.
+pub(crate) fn throttled(before: &Conditions, after: &Conditions) -> bool {
+    let lowered = before
+        .clock_limit_khz
+        .zip(after.clock_limit_khz)
+        .is_some_and(|(before, after)| after < before);
+    grew(before.throttle_count, after.throttle_count) > 0
+        || grew(before.quota_stop_us, after.quota_stop_us) > 0
+        || after.cooling_steps.max(before.cooling_steps) > Some(0)
+        || lowered
+}
+
+/// Ticks in a span of time.
+fn ticks_of(span: Duration) -> u64 {
+    let each_second = sysconf(SysconfVar::CLK_TCK).ok().flatten();
+    let each_second = each_second.map_or(USER_HZ, i64::cast_unsigned);
+    let ticks = span.as_nanos() * u128::from(each_second) / 1_000_000_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
 /// Share of the processor's time that the host gave to others between two readings.

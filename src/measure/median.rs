@@ -16,15 +16,20 @@ pub(crate) fn median(values: &[f64]) -> Option<Median> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len();
-    let below = *sorted.get(count.checked_sub(1)? / 2)?;
-    let above = *sorted.get(count / 2)?;
     let half_width = lower_rank(count).and_then(|rank| {
         let low = sorted.get(rank)?;
         let high = sorted.get(count - 1 - rank)?;
         Some((high - low) / 2.0)
     });
-    let value = f64::midpoint(below, above);
+    let value = middle(&sorted)?;
     Some(Median { value, half_width })
+}
+
+/// The middle of sorted values, or between the two in the middle; `None` of none.
+pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
+    let below = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    let above = *sorted.get(sorted.len() / 2)?;
+    Some(f64::midpoint(below, above))
 }
 
 /// Index of the lower end: the largest `k` for which at most `k` of `count` values lie below the median

@@ -10,11 +10,17 @@
 //!
 //! None of it assumes a distribution. It does assume that repeats are independent, while those of one process
 //! share its addresses and its moment: differences of 1 to 2 % between two processes are found "significant"
-//! though nothing changed. That is why there is a smallest change that is called one.
+//! though nothing changed, and on a machine with neighbours much larger ones. Therefore
+//!
+//! * there is a smallest change that is called one;
+//! * the least repeats must show it, too: they hardly move with the neighbours (`benches/README.md`);
+//! * timings of a moment that is known to have been a bad one ([`SPOILING`]) prove nothing.
 
 mod ranks;
 
 use ranks::{mann_whitney, ratio_interval};
+
+use super::median::median;
 
 /// Probability of calling one of all kernels changed that did not change; also one minus the
 /// confidence of the intervals.
@@ -23,6 +29,10 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// The smallest change that is called one where the user does not say: 2 %.
 pub(crate) const MINIMAL_CHANGE: f64 = 0.02;
 
+/// Flags of timings whose least repeat may be too long as well.
+pub(crate) const SPOILING: [&str; 4] =
+    ["busy_machine", "disturbed", "smt_sibling_busy", "throttled"];
+
 /// What is said of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -30,7 +40,7 @@ pub(crate) enum Verdict {
     Same,
     Faster,
     Slower,
-    /// Too few or too noisy repeats for any of the others.
+    /// Too few, too noisy or spoiled repeats for any of the others.
     Unclear,
 }
 
@@ -51,6 +61,7 @@ impl Verdict {
 pub(crate) struct Pair {
     old_ns: Vec<f64>,
     new_ns: Vec<f64>,
+    spoiled: bool,
 }
 
 impl Pair {
@@ -61,7 +72,13 @@ impl Pair {
         (good(old_ns) && good(new_ns)).then(|| Self {
             old_ns: old_ns.to_vec(),
             new_ns: new_ns.to_vec(),
+            spoiled: false,
         })
+    }
+
+    /// With what is known of the moments at which the repeats were taken: see [`SPOILING`].
+    pub(crate) fn with_spoiled(self, spoiled: bool) -> Self {
+        Self { spoiled, ..self }
     }
 }
 
@@ -75,6 +92,8 @@ pub(crate) struct Comparison {
     /// The 95 % interval of `change`; -1 and infinity where there are too few repeats for one.
     pub(crate) change_low: f64,
     pub(crate) change_high: f64,
+    /// The least new repeat over the least old one, minus 1.
+    pub(crate) least_change: f64,
     /// Of this comparison alone.
     pub(crate) p: f64,
     /// Corrected for all comparisons.
@@ -91,9 +110,11 @@ pub(crate) fn compare(pairs: &[Pair], minimal_change: f64) -> Vec<Comparison> {
             .map(|comparison| comparison.p)
             .collect::<Vec<_>>(),
     );
-    for (comparison, p_holm) in comparisons.iter_mut().zip(corrected) {
+    for ((comparison, p_holm), pair) in comparisons.iter_mut().zip(corrected).zip(pairs) {
         comparison.p_holm = p_holm;
-        comparison.verdict = verdict(comparison, minimal_change);
+        if !pair.spoiled {
+            comparison.verdict = verdict(comparison, minimal_change);
+        }
     }
     comparisons
 }
@@ -101,51 +122,37 @@ pub(crate) fn compare(pairs: &[Pair], minimal_change: f64) -> Vec<Comparison> {
 fn compare_alone(pair: &Pair) -> Comparison {
     let (estimate, low, high) = ratio_interval(&pair.old_ns, &pair.new_ns);
     let p = mann_whitney(&pair.old_ns, &pair.new_ns);
+    let least = |repeats: &[f64]| repeats.iter().copied().fold(f64::INFINITY, f64::min);
+    let of = |repeats: &[f64]| median(repeats).map_or(f64::NAN, |median| median.value);
     Comparison {
-        old_median_ns: median(&pair.old_ns),
-        new_median_ns: median(&pair.new_ns),
+        old_median_ns: of(&pair.old_ns),
+        new_median_ns: of(&pair.new_ns),
         change: estimate - 1.0,
         change_low: low - 1.0,
         change_high: high - 1.0,
+        least_change: least(&pair.new_ns) / least(&pair.old_ns) - 1.0,
         p,
         p_holm: p,
         verdict: Verdict::Unclear,
     }
 }
 
-/// A change is called one if it is significant after correction and the estimate is large enough;
-/// "same" needs proof too: the whole interval lies below the smallest change (two one-sided tests,
-/// Schuirmann 1987; with a 95 % interval each of them at 2.5 %).
+/// A change is called one if it is significant after correction and large enough, by the estimate and
+/// by the least repeats; "same" needs proof too: the whole interval lies below the smallest change (two
+/// one-sided tests, Schuirmann 1987; with a 95 % interval each of them at 2.5 %).
 ///
 /// The smallest change is symmetric in ratios: 2 % more time, or its inverse.
 fn verdict(comparison: &Comparison, minimal_change: f64) -> Verdict {
     let (slow, fast) = (1.0 + minimal_change, 1.0 / (1.0 + minimal_change));
-    let ratio = comparison.change + 1.0;
-    if comparison.p_holm < ALPHA && ratio >= slow {
+    let (ratio, least) = (comparison.change + 1.0, comparison.least_change + 1.0);
+    if comparison.p_holm < ALPHA && ratio.min(least) >= slow {
         Verdict::Slower
-    } else if comparison.p_holm < ALPHA && ratio <= fast {
+    } else if comparison.p_holm < ALPHA && ratio.max(least) <= fast {
         Verdict::Faster
     } else if comparison.change_low + 1.0 > fast && comparison.change_high + 1.0 < slow {
         Verdict::Same
     } else {
         Verdict::Unclear
-    }
-}
-
-/// Middle of the values, or of the two in the middle.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    median_of_sorted(&sorted)
-}
-
-fn median_of_sorted(sorted: &[f64]) -> f64 {
-    let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        at(half)
-    } else {
-        f64::midpoint(at(half.wrapping_sub(1)), at(half))
     }
 }
 

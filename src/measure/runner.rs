@@ -110,11 +110,6 @@ impl Runner {
         &self.active
     }
 
-    /// The core that kernels of one thread are timed on, where they are tied to one.
-    pub(crate) fn core(&self) -> Option<usize> {
-        self.place(1, self.folder.path()).core
-    }
-
     /// The compiler for programs in `language`.
     pub(crate) fn compiler(&self, language: Language) -> Result<Compiler> {
         let mut known = self

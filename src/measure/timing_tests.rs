@@ -140,6 +140,10 @@ fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
     assert_eq!(timing.number, 1);
     assert_eq!(timing.flags, ["disturbed", "not_converged"]);
     assert!(timing.repeats.iter().all(|repeat| !is_clean(repeat, 1)));
+    assert!(
+        timing.repeats.iter().all(|repeat| repeat.counts),
+        "there are no others"
+    );
 }
 
 #[test]
@@ -156,7 +160,7 @@ fn drifting_times_go_on_to_the_limit_and_say_so() {
     };
     let timing = times(&mut machine, &settings);
     assert_eq!(timing.repeats.len(), 30);
-    assert_eq!(timing.flags, ["not_converged"]);
+    assert_eq!(timing.flags, ["not_converged", "unsteady"]);
 }
 
 #[test]
@@ -196,6 +200,73 @@ fn warm_up_lasts_until_calls_are_steady() {
 }
 
 #[test]
+fn calls_too_short_to_tell_are_warmed_up_in_groups() {
+    /// A clock that costs 60 ns to read and moves in steps of 20.
+    struct Coarse(Machine);
+    impl Bench for Coarse {
+        fn start(&mut self) -> Reading {
+            self.0.run(Duration::from_nanos(60));
+            let coarse =
+                |time: Duration| time - Duration::from_nanos((time.as_nanos() % 20) as u64);
+            let exact = self.0.start();
+            Reading {
+                wall: coarse(exact.wall),
+                cpu: coarse(exact.cpu),
+                ..exact
+            }
+        }
+        fn stop(&mut self) -> Reading {
+            self.start()
+        }
+        fn call(&mut self, number: u32) {
+            self.0.call(number);
+        }
+        fn flush(&mut self) {}
+        fn give_way(&mut self) {}
+    }
+    let mut bench = Coarse(Machine::new(|_| Duration::from_nanos(31)));
+    let settings = Settings {
+        min_repeat_ms: 1.0,
+        ..few_repeats()
+    };
+    let began = bench.0.now;
+    let timing = time(&mut bench, &settings, Duration::ZERO);
+    assert_eq!(timing.flags, [""; 0]);
+    assert!(bench.0.now - began < Duration::from_millis(100));
+}
+
+#[test]
+fn repeats_slowed_by_a_neighbour_do_not_count() {
+    // Three of four phases of 30 calls are a quarter slower.
+    let mut machine =
+        Machine::new(|call| Duration::from_micros(if call / 30 % 4 == 3 { 1_000 } else { 1_250 }));
+    let timing = times(&mut machine, &few_repeats());
+    assert_eq!(timing.flags, ["unsteady"]);
+    let (counted, slowed): (Vec<Repeat>, Vec<Repeat>) =
+        timing.repeats.into_iter().partition(|repeat| repeat.counts);
+    assert_eq!(counted.len(), 10);
+    assert!((20..90).contains(&slowed.len()));
+    assert!(counted.iter().all(|repeat| repeat.wall_ns < 1.03e6));
+    assert!(slowed.iter().all(|repeat| repeat.wall_ns > 1.03e6));
+}
+
+#[test]
+fn times_of_threads_and_of_cold_calls_differ_by_themselves() {
+    for (cache, threads) in [(Cache::Cold, 1), (Cache::Warm, 2)] {
+        let mut machine = Machine::new(|call| Duration::from_micros(10_000 + 100 * (call % 7)));
+        let settings = Settings {
+            cache,
+            threads,
+            max_repeat: 30,
+            ..few_repeats()
+        };
+        let timing = times(&mut machine, &settings);
+        assert!(timing.repeats.iter().all(|repeat| repeat.counts));
+        assert!(!timing.flags.contains(&"unsteady".to_owned()));
+    }
+}
+
+#[test]
 fn cold_calls_are_timed_one_by_one_after_a_flush() {
     let mut machine = fixed(50);
     let settings = Settings {
@@ -222,6 +293,7 @@ fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
 #[test]
 fn threads_that_wait_are_not_taken_for_a_disturbance() {
     let waiting = Repeat {
+        counts: true,
         wall_ns: 100.0,
         cpu_ns: Some(50.0),
         involuntary_switches: 0,

@@ -161,7 +161,7 @@ impl Default for Settings {
         Self {
             cache: Cache::Warm,
             repeat: 50,
-            max_repeat: 200,
+            max_repeat: 500,
             min_repeat_ms: 2.0,
             precision: 0.01,
             max_time_s: 5.0,
@@ -201,6 +201,8 @@ pub(crate) struct Repeat {
     pub(crate) involuntary_switches: u64,
     /// It began and ended on different cores.
     pub(crate) migrated: bool,
+    /// Nothing slowed it, as far as can be told: the others are kept apart.
+    pub(crate) counts: bool,
 }
 
 /// What came of a trial. A failure of the kernel is an outcome; a fault of the machine is not.
@@ -215,8 +217,8 @@ pub(crate) struct Outcome {
     pub(crate) repeats: Vec<Repeat>,
     /// Calls in each repeat.
     pub(crate) number: u64,
-    /// What was odd: `disturbed`, `migrated`, `throttled`, `not_converged`,
-    /// `below_clock_resolution`, `shared_gpu`, `batched` (events around many launches).
+    /// What was odd: `disturbed`, `migrated`, `not_converged`, `unsteady`, `below_clock_resolution`;
+    /// `throttled`, `smt_sibling_busy`, `busy_machine`; `shared_gpu`, `batched` (events around many launches).
     pub(crate) flags: Vec<String>,
     /// Seconds for building, checking and timing.
     pub(crate) all_cost_s: f64,

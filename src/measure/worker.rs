@@ -12,6 +12,7 @@ use nix::unistd::dup2_stdout;
 
 use super::arguments::{Buffers, Stop, out_of_memory};
 use super::clock::{Machine, flush_buffer};
+use super::conditions::Watch;
 use super::ending::BROKEN;
 use super::job::{Expected, Job, Report, Task, failure};
 use super::library::{Kernel, LoadError, exit_at_once};
@@ -113,12 +114,14 @@ fn measure(job: &Job, expected: Option<&Expected>, step: &mut Step) -> Result<Ou
     let before = buffers.check_outputs(job, expected)?;
 
     say(step, "while timing")?;
-    let timing = {
+    let watch = Watch::begin(job.place.core);
+    let mut timing = {
         let threads = job.settings.threads;
         let mut machine = Machine::new(&kernel, &buffers.pointers, threads, flushed);
         let _realtime = job.place.realtime.then(schedule::realtime).flatten();
         timing::time(&mut machine, &job.settings, first_call)
     };
+    timing.flags.extend(watch.flags().map(str::to_owned));
 
     say(step, "in the check after timing")?;
     // The calls that were timed have changed what they both read and write.

@@ -3,10 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::measure::conditions::{self, Conditions};
 use crate::measure::cuda;
 use crate::measure::machine::{Machine, Toolchain};
 use crate::measure::runner::{Options, Prepared, Runner};
@@ -161,11 +159,8 @@ impl Bench {
 
     /// Times a kernel, while nothing else does.
     pub(crate) fn execute(&mut self, ready: Ready) -> Result<Outcome> {
-        let core = self.gpu.is_none().then(|| self.runner.core()).flatten();
-        let look = || core.map_or_else(Conditions::now, Conditions::of_core);
-        let (before, began) = (look(), Instant::now());
-        let mut outcome = match ready {
-            Ready::Cpu(prepared) => self.runner.execute(*prepared)?,
+        match ready {
+            Ready::Cpu(prepared) => self.runner.execute(*prepared),
             Ready::Cuda(built) => {
                 let (trial, cubin) = *built;
                 let expected = self.runner.expected(&trial)?;
@@ -175,19 +170,13 @@ impl Bench {
                 };
                 let worker = gpu.worker.get_mut().unwrap_or_else(PoisonError::into_inner);
                 let timed = worker.run(&trial, &cubin, outputs)?;
-                Outcome {
+                Ok(Outcome {
                     all_cost_s: timed.all_cost_s + cubin.cost_s,
                     ..timed
-                }
+                })
             }
-            Ready::Failed(outcome) => return Ok(outcome),
-        };
-        for flag in conditions::between(&before, &look(), began.elapsed()) {
-            if !outcome.flags.iter().any(|known| known == flag) {
-                outcome.flags.push(flag.to_owned());
-            }
+            Ready::Failed(outcome) => Ok(outcome),
         }
-        Ok(outcome)
     }
 }
 

@@ -2,24 +2,15 @@
 
 use super::loaded::Item;
 use crate::json;
-use crate::measure::timing::is_clean;
 use crate::measure::trial::{Outcome, Repeat};
 use crate::number::Decimal;
 use crate::reader::measured;
 use crate::reader::rows::{Details, Environment, Measurement};
 use crate::repeats::{self, NANO};
 
-/// The repeats that count: those that nothing disturbed, all where there are none.
-pub(super) fn counted(outcome: &Outcome, threads: u32) -> (Vec<&Repeat>, Vec<&Repeat>) {
-    let (clean, disturbed): (Vec<_>, Vec<_>) = outcome
-        .repeats
-        .iter()
-        .partition(|repeat| is_clean(repeat, threads));
-    if clean.is_empty() {
-        (disturbed, clean)
-    } else {
-        (clean, disturbed)
-    }
+/// The repeats that count, and those that do not.
+pub(super) fn counted(outcome: &Outcome) -> (Vec<&Repeat>, Vec<&Repeat>) {
+    outcome.repeats.iter().partition(|repeat| repeat.counts)
 }
 
 /// Nanoseconds to three places: a clock tells no more.
@@ -43,8 +34,7 @@ pub(super) fn line(
     environment: &Environment,
     measured_at_s: i64,
 ) -> String {
-    let threads = item.loaded.manifest.settings().threads;
-    let (counted, disturbed) = counted(outcome, threads);
+    let (counted, disturbed) = counted(outcome);
     let failed = outcome.error_no != 0;
     let wall = packed(counted.iter().map(|repeat| Some(repeat.wall_ns))).filter(|_| !failed);
     let cpu = packed(counted.iter().map(|repeat| repeat.cpu_ns)).filter(|_| !failed);

@@ -21,4 +21,4 @@ pub(crate) mod repeat;
 pub(crate) mod run;
 pub(crate) mod sink;
 
-pub(crate) use loaded::Loaded;
+pub(crate) use loaded::{Item, Loaded};

@@ -9,15 +9,31 @@ use arrow::datatypes::Float64Type;
 use super::loaded::{Item, Loaded};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::measure::rerun::{Comparison, Pair, compare};
+use crate::measure::rerun::{Comparison, Pair, SPOILING, Verdict, compare};
 use crate::query::collect;
 use crate::store::Store;
 
 /// A record that is measured again.
 pub(crate) struct Chosen {
     pub(crate) item: Item,
-    /// The repeats that it has in the store.
-    pub(crate) old_ns: Vec<f64>,
+    pub(crate) old: Timing,
+}
+
+/// A timing, as far as it is compared.
+pub(crate) struct Timing {
+    /// The repeats that count; none where it failed.
+    pub(crate) repeats_ns: Vec<f64>,
+    /// It was taken at a bad moment.
+    pub(crate) spoiled: bool,
+}
+
+impl Timing {
+    pub(crate) fn new<'a>(repeats_ns: Vec<f64>, mut flags: impl Iterator<Item = &'a str>) -> Self {
+        Self {
+            repeats_ns,
+            spoiled: flags.any(|flag| SPOILING.contains(&flag)),
+        }
+    }
 }
 
 /// The records that `predicate` (SQL over `records`) selects, each program's configuration once, with
@@ -31,7 +47,7 @@ pub(crate) async fn choose(
     limit: u64,
 ) -> Result<(Vec<Chosen>, u64)> {
     let sql = format!(
-        "SELECT g.workload_key, c.steps, r.repeats_ns, e.program \
+        "SELECT g.workload_key, c.steps, r.repeats_ns, r.flags, e.program \
          FROM (SELECT * FROM records WHERE {predicate}) AS r \
          JOIN environments AS e ON e.environment_id = r.environment_id \
          JOIN graphs AS g ON g.graph_id = r.graph_id \
@@ -45,6 +61,7 @@ pub(crate) async fn choose(
         let keys = column::text(&batch, "workload_key")?;
         let steps = column::text(&batch, "steps")?;
         let repeats = column::lists(&batch, "repeats_ns")?;
+        let flags = column::text(&batch, "flags")?;
         let kept = column::text(&batch, "program")?;
         for row in 0..batch.num_rows() {
             let Some(program) = column::text_at(kept, row) else {
@@ -67,15 +84,17 @@ pub(crate) async fn choose(
                 continue;
             };
             let valid = repeats.is_valid(row).then(|| repeats.value(row));
+            let repeats_ns = valid.map_or_else(Vec::new, |list| {
+                list.as_primitive::<Float64Type>().values().to_vec()
+            });
+            let flags = column::text_at(flags, row).unwrap_or_default();
             chosen.push(Chosen {
                 item: Item {
                     loaded: Arc::clone(loaded),
                     params: params(keys.value(row))?,
                     config: numbers(steps.value(row))?,
                 },
-                old_ns: valid.map_or_else(Vec::new, |list| {
-                    list.as_primitive::<Float64Type>().values().to_vec()
-                }),
+                old: Timing::new(repeats_ns, flags.split(',')),
             });
         }
     }
@@ -109,17 +128,57 @@ pub(crate) enum Again {
     },
 }
 
+impl Again {
+    /// The verdict; `failed` where it fails now and did not before, `mended` the other way round.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Compared(found) => found.verdict.word(),
+            Self::Failed { before, now } if before == now => Verdict::Same.word(),
+            Self::Failed { now: true, .. } => "failed",
+            Self::Failed { now: false, .. } => "mended",
+        }
+    }
+
+    /// It is no longer what it was.
+    pub(crate) fn differs(&self) -> bool {
+        match self {
+            Self::Compared(found) => {
+                matches!(found.verdict, Verdict::Faster | Verdict::Slower)
+            }
+            Self::Failed { before, now } => before != now,
+        }
+    }
+
+    /// Nothing can be said.
+    pub(crate) fn is_unclear(&self) -> bool {
+        matches!(self, Self::Compared(found) if found.verdict == Verdict::Unclear)
+    }
+
+    pub(crate) fn comparison(&self) -> Option<&Comparison> {
+        match self {
+            Self::Compared(found) => Some(found),
+            Self::Failed { .. } => None,
+        }
+    }
+}
+
 /// Compares old and new timings, in their order; `minimal_change` is a share.
-pub(crate) fn compared(times: &[(Vec<f64>, Vec<f64>)], minimal_change: f64) -> Vec<Again> {
-    let pairs: Vec<Option<Pair>> = times.iter().map(|(old, new)| Pair::new(old, new)).collect();
+pub(crate) fn compared(times: &[(Timing, Timing)], minimal_change: f64) -> Vec<Again> {
+    let pairs: Vec<Option<Pair>> = times
+        .iter()
+        .map(|(old, new)| {
+            let pair = Pair::new(&old.repeats_ns, &new.repeats_ns)?;
+            Some(pair.with_spoiled(old.spoiled || new.spoiled))
+        })
+        .collect();
     let measured: Vec<Pair> = pairs.iter().flatten().cloned().collect();
     let mut comparisons = compare(&measured, minimal_change).into_iter();
     let again = pairs.iter().zip(times).map(|(pair, (old, new))| {
         let comparison = pair.as_ref().and_then(|_| comparisons.next());
         comparison.map_or(
             Again::Failed {
-                before: old.is_empty(),
-                now: new.is_empty(),
+                before: old.repeats_ns.is_empty(),
+                now: new.repeats_ns.is_empty(),
             },
             Again::Compared,
         )

@@ -16,6 +16,7 @@ use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
 use crate::json;
+use crate::measure::median::median;
 use crate::measure::runner::{Options, Realtime};
 use crate::measure::trial::{Cache, Outcome};
 use crate::reader::measured;
@@ -82,8 +83,19 @@ pub(crate) struct Summary {
     pub(crate) failed: u64,
     pub(crate) interrupted: bool,
     pub(crate) report: Report,
-    /// Trials in their order with the timings that count.
-    pub(crate) trials: Vec<(Item, Outcome, Vec<f64>)>,
+    /// In their order.
+    pub(crate) trials: Vec<Done>,
+}
+
+/// A trial that is measured, as far as it is told at the end.
+pub(crate) struct Done {
+    pub(crate) item: Item,
+    /// The repeats that count, in nanoseconds of a call; none where it failed.
+    pub(crate) times_ns: Vec<f64>,
+    /// What was odd.
+    pub(crate) flags: Vec<String>,
+    /// Why it failed.
+    pub(crate) failure: Option<String>,
 }
 
 /// A run that is prepared: the bench is known to work.
@@ -158,7 +170,7 @@ impl<'a> Run<'a> {
         let interrupted = measured?;
         let failed = trials
             .iter()
-            .filter(|(_, outcome, _)| outcome.error_no != 0)
+            .filter(|done: &&Done| done.failure.is_some())
             .count();
         Ok(Summary {
             records: trials.len() as u64,
@@ -174,7 +186,7 @@ impl<'a> Run<'a> {
         &mut self,
         plan: &mut dyn Plan,
         sink: &mut Sink,
-        trials: &mut Vec<(Item, Outcome, Vec<f64>)>,
+        trials: &mut Vec<Done>,
         told: &mut dyn FnMut(Event<'_>),
     ) -> Result<bool> {
         let mut recent = VecDeque::new();
@@ -197,8 +209,8 @@ impl<'a> Run<'a> {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 let now_s = now.map_or(0, |since| since.as_secs().cast_signed());
                 sink.take(&line(&item, &outcome, &environment, now_s))?;
-                let times = times_ns(&item, &outcome);
-                let median_ns = median(&times);
+                let times_ns = times_ns(&outcome);
+                let median_ns = median(&times_ns).map(|median| median.value);
                 plan.tell(&item, median_ns);
                 told(Event::Measured {
                     item: &item,
@@ -206,7 +218,13 @@ impl<'a> Run<'a> {
                     median_ns,
                 });
                 self.watch(&mut recent, &outcome)?;
-                trials.push((item, outcome, times));
+                let failed = outcome.error_no != 0;
+                trials.push(Done {
+                    item,
+                    times_ns,
+                    flags: outcome.flags,
+                    failure: failed.then(|| outcome.error_message.unwrap_or_default()),
+                });
                 let (pending, waited) = sink.pending();
                 if pending >= self.options.commit_records || waited >= self.options.commit_every {
                     told(Event::Committed(sink.commit()?));
@@ -323,17 +341,12 @@ impl<'a> Run<'a> {
 }
 
 /// The timings that count.
-fn times_ns(item: &Item, outcome: &Outcome) -> Vec<f64> {
+fn times_ns(outcome: &Outcome) -> Vec<f64> {
     if outcome.error_no != 0 {
         return Vec::new();
     }
-    let threads = item.loaded.manifest.settings().threads;
-    let (counted, _) = counted(outcome, threads);
+    let (counted, _) = counted(outcome);
     counted.iter().map(|repeat| repeat.wall_ns).collect()
-}
-
-fn median(times_ns: &[f64]) -> Option<f64> {
-    crate::measure::median::median(times_ns).map(|median| median.value)
 }
 
 /// `name` with the time and a random part: each run is a stream of its own.

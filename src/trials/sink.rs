@@ -7,12 +7,10 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use crate::error::{Error, Result};
+use crate::folders;
 use crate::ingest::{AppendOptions, Appender, Report, StreamFormat};
 use crate::measure::journal::Journal;
 use crate::store::Store;
-
-/// Variable that names the folder of what must survive a crash of this machine's programs.
-const VARIABLE: &str = "TSQL_STATE";
 
 /// The first line of a journal: whose lines follow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,14 +40,8 @@ impl Head {
 
 /// The journals of this user.
 fn folder() -> PathBuf {
-    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    let own = set(VARIABLE).map(PathBuf::from);
-    let user = || Some(PathBuf::from(set("XDG_STATE_HOME")?).join("tsql"));
-    let home = || Some(PathBuf::from(set("HOME")?).join(".local/state/tsql"));
-    let state = own.or_else(user).or_else(home);
-    state
-        .unwrap_or_else(|| std::env::temp_dir().join("tsql-state"))
-        .join("journals")
+    let state = folders::state().unwrap_or_else(|| std::env::temp_dir().join("tsql-state"));
+    state.join("journals")
 }
 
 /// The store, as a journal names it.

@@ -162,6 +162,23 @@ fn what_was_measured_is_measured_again_and_compared() {
         place.rows("SELECT count(*), count(DISTINCT environment_id) FROM records"),
         ["11,1"]
     );
+    let (code, stdout, stderr) = ran(&place, &[&again[..], &["--json"]].concat());
+    assert_eq!(code, Some(0), "{stderr}");
+    let events: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let compared: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["event"] == "compared")
+        .collect();
+    assert_eq!(compared.len(), 5, "{stdout}");
+    assert!(
+        compared
+            .iter()
+            .all(|event| event["old_ns"].as_f64() > Some(0.0) && event["p"].is_number()),
+        "{stdout}"
+    );
     let nothing = ran(&place, &["measure", "repeat", "--where", "error_no = 7"]);
     assert_eq!(nothing.0, Some(2), "{}", nothing.2);
     assert!(

@@ -4,27 +4,32 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use arrow::array::{ArrayRef, Float64Array, StringArray};
 use clap::Args;
 use tokio::runtime::Handle;
 
-use super::watch::{Watch, time};
+use super::watch::Watch;
 use super::{Bench, tell_resumed};
-use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
+use crate::cli::tables::show;
+use crate::cli::{DONE, Failure, INTERRUPTED, Output, PARTLY, counted, talk};
 use crate::error::Error;
 use crate::measure::manifest::Manifest;
-use crate::measure::rerun::{MINIMAL_CHANGE, Verdict};
+use crate::measure::rerun::{Comparison, MINIMAL_CHANGE};
 use crate::measure::trial::Language;
 use crate::store::Store;
 use crate::trials::bench::Target;
 use crate::trials::plan::Listed;
-use crate::trials::repeat::{Again, choose, compared};
-use crate::trials::sink;
+use crate::trials::repeat::{Again, Timing, choose, compared};
+use crate::trials::{Item, sink};
 
 /// Measure chosen records again, here, and say which of them differ beyond noise
 ///
 /// Only records that `tsql measure run` made can be built again: the store has their programs. The new
 /// timings are records too. A change is one that a Mann-Whitney test finds, corrected for the number of
-/// records after Holm, and that is at least `--change`. Exit code 1 where any differs.
+/// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
+/// them. Timings of a busy or throttled machine leave it unclear. Shown are the change as a share of
+/// the old time with its 95 % interval, that of the least repeat, p, and both medians. Exit code 1
+/// where any differs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" --limit 20\n  \
@@ -45,6 +50,8 @@ pub(super) struct Repeat {
     change: Option<f64>,
     #[command(flatten)]
     bench: Bench,
+    #[command(flatten)]
+    output: Output,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -96,49 +103,83 @@ pub(super) fn run(
     let times: Vec<_> = chosen
         .into_iter()
         .zip(&summary.trials)
-        .map(|(chosen, (_, _, new_ns))| (chosen.old_ns, new_ns.clone()))
+        .map(|(chosen, done)| {
+            let flags = done.flags.iter().map(String::as_str);
+            (chosen.old, Timing::new(done.times_ns.clone(), flags))
+        })
         .collect();
     let again = compared(&times, command.change.unwrap_or(MINIMAL_CHANGE));
-    let mut changed = 0;
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "verdict,change,low,high,p,old,new,workload_key,steps");
-    for (again, (item, ..)) in again.iter().zip(&summary.trials) {
-        let line = match again {
-            Again::Failed { before, now } => {
-                let word = |failed: &bool| if *failed { "failed" } else { "ok" };
-                changed += u64::from(before != now);
-                format!(
-                    "{},,,,,{},{}",
-                    if before == now { "same" } else { "failed" },
-                    word(before),
-                    word(now)
-                )
-            }
-            Again::Compared(found) => {
-                changed += u64::from(matches!(found.verdict, Verdict::Faster | Verdict::Slower));
-                format!(
-                    "{},{:+.1}%,{:+.1}%,{:+.1}%,{:.2e},{},{}",
-                    found.verdict.word(),
-                    found.change * 100.0,
-                    found.change_low * 100.0,
-                    found.change_high * 100.0,
-                    found.p_holm,
-                    time(found.old_median_ns),
-                    time(found.new_median_ns)
-                )
-            }
-        };
-        let quoted = |text: String| format!("\"{}\"", text.replace('"', "\"\""));
-        let steps = quoted(Manifest::config_text(&item.config));
-        let _ = writeln!(out, "{line},{},{steps}", quoted(item.workload_key()));
+    let changed = again.iter().filter(|again| again.differs()).count();
+    let unclear = again.iter().filter(|again| again.is_unclear()).count();
+    let rows: Vec<_> = again
+        .iter()
+        .zip(summary.trials.iter().map(|done| &done.item))
+        .collect();
+    if command.bench.json {
+        say(&rows);
+    } else {
+        runtime.block_on(show(columns(&rows), &command.output))?;
     }
-    drop(out);
     talk(&format!(
-        "{} measured again, {changed} differ",
+        "{} measured again, {changed} differ, {unclear} unclear",
         counted(summary.records, "record")
     ));
+    if unclear > 0 {
+        talk(
+            "hint: those are too noisy, or were taken on a busy machine; `tsql measure doctor` says what spoils timings here",
+        );
+    }
     if summary.interrupted {
         return Ok(INTERRUPTED);
     }
     Ok(if changed > 0 { PARTLY } else { DONE })
+}
+
+/// What became of each record, as columns; changes are shares.
+fn columns(rows: &[(&Again, &Item)]) -> [(&'static str, ArrayRef); 10] {
+    let numbers = |of: fn(&Comparison) -> f64| -> ArrayRef {
+        let found = rows.iter().map(|(again, _)| Some(of(again.comparison()?)));
+        Arc::new(found.collect::<Float64Array>())
+    };
+    let texts = |of: &dyn Fn(&Again, &Item) -> String| -> ArrayRef {
+        let found = rows.iter().map(|(again, item)| of(again, item));
+        Arc::new(StringArray::from_iter_values(found))
+    };
+    [
+        ("verdict", texts(&|again, _| again.word().to_owned())),
+        ("change", numbers(|found| found.change)),
+        ("change_low", numbers(|found| found.change_low)),
+        ("change_high", numbers(|found| found.change_high)),
+        ("least_change", numbers(|found| found.least_change)),
+        ("p", numbers(|found| found.p_holm)),
+        ("old_ns", numbers(|found| found.old_median_ns)),
+        ("new_ns", numbers(|found| found.new_median_ns)),
+        ("workload_key", texts(&|_, item| item.workload_key())),
+        (
+            "steps",
+            texts(&|_, item| Manifest::config_text(&item.config)),
+        ),
+    ]
+}
+
+/// The same as lines of JSON.
+fn say(rows: &[(&Again, &Item)]) {
+    let mut out = std::io::stdout().lock();
+    for (again, item) in rows {
+        let found = again.comparison();
+        let line = serde_json::json!({
+            "event": "compared",
+            "workload_key": item.workload_key(),
+            "steps": Manifest::config_text(&item.config),
+            "verdict": again.word(),
+            "change": found.map(|found| found.change),
+            "change_low": found.map(|found| found.change_low),
+            "change_high": found.map(|found| found.change_high),
+            "least_change": found.map(|found| found.least_change),
+            "p": found.map(|found| found.p_holm),
+            "old_ns": found.map(|found| found.old_median_ns),
+            "new_ns": found.map(|found| found.new_median_ns),
+        });
+        let _ = writeln!(out, "{line}");
+    }
 }

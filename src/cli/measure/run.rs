@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use super::watch::{Watch, time};
 use super::{Bench, tell_resumed};
 use crate::cli::{DONE, Failure, INTERRUPTED, counted, talk};
+use crate::measure::median::median;
 use crate::measure::search::Kind;
 use crate::measure::space::Config;
 use crate::measure::trial::Language;
@@ -138,10 +139,9 @@ fn tell(summary: &Summary, loaded: &Loaded) {
         let of_it = summary
             .trials
             .iter()
-            .filter(|(item, ..)| item.params == workload.params);
-        let median = |times: &[f64]| crate::measure::median::median(times).map(|found| found.value);
+            .filter(|done| done.item.params == workload.params);
         let best = of_it
-            .filter_map(|(item, _, times)| Some((median(times)?, item)))
+            .filter_map(|done| Some((median(&done.times_ns)?.value, &done.item)))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((median_ns, item)) = best else {
             continue;
@@ -158,16 +158,13 @@ fn tell(summary: &Summary, loaded: &Loaded) {
         ));
     }
     let mut kinds: HashMap<String, u64> = HashMap::new();
-    for (_, outcome, _) in &summary.trials {
-        if let Some(message) = outcome
-            .error_message
-            .as_deref()
-            .filter(|_| outcome.error_no != 0)
-        {
-            *kinds
-                .entry(message.lines().next().unwrap_or_default().to_owned())
-                .or_default() += 1;
-        }
+    for message in summary
+        .trials
+        .iter()
+        .filter_map(|done| done.failure.as_ref())
+    {
+        let kind = message.lines().next().unwrap_or_default();
+        *kinds.entry(kind.to_owned()).or_default() += 1;
     }
     let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -10,6 +10,7 @@ use super::job::failure;
 use super::limits::{admit, match_parameters};
 use super::monitor::Gpu;
 use super::timing::{self, Bench, Condition, Timing};
+use crate::measure::conditions::Watch;
 use crate::measure::trial::{Cache, Check, Outcome, Repeat, Settings, Trial};
 
 /// Written between cold launches, in sizes of the L2 cache: what was there is gone.
@@ -71,9 +72,17 @@ impl Station<'_> {
 
         let mut call = function.call(launch, &parameters);
         let first = self.checked_launch(&mut call, &arguments, check)?;
+        let watch = Watch::begin(None);
         let timing = self.time(&mut call, &trial.settings)?;
+        let odd = watch.flags();
         let second = self.checked_launch(&mut call, &arguments, check)?;
         let mut flags = timing.flags;
+        for flag in odd {
+            // The GPU may have said so already.
+            if !flags.iter().any(|known| known == flag) {
+                flags.push(flag.to_owned());
+            }
+        }
         if self.gpu.is_shared() {
             flags.push("shared_gpu".to_owned());
         }
@@ -159,6 +168,7 @@ fn as_repeat(wall_ns: f64) -> Repeat {
         cpu_ns: None,
         involuntary_switches: 0,
         migrated: false,
+        counts: true,
     }
 }
 

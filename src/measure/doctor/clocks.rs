@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::probe::Probe;
-use crate::measure::conditions::{Conditions, between};
+use crate::measure::conditions::{Conditions, throttled};
 use crate::measure::machine::Machine;
 
 /// A repeat lasts 1 ms at least, and is to be precise to 0.1 %: a step of 1 µs is too coarse.
@@ -68,7 +68,7 @@ fn boost(machine: &Machine) -> Option<Finding> {
 }
 
 fn throttling(conditions: &Conditions, probe: &Probe) -> Finding {
-    if between(conditions, &probe.after, std::time::Duration::ZERO).contains(&"throttled") {
+    if throttled(conditions, &probe.after) {
         return Finding::warning(
             "throttling",
             "the processor is being slowed by heat, a lowered limit or a quota",

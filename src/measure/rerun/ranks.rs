@@ -5,7 +5,8 @@
 //! normal, with the correction for ties and for continuity (Hollander, Wolfe and Chicken, 4.1; what SciPy
 //! calls `asymptotic`).
 
-use super::{ALPHA, median_of_sorted};
+use super::ALPHA;
+use crate::measure::median::middle;
 
 /// Repeats in both lists up to which the distribution is counted: 10^12 picks then fit a `u64`, and
 /// counting takes about a millisecond.
@@ -58,7 +59,7 @@ pub(super) fn ratio_interval(old: &[f64], new: &[f64]) -> (f64, f64, f64) {
     ratios.sort_unstable_by(f64::total_cmp);
     // On logarithms, as the mean of two ratios is their product's root.
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let estimate = median_of_sorted(&logarithms).exp();
+    let estimate = middle(&logarithms).map_or(f64::NAN, f64::exp);
     let k = critical(old.len(), new.len());
     let low = k.checked_sub(1).and_then(|at| ratios.get(at)).copied();
     let high = k

@@ -278,7 +278,27 @@ fn what_is_no_duration_is_refused() {
 }
 
 #[test]
-fn medians_are_the_middle() {
-    close(median(&[3.0, 1.0, 2.0]), 2.0);
-    close(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+fn a_neighbour_that_slows_most_repeats_is_no_change() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let quiet = noisy(50, 1.0, &mut random);
+    // Most are a quarter slower, but not the least.
+    let crowded = [noisy(40, 1.25, &mut random), noisy(10, 1.0, &mut random)].concat();
+    let pair = Pair::new(&quiet, &crowded).unwrap();
+    let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
+    assert!(comparison.p_holm < 1e-6 && comparison.change > 0.1);
+    assert!(comparison.least_change.abs() < MINIMAL_CHANGE);
+    assert_eq!(comparison.verdict, Verdict::Unclear);
+}
+
+#[test]
+fn timings_of_a_bad_moment_prove_nothing() {
+    let mut random = fastrand::Rng::with_seed(4);
+    for factor in [1.0, 1.5] {
+        let (old, new) = (noisy(50, 1.0, &mut random), noisy(50, factor, &mut random));
+        let pair = Pair::new(&old, &new).unwrap();
+        let fine = compare(std::slice::from_ref(&pair), MINIMAL_CHANGE)[0];
+        assert_ne!(fine.verdict, Verdict::Unclear);
+        let spoiled = compare(&[pair.with_spoiled(true)], MINIMAL_CHANGE)[0];
+        assert_eq!(spoiled.verdict, Verdict::Unclear);
+    }
 }

@@ -1,18 +1,12 @@
-//! The user's folder for what can be fetched again.
+//! Files of the user's cache.
 
 use std::path::PathBuf;
 
-/// Variable that names the folder.
-const VARIABLE: &str = "TSQL_CACHE";
+use crate::folders;
 
-/// A folder of the cache: in `TSQL_CACHE`, else in the user's own (`~/.cache/tsql`); `None` where
-/// there is neither.
+/// A folder of the cache; `None` where there is none.
 pub(super) fn folder(name: &str) -> Option<PathBuf> {
-    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
-    let own = set(VARIABLE).map(PathBuf::from);
-    let user = || Some(PathBuf::from(set("XDG_CACHE_HOME")?).join("tsql"));
-    let home = || Some(PathBuf::from(set("HOME")?).join(".cache/tsql"));
-    Some(own.or_else(user).or_else(home)?.join(name))
+    Some(folders::cache()?.join(name))
 }
 
 /// A file name for what `key` says.
