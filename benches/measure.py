@@ -3,10 +3,13 @@
 processes as cores; and what a measurement costs beside the kernel's own time.
 
     python3 benches/measure.py WORK [--tsql FILE] [--rounds 12]
+    python3 benches/measure.py WORK --rules
 
 The kernel is a matrix product of 256 x 256 floats in plain C. The harness times it in the same way, without any of
 the checks, limits and records: short repeats, the least of which on the quiet machine is what the kernel can do. In
 each round harness and tsql take turns, and both are compared with that least time.
+
+`--rules` tries rules for which repeats count and when there are enough, on what the harness sees in 20 seconds.
 """
 
 import argparse
@@ -38,12 +41,13 @@ HARNESS = """#include <stdio.h>
 #include <time.h>
 void matmul(const float *restrict, const float *restrict, float *restrict);
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
-int main(void) {
+int main(int argc, char **argv) {
+  int repeats = argc > 1 ? atoi(argv[1]) : 300;
   int n = 256 * 256;
   float *a = aligned_alloc(4096, 4 * n), *b = aligned_alloc(4096, 4 * n), *c = aligned_alloc(4096, 4 * n);
   for (int i = 0; i < n; i++) { a[i] = rand() / (float)RAND_MAX - .5f; b[i] = rand() / (float)RAND_MAX - .5f; }
   for (int i = 0; i < 30; i++) matmul(a, b, c);
-  for (int repeat = 0; repeat < 300; repeat++) {
+  for (int repeat = 0; repeat < repeats; repeat++) {
     double start = now();
     for (int call = 0; call < 3; call++) matmul(a, b, c);
     printf("%f\\n", (now() - start) / 3);
@@ -88,11 +92,34 @@ def prepared(work, rounds):
     subprocess.run(["cc", "-O2", "harness.c", "kernel.o", "-o", "harness"], cwd=work, check=True)
 
 
-def harness(work):
-    """Least and median of 300 repeats in nanoseconds."""
-    done = subprocess.run([work / "harness"], capture_output=True, text=True, check=True)
-    times = [float(line) for line in done.stdout.split()]
-    return min(times), statistics.median(times)
+def harness(work, repeats=300):
+    """Nanoseconds of a call, one for each repeat."""
+    done = subprocess.run([work / "harness", str(repeats)], capture_output=True, text=True, check=True)
+    return [float(line) for line in done.stdout.split()]
+
+
+def rule(times, counted, at_most, near):
+    """A measurement that begins with the first of the times: the mean of those that count, and how many were taken."""
+    for taken in range(counted, at_most + 1):
+        least = min(times[:taken])
+        good = [time for time in times[:taken] if time <= (1 + near) * least]
+        if len(good) >= counted:
+            break
+    return statistics.mean(good), taken
+
+
+def rules(work):
+    """Prints what several rules make of the same times."""
+    times = harness(work, 9000)
+    best = min(times)
+    print("| repeats that count | at most | longer than the least by | mean above the best: median, 9th decile | within 3 % | repeats taken |")
+    print("|---|---|---|---|---|---|")
+    for counted, at_most, near in [(50, 200, 9), (50, 200, 0.05), (50, 500, 0.05), (50, 500, 0.03), (50, 1000, 0.03), (100, 500, 0.03)]:
+        ends = [rule(times[begin:], counted, at_most, near) for begin in range(0, len(times) - 1000, 80)]
+        above = sorted(mean / best - 1 for mean, _ in ends)
+        within = sum(one < 0.03 for one in above) / len(above)
+        shown = [counted, at_most, f"{near:.0%}" if near < 1 else "any", f"{statistics.median(above):+.1%}, {above[len(above) * 9 // 10]:+.1%}"]
+        print("| " + " | ".join(map(str, [*shown, f"{within:.0%}", round(statistics.mean(taken for _, taken in ends))])) + " |")
 
 
 def spread(times, best):
@@ -110,7 +137,7 @@ def measured(work, tsql, turn, options):
     lines = subprocess.run(command, cwd=work, capture_output=True, text=True, check=True).stdout.splitlines()
     event = next(event for event in map(json.loads, lines) if event["event"] == "measured")
     assert event["error_no"] == 0, event
-    return event["all_cost_s"] - event["median_ns"] * event["number"] * event["repeats"] / 1e9
+    return event["all_cost_s"] - event["timed_s"]
 
 
 def ask(work, tsql, sql):
@@ -123,9 +150,13 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--tsql", default=str(TARGET / "release" / "tsql"))
     parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rules", action="store_true")
     options = parser.parse_args()
     options.work = options.work.resolve()
     prepared(options.work, options.rounds)
+    if options.rules:
+        rules(options.work)
+        return
     cores = os.cpu_count()
     best, rows = None, []
     for load in (0, 2 * cores):
@@ -133,7 +164,8 @@ def main():
         try:
             hand, beside = [], []
             for turn in range(1, options.rounds + 1):
-                hand.append(harness(options.work))
+                times = harness(options.work)
+                hand.append((min(times), statistics.median(times)))
                 beside.append(measured(options.work, options.tsql, turn, ["--platform", f"load-{load}"]))
         finally:
             for process in busy:

@@ -25,7 +25,7 @@ const BUSY_PROCESSOR: f64 = 0.10;
 const BUSY_ALL: f64 = 0.02;
 
 /// Share of a processor's time that the host gave to others: timings are to be precise to 1 %.
-const BUSY_STEAL: f64 = 0.01;
+const STOLEN: f64 = 0.01;
 
 /// Share of its time that a thread on the same core worked. Two threads slow each other by 20 to 50 %:
 /// 5 % of the time then is 1 to 2.5 % of the timing.
@@ -183,7 +183,8 @@ fn own_time() -> Duration {
 ///
 /// * `throttled`: see [`throttled`].
 /// * `smt_sibling_busy`: the other thread of the core was at work (only where the core is given).
-/// * `busy_machine`: other processes worked, or the host gave time to other machines.
+/// * `busy_machine`: other processes worked.
+/// * `stolen`: the host gave the processor's time to other machines.
 fn between(
     before: &Conditions,
     after: &Conditions,
@@ -206,9 +207,11 @@ fn between(
     if others >= 2 * CERTAIN_TICKS
         && share(others, ticks_of(wall)) >= BUSY_PROCESSOR
         && share(others, total) >= BUSY_ALL
-        || stolen(before, after) >= BUSY_STEAL
     {
         flags.push("busy_machine");
+    }
+    if stolen(before, after) >= STOLEN {
+        flags.push("stolen");
     }
     flags
 }

@@ -218,10 +218,20 @@ pub(crate) struct Outcome {
     /// Calls in each repeat.
     pub(crate) number: u64,
     /// What was odd: `disturbed`, `migrated`, `not_converged`, `unsteady`, `below_clock_resolution`;
-    /// `throttled`, `smt_sibling_busy`, `busy_machine`; `shared_gpu`, `batched` (events around many launches).
+    /// `throttled`, `smt_sibling_busy`, `busy_machine`, `stolen`; `shared_gpu`, `batched` (events around
+    /// many launches).
     pub(crate) flags: Vec<String>,
     /// Seconds for building, checking and timing.
     pub(crate) all_cost_s: f64,
     /// Largest error against the reference, in the metric of the check.
     pub(crate) check_error: Option<f64>,
+}
+
+impl Outcome {
+    /// Seconds that the repeats took, whether they count or not.
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^31 calls")]
+    pub(crate) fn timed_s(&self) -> f64 {
+        let each_ns: f64 = self.repeats.iter().map(|repeat| repeat.wall_ns).sum();
+        each_ns * self.number as f64 / 1e9
+    }
 }

@@ -18,6 +18,15 @@ fn rounded(nanoseconds: f64) -> f64 {
     (nanoseconds * 1000.0).round() / 1000.0
 }
 
+/// The same for repeats that do not count, of which there may be hundreds: to a ten-thousandth of them.
+fn short(nanoseconds: f64) -> f64 {
+    if nanoseconds < 1e4 {
+        rounded(nanoseconds)
+    } else {
+        nanoseconds.round()
+    }
+}
+
 fn seconds(nanoseconds: f64) -> Option<Decimal> {
     Some(Decimal::from_f64(rounded(nanoseconds))?.shifted(-NANO))
 }
@@ -38,16 +47,17 @@ pub(super) fn line(
     let failed = outcome.error_no != 0;
     let wall = packed(counted.iter().map(|repeat| Some(repeat.wall_ns))).filter(|_| !failed);
     let cpu = packed(counted.iter().map(|repeat| repeat.cpu_ns)).filter(|_| !failed);
-    let disturbed: Vec<serde_json::Value> = disturbed
+    let disturbed: Vec<String> = disturbed
         .iter()
         .map(|repeat| {
-            let cpu = repeat.cpu_ns.map(rounded);
-            serde_json::json!([rounded(repeat.wall_ns), cpu, repeat.involuntary_switches])
+            let cpu = repeat.cpu_ns.map(|ns| short(ns).to_string());
+            let cpu = cpu.unwrap_or_else(|| "null".to_owned());
+            let wall = short(repeat.wall_ns);
+            format!("[{wall},{cpu},{}]", repeat.involuntary_switches)
         })
         .collect();
-    let disturbed = (!disturbed.is_empty() && !failed)
-        .then(|| serde_json::to_string(&disturbed).ok())
-        .flatten();
+    let disturbed =
+        (!disturbed.is_empty() && !failed).then(|| format!("[{}]", disturbed.join(",")));
     let details = Details {
         error_message: outcome.error_message.clone(),
         baseline_ns: None,

@@ -117,6 +117,7 @@ fn say(event: &Event<'_>) {
             "median_ns": median_ns,
             "repeats": outcome.repeats.len(),
             "number": outcome.number,
+            "timed_s": outcome.timed_s(),
             "check_error": outcome.check_error,
             "error_no": outcome.error_no,
             "error_message": outcome.error_message,

@@ -209,7 +209,7 @@ fn a_trial_has_everything_bound() {
         (1e-3, 1e-5, Metric::RelL2)
     );
     assert_eq!(trial.settings.cache, Cache::Cold);
-    assert_eq!((trial.settings.repeat, trial.settings.max_repeat), (5, 200));
+    assert_eq!((trial.settings.repeat, trial.settings.max_repeat), (5, 500));
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn settings_and_tolerances_out_of_reason_are_refused() {
         with("repeat = 0"),
         "m.toml: measure.repeat: 0 is not within 1 to 100000"
     );
-    assert!(with("repeat = 300").contains("measure.max_repeat: 200 is not within 300"));
+    assert!(with("repeat = 600").contains("measure.max_repeat: 500 is not within 600"));
     assert!(with("precision = 5.0").contains("measure.precision"));
     assert!(with("max_time_s = nan").contains("measure.max_time_s: NaN"));
     assert!(with("threads = 0").contains("measure.threads"));
