@@ -13,6 +13,7 @@ use super::place::{self, Place};
 use super::{DONE, Failure, PARTLY, counted, talk};
 use crate::error::Error;
 use crate::ingest::{AppendOptions, Position, StreamFormat};
+use crate::store::Store;
 
 /// Groups after which small files are folded together.
 const FOLD_EVERY: u128 = 32;
@@ -102,15 +103,12 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
             let _ = writeln!(out, "{line}").and_then(|()| out.flush());
         }
     };
-    let fold = async {
+    let folds = async {
         while folding.recv().await.is_some() {
-            // What cannot be folded now is folded another time.
-            if let Err(error) = store.fold().await {
-                talk(&format!("note: small files were not folded: {error}"));
-            }
+            fold(&store).await;
         }
     };
-    let (report, ()) = tokio::join!(store.append(std::io::stdin(), &options, durable), fold);
+    let (report, ()) = tokio::join!(store.append(std::io::stdin(), &options, durable), folds);
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted.into());
     }
@@ -127,4 +125,11 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
         report.elapsed.as_secs_f64()
     ));
     Ok(if report.is_clean() { DONE } else { PARTLY })
+}
+
+/// Merges small files. What cannot be merged now is merged another time.
+pub(super) async fn fold(store: &Store) {
+    if let Err(error) = store.fold().await {
+        talk(&format!("note: small files were not folded: {error}"));
+    }
 }

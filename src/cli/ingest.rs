@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
+use super::append::fold;
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
 use crate::ingest::{Event, IngestOptions, Level, Report};
@@ -77,6 +78,9 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     let report = ingested?;
     if !command.quiet {
         tell(&report);
+    }
+    if !options.dry_run {
+        fold(&store).await;
     }
     Ok(if report.is_clean() { DONE } else { PARTLY })
 }

@@ -23,7 +23,7 @@ pub(crate) struct Chosen {
 pub(crate) struct Timing {
     /// The repeats that count; none where it failed.
     pub(crate) repeats_ns: Vec<f64>,
-    /// It was taken at a bad moment.
+    /// It proves nothing.
     pub(crate) spoiled: bool,
 }
 

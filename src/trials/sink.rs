@@ -54,8 +54,14 @@ fn name_of(store: &Store) -> String {
     )
 }
 
+/// Commits after which small files are merged.
+const FOLD_EVERY: u8 = 32;
+
 /// Takes the lines of one run.
 pub(crate) struct Sink {
+    store: Store,
+    /// Commits since small files were merged.
+    unfolded: u8,
     journal: Journal,
     appender: Appender,
     runtime: Handle,
@@ -85,6 +91,9 @@ impl Sink {
         let text = serde_json::to_string(&head).map_err(|error| Error::Usage(error.to_string()))?;
         journal.append(&text)?;
         Ok(Self {
+            store: store.clone(),
+            // Each of many short runs merges now and then, too.
+            unfolded: fastrand::u8(..FOLD_EVERY),
             journal,
             appender,
             runtime: runtime.clone(),
@@ -113,6 +122,12 @@ impl Sink {
         if count > 0 {
             let flushed = self.runtime.block_on(self.appender.flush());
             flushed.map_err(|error| kept(error, self.journal.path()))?;
+            self.unfolded += 1;
+            if self.unfolded >= FOLD_EVERY {
+                self.unfolded = 0;
+                // What cannot be merged now is merged another time.
+                let _ = self.runtime.block_on(self.store.fold());
+            }
         }
         self.committed_at = Instant::now();
         Ok(count)

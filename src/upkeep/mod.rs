@@ -29,6 +29,10 @@ const FILE_ROWS: u64 = 1 << 20;
 const SMALL_ROWS: u64 = 1 << 16;
 const SMALL_FILES: usize = 32;
 
+/// Rows of small files that are merged at once at most, as they are in memory: some 250 MB of
+/// configurations. The others are merged the next time.
+const FOLD_ROWS: u64 = 1 << 20;
+
 /// How to optimize.
 #[derive(Clone, Default)]
 #[non_exhaustive]
@@ -90,8 +94,8 @@ impl Store {
         Ok(total)
     }
 
-    /// Merges small files where a partition has many of them, as streams leave: quick, and no more
-    /// than a stop-gap for [`Store::optimize`].
+    /// Merges small files where a partition has many of them, as streams and many ingests leave: quick,
+    /// and no more than a stop-gap for [`Store::optimize`].
     ///
     /// # Errors
     /// Failures of the storage; the store is as before then. Where another process has merged the same
@@ -109,10 +113,16 @@ impl Store {
                     files.push(file.clone());
                 }
             }
-            for (partition, old) in small {
+            for (partition, mut old) in small {
                 if old.len() < SMALL_FILES {
                     continue;
                 }
+                old.sort_by_key(|file| file.stats.num_records);
+                let mut sum = 0;
+                old.retain(|file| {
+                    sum += file.stats.num_records;
+                    sum <= FOLD_ROWS
+                });
                 let only = snapshot.only(old.clone());
                 let mut files = Files::new(self, &only, table, partition, Effort::Ingest);
                 let rows = old.iter().map(|file| file.stats.num_records).sum();

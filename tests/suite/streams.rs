@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use tsql::{AppendOptions, Store};
+use tsql::{AppendOptions, IngestOptions, Store};
 
 use crate::support::{Place, line, log};
 
@@ -170,6 +170,43 @@ fn many_small_groups_are_folded() {
         history.contains(",records,") && history.contains("OPTIMIZE"),
         "{history}"
     );
+    place.ok(&["check"]);
+}
+
+#[test]
+fn many_small_ingests_are_folded() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let folder = place.path().join(".tsql");
+        let store = Store::create(folder.to_str().unwrap()).await.unwrap();
+        let options = IngestOptions {
+            platform: Some("p".to_owned()),
+            ..IngestOptions::default()
+        };
+        for number in 0..40 {
+            let path = place.write(&format!("{number}.json"), log(1 + 2 * number, 2));
+            let inputs = [path.to_string_lossy().into_owned()];
+            store.ingest(&inputs, &options).await.unwrap();
+        }
+    });
+    let files = || {
+        let tables = place.ok(&["tables", "--format", "jsonl"]).stdout;
+        let rows = tables
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let rows: Vec<serde_json::Value> = rows.collect();
+        let of = |table: &str| {
+            let row = rows.iter().find(|row| row["table"] == table).unwrap();
+            row["files"].as_u64().unwrap()
+        };
+        (of("records"), of("sources"))
+    };
+    assert_eq!(files(), (40, 40));
+    place.write("last.json", log(81, 2));
+    place.ok(&["ingest", "-q", "last.json", "--platform", "p"]);
+    assert_eq!(files(), (1, 1));
+    assert_eq!(place.rows(COUNTED), ["82,2,2"]);
     place.ok(&["check"]);
 }
 

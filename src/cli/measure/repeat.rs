@@ -27,7 +27,7 @@ use crate::trials::{Item, sink};
 /// Only records that `tsql measure run` made can be built again: the store has their programs. The new
 /// timings are records too. A change is one that a Mann-Whitney test finds, corrected for the number of
 /// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
-/// them. Timings of a busy or throttled machine leave it unclear. Shown are the change as a share of
+/// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear. Shown are the change as a share of
 /// the old time with its 95 % interval, that of the least repeat, p, and both medians. Exit code 1
 /// where any differs.
 #[derive(Args, Debug)]
