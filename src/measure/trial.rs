@@ -153,9 +153,7 @@ pub(crate) struct Settings {
 }
 
 /// Many short repeats: on a machine that it shares, a process of 100 ms nearly always finds a moment
-/// for itself, and one of 2 ms fits into it. Of a kernel of 0.74 ms, with 10 repeats of 10 ms the least was
-/// 2 % above a hand-written harness's best (15 % in a quarter of the processes), with 50 of 2 ms 0.1 %
-/// (0.8 %); `benches/measure.py`.
+/// for itself, and one of 2 ms fits into it. What else was tried: `benches/README.md`.
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -27,9 +27,9 @@ use crate::trials::{Item, sink};
 /// Only records that `tsql measure run` made can be built again: the store has their programs. The new
 /// timings are records too. A change is one that a Mann-Whitney test finds, corrected for the number of
 /// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
-/// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear. Shown are the change as a share of
-/// the old time with its 95 % interval, that of the least repeat, p, and both medians. Exit code 1
-/// where any differs.
+/// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear.
+/// Shown are the change as a share of the old time with its 95 % interval, that of the least repeat, p,
+/// and both medians. Exit code 1 where any differs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" --limit 20\n  \
