@@ -79,7 +79,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     if !command.quiet {
         tell(&report);
     }
-    if !options.dry_run {
+    if report.bytes_out > 0 {
         fold(&store).await;
     }
     Ok(if report.is_clean() { DONE } else { PARTLY })
