@@ -17,7 +17,7 @@ use crate::measure::root::Root;
 
 /// Work of others from which the machine is called busy: a share of one processor's time, and of all.
 /// They take caches, memory bandwidth and clock from the kernel that is timed. An idle machine's
-/// own services are below both.
+/// own services took up to 5 % of a processor.
 ///
 /// Pressure (`/proc/pressure/cpu`) would not do: threads of the kernel that are bound to the core
 /// wait while a real-time worker has it, so that it is high on an idle machine, too.

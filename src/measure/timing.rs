@@ -67,8 +67,8 @@ const SHORT_REPEAT: Duration = Duration::from_micros(500);
 /// A repeat lasts this many times the cost of reading the clock, and at least a microsecond.
 const RESOLVED: u32 = 50;
 const RESOLVED_LEAST: Duration = Duration::from_micros(1);
-/// Share by which a repeat of warm calls in one thread may be longer than the least and count. On a quiet core
-/// they differ by 1 %. Of several figures tried, this one kept the mean of the repeats that count within
+/// Share by which a repeat of warm calls in one thread may be longer than the least and count. Of several
+/// figures tried, this one kept the mean of the repeats that count within
 /// 3 % of the kernel's best in 90 to 100 of 100 measurements on a virtual machine (`benches/README.md`).
 const NEAR: f64 = 0.03;
 

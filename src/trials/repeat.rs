@@ -185,3 +185,34 @@ pub(crate) fn compared(times: &[(Timing, Timing)], minimal_change: f64) -> Vec<A
     });
     again.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(length: u32, from_ns: f64, flags: &str) -> Timing {
+        let repeats_ns = (0..length).map(|place| from_ns + f64::from(place) / 100.0);
+        Timing::new(repeats_ns.collect(), flags.split(','))
+    }
+
+    #[test]
+    fn flags_and_failures_decide_what_is_said() {
+        let fine = || timing(50, 100.0, "unsteady,stolen");
+        let slow = |flags| timing(50, 150.0, flags);
+        let failed = || timing(0, 0.0, "");
+        let times = [
+            (fine(), slow("")),
+            (fine(), slow("unsteady,not_converged")),
+            (slow("busy_machine"), fine()),
+            (fine(), failed()),
+            (failed(), fine()),
+            (failed(), failed()),
+        ];
+        let again = compared(&times, 0.02);
+        let words: Vec<&str> = again.iter().map(Again::word).collect();
+        let expected = ["slower", "unclear", "unclear", "failed", "mended", "same"];
+        assert_eq!(words, expected);
+        assert_eq!(again.iter().filter(|again| again.differs()).count(), 3);
+        assert_eq!(again.iter().filter(|again| again.is_unclear()).count(), 2);
+    }
+}

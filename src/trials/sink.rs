@@ -125,8 +125,7 @@ impl Sink {
             self.unfolded += 1;
             if self.unfolded >= FOLD_EVERY {
                 self.unfolded = 0;
-                // What cannot be merged now is merged another time.
-                let _ = self.runtime.block_on(self.store.fold());
+                fold(&self.store, &self.runtime);
             }
         }
         self.committed_at = Instant::now();
@@ -135,11 +134,21 @@ impl Sink {
 
     /// Stores what is left; the journal has done its work then.
     pub(crate) fn finish(self) -> Result<Report> {
+        // Most short runs commit here only.
+        let is_due = self.pending > 0 && self.unfolded + 1 >= FOLD_EVERY;
         let closed = self.runtime.block_on(self.appender.close());
         let report = closed.map_err(|error| kept(error, self.journal.path()))?;
         self.journal.finish()?;
+        if is_due {
+            fold(&self.store, &self.runtime);
+        }
         Ok(report)
     }
+}
+
+/// Merges small files. What cannot be merged now is merged another time.
+fn fold(store: &Store, runtime: &Handle) {
+    let _ = runtime.block_on(store.fold());
 }
 
 /// Timings that cannot be stored now are not lost.

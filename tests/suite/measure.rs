@@ -377,6 +377,29 @@ exit 3
 }
 
 #[test]
+fn small_files_of_many_commits_are_merged() {
+    let place = Place::new();
+    let script = "for i in $(seq 70); do echo '{\"workload_key\": \"k\", \"steps\": ['$i'], \"runtime_ns\": 5}'; done";
+    place.write("tune.sh", script);
+    let args = [
+        "measure",
+        "exec",
+        "--platform",
+        "p",
+        "--commit-records",
+        "1",
+        "--",
+        "sh",
+        "tune.sh",
+    ];
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(place.rows(COUNTED), ["70,70"]);
+    assert!(place.ok(&["history"]).stdout.contains("OPTIMIZE"));
+    place.ok(&["check"]);
+}
+
+#[test]
 fn templates_are_shown_and_written() {
     let place = Place::new();
     let (_, listed, _) = ran(&place, &["measure", "template", "list"]);
