@@ -107,10 +107,15 @@ fn ran(output: std::process::Output) -> Ran {
     }
 }
 
-/// The folder of real logs that stands beside some checkouts.
+/// The folder of real logs that stands beside some checkouts; `.ci/run` requires it.
 pub(crate) fn shared() -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     if !shared.join("data/tenset").is_dir() {
+        assert!(
+            std::env::var_os("TSQL_REQUIRE_SHARED").is_none(),
+            "no real logs in {}",
+            shared.display()
+        );
         eprintln!("skipped: no real logs in {}", shared.display());
         return None;
     }

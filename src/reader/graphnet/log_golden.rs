@@ -26,6 +26,8 @@ fn text(path: &str) -> Option<String> {
     let path = Path::new(SHARED).join(path);
     let text = fs::read_to_string(&path).ok();
     if text.is_none() {
+        let required = std::env::var_os("TSQL_REQUIRE_SHARED").is_some();
+        assert!(!required, "no {}", path.display());
         eprintln!("skipped: no {}", path.display());
     }
     text
