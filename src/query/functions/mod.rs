@@ -15,6 +15,7 @@ mod repeats_ns;
 mod scaled;
 mod sketch_params;
 mod speedup;
+mod time_at;
 mod unpack_calls;
 mod unpack_checks;
 mod unpack_graph;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         json_text::key(),
         json_text::lines(),
         speedup::formula(),
+        ScalarUDF::from(time_at::TimeAt::new()),
         unpack_calls::uses(),
         unpack_calls::named_nodes(),
         unpack_checks::checks(),

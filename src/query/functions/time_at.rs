@@ -1,0 +1,159 @@
+//! `time_at`: seconds since 1970 as a time.
+//!
+//! A cast would do, but DataFusion compares a cast column with a literal by casting the literal to
+//! whole seconds, which drops its fraction: a record of :34 would be found by `= '...:34.5'`.
+
+use std::sync::Arc;
+
+use arrow::array::TimestampMicrosecondArray;
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::cast::as_int64_array;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+
+const MICROSECONDS: i64 = 1_000_000;
+
+/// The time so many seconds after the beginning of 1970; NULL where a time of microseconds does not
+/// reach so far (292,000 years).
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct TimeAt {
+    signature: Signature,
+}
+
+impl TimeAt {
+    pub(super) fn new() -> Self {
+        Self {
+            signature: super::exact(vec![DataType::Int64]),
+        }
+    }
+}
+
+impl ScalarUDFImpl for TimeAt {
+    fn name(&self) -> &'static str {
+        "time_at"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Timestamp(
+            TimeUnit::Microsecond,
+            Some("UTC".into()),
+        ))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let times: TimestampMicrosecondArray = as_int64_array(super::argument(&arrays, 0)?)?
+            .iter()
+            .map(|seconds| seconds?.checked_mul(MICROSECONDS))
+            .collect();
+        Ok(ColumnarValue::Array(Arc::new(times.with_timezone("UTC"))))
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        Ok(inputs
+            .first()
+            .map_or(SortProperties::Unordered, |input| input.sort_properties))
+    }
+
+    /// A comparison with a literal becomes one of the stored seconds, which files and pages are
+    /// chosen by. Times are those of the seconds `from <= s < end`: one where the literal is a whole
+    /// second; none otherwise, and then both bounds are the next second, as nothing lies between.
+    fn preimage(
+        &self,
+        args: &[Expr],
+        literal: &Expr,
+        _: &SimplifyContext,
+    ) -> Result<PreimageResult> {
+        let ([seconds], Expr::Literal(ScalarValue::TimestampMicrosecond(Some(time), _), _)) =
+            (args, literal)
+        else {
+            return Ok(PreimageResult::None);
+        };
+        let end = time.div_euclid(MICROSECONDS) + 1;
+        let whole = time.rem_euclid(MICROSECONDS) == 0;
+        let from = if whole { end - 1 } else { end };
+        let [from, end] = [from, end].map(|second| ScalarValue::Int64(Some(second)));
+        Ok(PreimageResult::Range {
+            expr: seconds.clone(),
+            interval: Box::new(Interval::try_new(from, end)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::{SessionConfig, SessionContext};
+
+    use super::*;
+
+    /// Each comparison as a filter, which becomes one of seconds, and as a value, where nothing does.
+    #[tokio::test]
+    async fn comparisons_are_those_of_the_times() {
+        let context = SessionContext::new_with_config(SessionConfig::new());
+        context.register_udf(TimeAt::new().into());
+        let sql = "CREATE TABLE seconds AS SELECT * FROM (VALUES \
+                   (-2), (-1), (0), (1), (34), (35), (36), (NULL)) AS v(s)";
+        context.sql(sql).await.unwrap().collect().await.unwrap();
+        let mut asked = 0;
+        for op in [
+            "=",
+            "<>",
+            "<",
+            "<=",
+            ">",
+            ">=",
+            "IS DISTINCT FROM",
+            "IS NOT DISTINCT FROM",
+        ] {
+            for at in ["00:00:34", "00:00:34.5", "00:00:00", "00:00:00.000001"] {
+                let literal = format!("TIMESTAMP '1970-01-01 {at}'");
+                let comparison = format!("time_at(arrow_cast(s, 'Int64')) {op} {literal}");
+                check(&context, &comparison).await;
+                asked += 1;
+            }
+        }
+        for list in [
+            "'1970-01-01T00:00:34Z'",
+            "'1970-01-01T00:00:34.5Z', '1970-01-01T00:00:35Z'",
+        ] {
+            for not in ["", "NOT"] {
+                check(
+                    &context,
+                    &format!("time_at(arrow_cast(s, 'Int64')) {not} IN ({list})"),
+                )
+                .await;
+                asked += 1;
+            }
+        }
+        assert_eq!(asked, 36);
+    }
+
+    async fn check(context: &SessionContext, comparison: &str) {
+        let filtered = format!("SELECT count(*) FROM seconds WHERE {comparison}");
+        // Behind a window nothing is moved or simplified.
+        let counted = format!(
+            "SELECT count(*) FROM (SELECT t, row_number() OVER () AS place FROM (SELECT \
+             arrow_cast(arrow_cast(arrow_cast(s, 'Int64') * 1000000, 'Timestamp(us)'), 'Timestamp(us, \"UTC\")') AS t \
+             FROM seconds)) WHERE {}",
+            comparison.replace("time_at(arrow_cast(s, 'Int64'))", "t")
+        );
+        let mut counts = Vec::new();
+        for sql in [filtered, counted] {
+            let batches = context.sql(&sql).await.unwrap().collect().await.unwrap();
+            counts.push(
+                arrow::util::pretty::pretty_format_batches(&batches)
+                    .unwrap()
+                    .to_string(),
+            );
+        }
+        assert_eq!(counts[0], counts[1], "{comparison}");
+    }
+}
