@@ -33,6 +33,8 @@ mod graphnet_refused;
 mod killed;
 #[path = "suite/layering.rs"]
 mod layering;
+#[path = "suite/marking.rs"]
+mod marking;
 #[cfg(target_os = "linux")]
 #[path = "suite/measure.rs"]
 mod measure;
@@ -41,6 +43,8 @@ mod measure;
 mod measure_failures;
 #[path = "suite/measured.rs"]
 mod measured;
+#[path = "suite/mending.rs"]
+mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
 #[path = "suite/real_logs.rs"]
@@ -57,5 +61,8 @@ mod sql;
 mod streams;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
+#[cfg(unix)]
+#[path = "suite/waiting.rs"]
+mod waiting;
 #[path = "suite/web.rs"]
 mod web;

@@ -177,7 +177,7 @@ fn newer_stores_and_tables_are_not_touched() {
         "{}",
         ran.stderr
     );
-    place.write(".tsql/tsql.toml", "format = 2\n");
+    place.write(".tsql/tsql-store.toml", "format = 2\n");
     let ran = place.tsql(&["ingest", "p"]);
     assert_eq!(ran.code, Some(2));
     assert!(

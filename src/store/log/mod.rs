@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
 
+pub(super) use past::UNLISTED_AGE;
 pub use past::Version;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
