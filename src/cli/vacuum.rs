@@ -31,10 +31,11 @@ pub(super) struct Vacuum {
 }
 
 pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
-    let mut options = VacuumOptions::default();
-    options.retain = command.retain;
-    options.force_unlisted = command.force_unlisted;
-    options.dry_run = command.dry_run;
+    let options = VacuumOptions {
+        retain: command.retain,
+        force_unlisted: command.force_unlisted,
+        dry_run: command.dry_run,
+    };
     let files = place.open().await?.vacuum(&options).await?;
     if command.dry_run {
         let mut out = std::io::stdout().lock();

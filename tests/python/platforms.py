@@ -22,8 +22,9 @@ connection.execute(f"LOAD '{extension}'")
 sql = f"SELECT platform, count(*) FROM delta_scan('{records}') GROUP BY 1"
 counts = {"duckdb": dict(connection.execute(sql).fetchall()), "deltalake": {}, "path": {}}
 table = deltalake.DeltaTable(str(records))
-for file in table.get_add_actions(flatten=True).to_pylist():
-    platform, rows = file["partition.platform"], file["num_records"]
+actions = table.get_add_actions(flatten=True)
+columns = [actions.column(name).to_pylist() for name in ("partition.platform", "num_records")]
+for platform, rows in zip(*columns):
     counts["deltalake"][platform] = counts["deltalake"].get(platform, 0) + rows
 for uri in table.file_uris():
     path = urllib.parse.unquote(urllib.parse.urlsplit(uri).path) if uri.startswith("file:") else uri

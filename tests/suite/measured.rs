@@ -186,8 +186,8 @@ fn whatever_the_steps_are_they_can_be_optimized() {
         .rows("SELECT count(DISTINCT sketch) FROM configurations WHERE params_list IS NOT NULL");
     assert_eq!(
         kinds,
-        ["12"],
-        "eight shapes, of one six, since its numbers are fractions"
+        ["13"],
+        "seven shapes, and six of one whose numbers are fractions"
     );
     place.ok(&["export", "--to", "back"]);
     let first: Vec<&str> = text.lines().take(7).collect();
