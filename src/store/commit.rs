@@ -43,7 +43,8 @@ impl Store {
         };
         loop {
             let Some(change) = plan(&snapshot).await? else {
-                return Ok(());
+                // Somebody else's commit is relied on, who may not have lived to see it on the disk.
+                return log.settle(self.location()).await;
             };
             self.are_there(table, &change.add).await?;
             let tried = snapshot.version() + 1;
@@ -56,7 +57,7 @@ impl Store {
                 Attempt::Unclear(error) => Some(error),
             };
             if log.has(tried, &name).await? {
-                return Ok(());
+                return log.settle(self.location()).await;
             }
             let late = started.elapsed() > DEADLINE;
             match failure {
@@ -76,7 +77,7 @@ impl Store {
             self.learn(table, &snapshot);
             // A request that was given up may be done late, up to when someone has that version.
             if snapshot.version() >= tried && log.has(tried, &name).await? {
-                return Ok(());
+                return log.settle(self.location()).await;
             }
         }
     }
