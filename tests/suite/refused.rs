@@ -137,7 +137,7 @@ fn what_is_no_store_is_told_and_left_alone() {
             vec!["ingest", "p", "--store", "folder"],
             "`folder` is not empty",
         ),
-        (vec!["check"], "`.tsql` is not a tsql store"),
+        (vec!["check"], "there is no store here"),
         (
             vec!["ingest", "missing.json"],
             "missing.json: no such file, directory or match",
