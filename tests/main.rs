@@ -21,6 +21,9 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[cfg(target_os = "linux")]
+#[path = "suite/durable.rs"]
+mod durable;
 #[path = "suite/engines.rs"]
 mod engines;
 #[path = "suite/giving_back.rs"]

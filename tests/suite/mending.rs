@@ -103,6 +103,9 @@ fn what_earlier_versions_wrote_wrong_is_told_and_mended_once() {
         );
     }
     assert!(!place.path().join("back/other.log").exists());
+    // It is read again now, by whichever reader there is.
+    let again = place.tsql(&["ingest", "--platform", "a_b", "p/other.log"]);
+    assert!(!again.stderr.contains("already there"), "{}", again.stderr);
 }
 
 #[test]
