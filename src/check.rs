@@ -1,4 +1,6 @@
-//! `check`: is the store what it promises to be?
+//! `check`: is the store what it promises to be? What can be mended where it is not?
+
+mod mend;
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +20,7 @@ use crate::reader::Dialect;
 use crate::schema;
 use crate::steps::Hasher;
 use crate::store::Store;
+pub use mend::Mendable;
 
 /// Columns that refer to a row of another table: table, columns, table, columns.
 const REFERENCES: [(&str, &str, &str, &str); 10] = [
@@ -57,6 +60,16 @@ pub struct Checked {
     pub source_bytes: u64,
     /// Damage: table and description. Empty for a sound store.
     pub damage: Vec<(String, String)>,
+    /// What [`Store::mend`] would put right; not all of it is damage.
+    pub mendable: Vec<Mendable>,
+}
+
+impl Checked {
+    /// Nothing is wrong with the store.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty() && !self.mendable.iter().any(|found| found.is_damage)
+    }
 }
 
 impl Store {
@@ -75,6 +88,7 @@ impl Store {
         calls(&context, &mut checked).await?;
         programs(&context, &mut checked).await?;
         counts(&context, &mut checked).await?;
+        checked.mendable = self.mendable().await?;
         if checked.damage.is_empty() {
             let rebuilt = self.rebuild_all().await?;
             checked.sources = rebuilt.files;

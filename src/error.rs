@@ -18,6 +18,12 @@ pub enum Error {
         location: String,
     },
 
+    /// No place was named, and there is no store in the working directory or above it.
+    #[error(
+        "there is no store here or above\nhint: `tsql ingest FILES` makes one, --store DIR names one, --sample asks the small one that is built in"
+    )]
+    NoStore,
+
     /// A store cannot be made here, because one or something else is here already.
     #[error("`{location}` {reason}")]
     CannotCreate {

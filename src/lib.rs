@@ -114,6 +114,7 @@ mod folders;
 mod hlo;
 mod identity;
 mod json;
+mod marker;
 mod number;
 mod opgraph;
 mod plot;
@@ -159,7 +160,7 @@ mod upkeep;
 pub mod cli;
 
 pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
-pub use check::Checked;
+pub use check::{Checked, Mendable};
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use ingest::{
@@ -169,6 +170,6 @@ pub use ingest::{
 pub use query::{Parameter, Question, SessionOptions, question, questions};
 pub use report::{GraphnetReport, ReportCurve, ReportOptions, ReportPoint};
 pub use score::{Scored, ScoredRow};
-pub use store::{At, Location, Probed, Store, Traffic, Version, traffic};
+pub use store::{At, Location, Probed, Store, Traffic, VacuumOptions, Version, traffic};
 pub use subset::Subset;
 pub use upkeep::{OptimizeOptions, OptimizeProgress, Optimized};

@@ -81,6 +81,9 @@ pub struct Column {
     pub hot: bool,
     /// For a computed column: the expression over stored columns.
     pub sql: Option<String>,
+    /// For a stored column: the expression that is shown in its place, because what is stored depends
+    /// on how rows were packed. As it is stored, it can be had as `stored.<table>.<column>`.
+    pub shown_as: Option<String>,
     /// What it means.
     pub doc: String,
 }
@@ -225,10 +228,12 @@ impl Table {
             .columns
             .iter()
             .filter(|column| !column.hidden)
-            .map(|column| match &column.sql {
-                Some(sql) => format!("{sql} AS {}", column.name),
-                None => column.name.clone(),
-            })
+            .map(
+                |column| match column.sql.as_ref().or(column.shown_as.as_ref()) {
+                    Some(sql) => format!("{sql} AS {}", column.name),
+                    None => column.name.clone(),
+                },
+            )
             .collect();
         format!("SELECT {} FROM stored.{}", columns.join(", "), self.name)
     }

@@ -16,9 +16,12 @@
 //! remains is what was really tuned. Text that holds `?` or `..` itself is its own sketch, without
 //! parameters.
 
+mod open;
+
 use crate::json::{number_length, string_length};
 use crate::number::write_integer;
 use crate::varint;
+pub(crate) use open::{numbers, open};
 
 /// Deepest nesting of lists that a program may have (real ones have three).
 const MAX_DEPTH: usize = 16;

@@ -51,3 +51,38 @@ impl Hasher {
         hasher.hash(params?)
     }
 }
+
+/// The sketch of a configuration with parameters as it is shown: with a hole for every number, whatever
+/// it has in common with those that it was packed with.
+pub(crate) fn open(sketch: &str) -> String {
+    if layout::is_layout(sketch) {
+        return sketch.to_owned();
+    }
+    let mut text = Vec::with_capacity(sketch.len());
+    sketch::open(sketch.as_bytes(), &mut text, |_| {});
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Lists the numbers of configurations; remembers the layouts of the one before.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    last: Option<(String, Layouts)>,
+    text: Vec<u8>,
+}
+
+impl Numbers {
+    /// What fills the holes of the sketch as [`open`] shows it, or the code of each group of layouts;
+    /// `None` where the parameters do not fit.
+    pub(crate) fn of(&mut self, sketch: &str, params: &[u8]) -> Option<Vec<i64>> {
+        if !layout::is_layout(sketch) {
+            self.text.clear();
+            return sketch::numbers(sketch.as_bytes(), params, &mut self.text);
+        }
+        if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
+            self.last = Some((sketch.to_owned(), Layouts::parse(sketch)?));
+        }
+        let (_, layouts) = self.last.as_ref()?;
+        let codes = layouts.codes(params)?.into_iter();
+        codes.map(|code| i64::try_from(code).ok()).collect()
+    }
+}

@@ -21,6 +21,9 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[cfg(target_os = "linux")]
+#[path = "suite/durable.rs"]
+mod durable;
 #[path = "suite/engines.rs"]
 mod engines;
 #[path = "suite/giving_back.rs"]
@@ -33,6 +36,8 @@ mod graphnet_refused;
 mod killed;
 #[path = "suite/layering.rs"]
 mod layering;
+#[path = "suite/marking.rs"]
+mod marking;
 #[cfg(target_os = "linux")]
 #[path = "suite/measure.rs"]
 mod measure;
@@ -41,6 +46,8 @@ mod measure;
 mod measure_failures;
 #[path = "suite/measured.rs"]
 mod measured;
+#[path = "suite/mending.rs"]
+mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
 #[path = "suite/real_logs.rs"]
@@ -57,5 +64,8 @@ mod sql;
 mod streams;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
+#[cfg(unix)]
+#[path = "suite/waiting.rs"]
+mod waiting;
 #[path = "suite/web.rs"]
 mod web;

@@ -34,6 +34,7 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     let kind = |column: &schema::Column| match (&column.sql, column.hidden) {
         _ if view.is_some() => "view",
         (Some(_), _) => "computed",
+        (None, false) if column.shown_as.is_some() => "computed",
         (None, true) => "hidden",
         (None, false) => "stored",
     };

@@ -44,8 +44,8 @@ const INTERRUPTED: u8 = 130;
 
 /// A columnar store and SQL engine for tensor-program performance data.
 ///
-/// `tsql "SQL"` answers a query over the store of the working directory; without a store, over a
-/// small built-in one.
+/// `tsql "SQL"` answers a query over the store of the working directory; `tsql --sample "SQL"` over a small
+/// one that is built in.
 #[derive(Parser, Debug)]
 #[command(
     name = "tsql",

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
@@ -9,6 +10,9 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use super::place::Place;
 use super::{DONE, Failure, talk};
 use crate::upkeep::OptimizeOptions;
+
+/// How often the bar moves while large files are compressed.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Rewrite the files: merged, sorted, compressed as well as they can be
 ///
@@ -45,14 +49,21 @@ pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure>
         done.files_after,
         HumanBytes(done.bytes_after)
     ));
+    if done.files_before > 0 {
+        talk(&format!(
+            "{} are kept for older versions until `tsql vacuum`",
+            HumanBytes(done.bytes_before)
+        ));
+    }
     Ok(DONE)
 }
 
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
-    let style = "{bar:30} {human_pos} of {human_len} rows of {wide_msg}";
+    let style = "{spinner} {bar:30} {human_pos} of {human_len} rows of {msg} written, {elapsed}";
     if let Ok(style) = ProgressStyle::with_template(style) {
         bar.set_style(style);
     }
+    bar.enable_steady_tick(TICK);
     bar
 }

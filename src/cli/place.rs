@@ -7,14 +7,12 @@ use datafusion::prelude::SessionContext;
 
 use super::talk;
 use crate::error::{Error, Result};
-use crate::query::SessionOptions;
+use crate::marker;
+use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
 
 /// Folder of a project's store, found from any folder below.
 const FOLDER: &str = ".tsql";
-
-/// Name of the file that makes a folder a store.
-const MARKER: &str = "tsql.toml";
 
 /// Where the store is.
 #[derive(Args, Debug)]
@@ -29,6 +27,9 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) store: Option<String>,
+    /// Ask the small built-in sample instead of a store
+    #[arg(long, global = true)]
+    sample: bool,
     /// Memory that a query may take for joins, sorts and groups; more goes to temporary files
     #[arg(
         long,
@@ -78,25 +79,31 @@ pub(super) fn size(text: &str) -> std::result::Result<usize, String> {
 }
 
 impl Place {
-    /// The store that was named or found; `None` where there is none.
+    /// The store that was named or found, or the sample; `None` where there is none.
     async fn find(&self) -> Result<Option<Store>> {
-        let Some(location) = self.location() else {
-            return Ok(None);
+        let store = match self.location() {
+            _ if self.sample => Store::demo().await?,
+            Some(location) => Store::open(&location).await?.telling(talk),
+            None => return Ok(None),
         };
-        let store = Store::open(&location).await?;
         match &self.at {
             Some(at) => store.at(at).await.map(Some),
             None => Ok(Some(store)),
         }
     }
 
-    /// The store for reading; the built-in one where there is none.
-    pub(super) async fn open_or_demo(&self) -> Result<Store> {
-        if let Some(store) = self.find().await? {
-            return Ok(store);
+    /// The store for reading and upkeep.
+    pub(super) async fn open(&self) -> Result<Store> {
+        self.find().await?.ok_or(Error::NoStore)
+    }
+
+    /// The store that a query needs; an empty one where there is none and the query names no table of it.
+    pub(super) async fn open_for(&self, sql: &str) -> Result<Store> {
+        match self.find().await? {
+            Some(store) => Ok(store),
+            None if names_tables(sql)? => Err(Error::NoStore),
+            None => Store::create("memory:").await,
         }
-        talk("note: no store here; this is the built-in sample (`tsql ingest` makes a store)");
-        Store::demo().await
     }
 
     /// A session over `store`: of all that it has, or of what `sql` names.
@@ -108,15 +115,12 @@ impl Place {
         store.session_with(&options).await
     }
 
-    /// The store for upkeep.
-    pub(super) async fn open(&self) -> Result<Store> {
-        self.find().await?.ok_or_else(|| Error::NotAStore {
-            location: FOLDER.to_owned(),
-        })
-    }
-
     /// The store for writing, made where there is none.
     pub(super) async fn open_or_create(&self) -> Result<Store> {
+        if self.sample {
+            let reason = "the sample is for asking only\nhint: leave out --sample";
+            return Err(Error::Usage(reason.to_owned()));
+        }
         if self.at.is_some() {
             // Refused by the first change.
             return self.open().await;
@@ -132,7 +136,7 @@ impl Place {
         if new && store.is_ok() {
             talk(&format!("made the store {location}"));
         }
-        store
+        Ok(store?.telling(talk))
     }
 
     /// The store for looking only; an empty one in memory where there is none.
@@ -161,8 +165,6 @@ impl Place {
 }
 
 fn store_at(folder: &Path) -> Option<PathBuf> {
-    let is_store = |folder: &PathBuf| folder.join(MARKER).is_file();
-    Some(folder.to_path_buf())
-        .filter(is_store)
-        .or_else(|| Some(folder.join(FOLDER)).filter(is_store))
+    let both = [folder.to_path_buf(), folder.join(FOLDER)];
+    both.into_iter().find(|folder| marker::is_store(folder))
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         printed.map_err(Error::io("standard output"))?;
         return Ok(DONE);
     }
-    let store = place.open_or_demo().await?;
+    let store = place.open().await?;
     let context = place.session(&store, Some(question.sql)).await?;
     let frame = question.ask(&context, &command.set).await?;
     print(

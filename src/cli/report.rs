@@ -9,6 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::place::Place;
 use super::tables::show;
 use super::{DONE, Failure, Output, talk};
+use crate::error::Error;
 use crate::report::ReportOptions;
 
 /// Tolerances that the table shows; `scores.csv` has all.
@@ -84,6 +85,14 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
         mismatch_extended: command.tolerated == Tolerated::MismatchExtended,
     };
     let report = place.open().await?.report_graphnet(&options).await?;
+    if report.curves.is_empty() {
+        let which = match options.predicate.as_str() {
+            "true" => "no benchmark runs of GraphNet".to_owned(),
+            predicate => format!("no benchmark runs of GraphNet where {predicate}"),
+        };
+        let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows what there is";
+        return Err(Error::Usage(format!("the store has {which}\nhint: {hint}")).into());
+    }
     let written = report.write(&command.to)?;
     let curves = &report.curves;
     let names = curves.iter().map(|curve| curve.name.as_str());

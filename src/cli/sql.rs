@@ -44,7 +44,7 @@ pub(super) struct Query {
 
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let text = text(&query)?;
-    let store = place.open_or_demo().await?;
+    let store = place.open_for(&text).await?;
     let context = place.session(&store, Some(&text)).await?;
     let statements = DFParser::parse_sql_with_dialect(&text, &PostgreSqlDialect {});
     let mut statements = statements.map_err(Error::Query)?;

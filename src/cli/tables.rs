@@ -20,7 +20,7 @@ pub(super) struct Tables {
 }
 
 pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
-    let store = place.open_or_demo().await?;
+    let store = place.open().await?;
     let (mut names, mut docs) = (Vec::new(), Vec::new());
     let (mut rows, mut files, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for table in schema::tables()? {

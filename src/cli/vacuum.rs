@@ -8,28 +8,35 @@ use clap::Args;
 use super::place::Place;
 use super::{DONE, Failure, counted, talk};
 use crate::error::Error;
+use crate::store::VacuumOptions;
 
 /// Delete files that no recent version needs
 ///
 /// Queries that have run for longer than --retain may lose their files. Left-overs of broken runs
-/// go too.
+/// go too, when they are an hour old (and older than --retain): a younger file that no log names may
+/// belong to a writer that is about to commit it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql vacuum --dry-run\n  tsql vacuum --retain 1h")]
 pub(super) struct Vacuum {
     /// Keep what versions of this last while need: `30min`, `12h`, `7d`
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = humantime::parse_duration)]
     retain: Duration,
+    /// Delete files that no log names whatever their age. DANGER: they may be what running writers are
+    /// about to commit, which fail then. Only while nobody writes
+    #[arg(long)]
+    force_unlisted: bool,
     /// Only list the files
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
-    let files = place
-        .open()
-        .await?
-        .vacuum(command.retain, command.dry_run)
-        .await?;
+    let options = VacuumOptions {
+        retain: command.retain,
+        force_unlisted: command.force_unlisted,
+        dry_run: command.dry_run,
+    };
+    let files = place.open().await?.vacuum(&options).await?;
     if command.dry_run {
         let mut out = std::io::stdout().lock();
         for file in &files {

@@ -15,6 +15,7 @@ pub(crate) mod ledger;
 mod orphans;
 mod paced;
 mod pipeline;
+mod platform;
 mod run;
 mod runs;
 mod samples;
@@ -218,6 +219,9 @@ impl Store {
     /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
     pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
         let started = Instant::now();
+        if let Some(platform) = &options.platform {
+            platform::check(platform, "--platform")?;
+        }
         let mut spooled = None;
         let mut found = Vec::new();
         let mut elsewhere = Vec::new();
@@ -357,6 +361,7 @@ fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>
                 reason: "no directory names its platform\nhint: give one with --platform"
                     .to_owned(),
             })?;
+        platform::check(&platform, &input.path)?;
         let dialect = Dialect::of_file(&input.file);
         jobs.push(pipeline::Job {
             input,

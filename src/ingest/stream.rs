@@ -25,7 +25,7 @@ use super::orphans::Orphans;
 use super::paced::{Handed, Limits, Paced};
 use super::pipeline::{Job, Message, Reader};
 use super::run::{self, Position};
-use super::{IngestOptions, Report};
+use super::{IngestOptions, Report, platform};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::reader::{Dialect, Input};
@@ -103,9 +103,7 @@ impl AppendOptions {
                 self.stream
             )));
         }
-        if self.platform.is_empty() {
-            return Err(Error::Usage("the platform has no name".to_owned()));
-        }
+        platform::check(&self.platform, "stream")?;
         let (dialect, ending) = match self.format {
             StreamFormat::Tenset => (Dialect::Tenset, "json"),
             StreamFormat::Measured | StreamFormat::Arrow => (Dialect::Measured, "jsonl"),

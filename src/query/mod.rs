@@ -8,6 +8,7 @@ mod session;
 mod sums;
 
 pub use library::{Parameter, Question, question, questions};
+pub(crate) use names::names_tables;
 pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;

@@ -53,6 +53,16 @@ impl Names {
     }
 }
 
+/// Does `sql` name tables or views of a store? It can be answered without one where it does not.
+///
+/// # Errors
+/// [`Error::Query`] for what is no SQL.
+pub(crate) fn names_tables(sql: &str) -> Result<bool> {
+    let state = datafusion::prelude::SessionContext::new().state();
+    let names = Names::of(sql, &state)?;
+    Ok(!names.tables.is_empty() || !names.views.is_empty())
+}
+
 fn references(sql: &str, state: &SessionState) -> Result<Vec<TableReference>> {
     let statements = DFParser::parse_sql_with_dialect(sql, &PostgreSqlDialect {});
     let mut references = Vec::new();

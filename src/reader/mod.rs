@@ -15,10 +15,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::marker;
 use rows::Rows;
 
 /// How much of a file tells its format.
-const HEAD_BYTES: u64 = 16 << 10;
+pub(crate) const HEAD_BYTES: u64 = 16 << 10;
 
 /// A file to be ingested.
 #[derive(Clone, Debug)]
@@ -153,7 +154,7 @@ impl Dialect {
     }
 
     /// The dialect of a log that begins like this.
-    fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
         if tenset::sniff(head) {
             Some(Self::Tenset)
         } else {
@@ -247,7 +248,8 @@ fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result
         let file = entry.path();
         let meta = std::fs::metadata(&file);
         if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
-            if !is_store(&file) {
+            // A store among the inputs is no input.
+            if !marker::is_store(&file) {
                 walk(&file, &below, &path, found)?;
             }
         } else if meta.map_or(true, |meta| meta.is_file()) && !part.starts_with('.') {
@@ -262,9 +264,4 @@ fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result
         }
     }
     Ok(())
-}
-
-/// A tsql store among the inputs is no input.
-fn is_store(folder: &Path) -> bool {
-    folder.join("tsql.toml").is_file()
 }

@@ -5,13 +5,13 @@
 //! attempt follows. All attempts of a change carry its name: whether one that seemed to fail is in the
 //! log, at once or late, is settled by reading the version that it was meant for.
 
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
 use super::Store;
-use super::log::{Attempt, Change, Log, Snapshot};
+use super::file::DataFile;
+use super::log::{Attempt, Change, Log, Snapshot, UNLISTED_AGE};
 use crate::error::{Error, Result};
 use crate::schema;
 
@@ -21,8 +21,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// Longest pause between two attempts.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// Folder of the files that writers of a local disk queue up at.
-const QUEUES: &str = ".queues";
+/// Age of a file that is looked for before it is committed: half of what makes it a left-over.
+const OLD: chrono::Duration = chrono::Duration::seconds(UNLISTED_AGE.num_seconds() / 2);
 
 impl Store {
     /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
@@ -33,8 +33,8 @@ impl Store {
     {
         self.changeable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
-        let _turn = self.turn(table).await;
         let started = Instant::now();
+        let _turn = self.turn(table).await;
         let mut pause = Duration::from_millis(5);
         let name = Uuid::new_v4().simple().to_string();
         let mut snapshot = match self.known(table) {
@@ -43,8 +43,10 @@ impl Store {
         };
         loop {
             let Some(change) = plan(&snapshot).await? else {
-                return Ok(());
+                // Somebody else's commit is relied on, who may not have lived to see it on the disk.
+                return log.settle(self.location()).await;
             };
+            self.are_there(table, &change.add).await?;
             let tried = snapshot.version() + 1;
             let failure = match snapshot.commit(&change, detail, &name).await {
                 Attempt::Committed(new) => {
@@ -55,7 +57,7 @@ impl Store {
                 Attempt::Unclear(error) => Some(error),
             };
             if log.has(tried, &name).await? {
-                return Ok(());
+                return log.settle(self.location()).await;
             }
             let late = started.elapsed() > DEADLINE;
             match failure {
@@ -75,24 +77,27 @@ impl Store {
             self.learn(table, &snapshot);
             // A request that was given up may be done late, up to when someone has that version.
             if snapshot.version() >= tried && log.has(tried, &name).await? {
-                return Ok(());
+                return log.settle(self.location()).await;
             }
         }
     }
 
-    /// Waits for its turn among the writers of a table on a local disk, which lasts as long as the
-    /// result does. It only saves them from colliding: that nothing is lost does not depend on it,
-    /// so where there are no locks nobody waits.
-    async fn turn(&self, table: &str) -> Option<File> {
-        let queues = self.location().local_directory()?.join(QUEUES);
-        let queue = queues.join(table);
-        let locked = tokio::task::spawn_blocking(move || {
-            std::fs::create_dir_all(&queues)?;
-            let file = File::options().create(true).append(true).open(queue)?;
-            file.lock()?;
-            Ok::<_, std::io::Error>(file)
-        });
-        locked.await.ok()?.ok()
+    /// Files that were written so long ago that `vacuum` may have taken them for left-overs must still
+    /// be there when they are committed. On a local disk it costs nothing to look.
+    async fn are_there(&self, table: &str, files: &[DataFile]) -> Result<()> {
+        let local = self.location().local_directory().is_some();
+        let now_ms = chrono::Utc::now().timestamp_millis();
+        for file in files {
+            let age_ms = now_ms.saturating_sub(file.written_at_ms);
+            if (local || age_ms > OLD.num_milliseconds()) && !file.exists(self, table).await? {
+                return Err(Error::Usage(format!(
+                    "{table}: `{}` was deleted before it was committed, so nothing was: `tsql vacuum` took it for a left-over\n\
+                     hint: run the same command again",
+                    file.path
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,11 +9,13 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
+use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::Store;
 use super::encode::encode;
 use super::location::Location;
 use super::rollup::Place;
@@ -25,6 +27,12 @@ pub(super) const STATISTICS_TEXT_BYTES: usize = 64;
 
 /// Begin of the names of files that `optimize` has written.
 const OPTIMIZED: &str = "optimized-";
+
+/// Folder of the rows without a value, as Hive names it.
+const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Bytes of a value in the name of a folder, which has 255 with the column's name.
+const LONGEST_FOLDER: usize = 240;
 
 /// How hard to compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +65,27 @@ impl DataFile {
             .rsplit('/')
             .next()
             .is_some_and(|name| name.starts_with(OPTIMIZED))
+    }
+
+    /// The object that it is, in the store.
+    pub(crate) fn object(&self, table: &str) -> Result<Path> {
+        object(table, &self.path)
+    }
+
+    /// Is it there?
+    pub(super) async fn exists(&self, store: &Store, table: &str) -> Result<bool> {
+        match store.location().objects().head(&self.object(table)?).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(Error::Storage(error)),
+        }
+    }
+
+    /// Does it lie in the folders that say its partition? Who reads folders instead of the log would take
+    /// its rows for others.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        folders(&self.partition).trim_end_matches('/') == folder
     }
 }
 
@@ -131,12 +160,21 @@ pub(crate) async fn write_sorted(
     rows: &RecordBatch,
     effort: Effort,
 ) -> Result<DataFile> {
+    let values = partition.iter().filter_map(|(_, value)| value.as_deref());
+    for value in values {
+        if let Some(reason) = refused_value(value) {
+            let table = &table.name;
+            return Err(Error::Usage(format!(
+                "{table}: `{}` {reason}",
+                value.escape_debug()
+            )));
+        }
+    }
     let stats = statistics(rows);
     let (bytes, rollup) = encode(table, rows, effort)?;
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
-    let object = Path::from(format!("{}/{path}", table.name));
-    location.write(&object, bytes).await?;
+    location.write(&object(&table.name, &path)?, bytes).await?;
     Ok(DataFile {
         path,
         partition: partition.to_vec(),
@@ -147,32 +185,77 @@ pub(crate) async fn write_sorted(
     })
 }
 
-/// `dataset=tenset/platform=k80/part-....parquet`. The folders are for people: the values that
-/// count are in the log, so characters that any path might mind are simply replaced.
+/// The object that a data file is. What is escaped in its path stays so: it is the name of a folder.
+pub(super) fn object(table: &str, path: &str) -> Result<Path> {
+    let object = Path::parse(format!("{table}/{path}"));
+    object.map_err(|error| Error::damaged(table, error.to_string()))
+}
+
+/// `dataset=tenset/platform=k80/part-....parquet`.
 fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
-    let plain = |text: &str| -> String {
-        let keep = |c: char| {
-            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        };
-        text.chars().map(keep).collect()
-    };
-    let mut path = String::new();
-    for (name, value) in partition {
-        path.push_str(&format!(
-            "{name}={}/",
-            plain(value.as_deref().unwrap_or("null"))
-        ));
-    }
     let kind = match effort {
         Effort::Ingest => "part-",
         Effort::Optimize => OPTIMIZED,
     };
-    path.push_str(&format!("{kind}{}.parquet", Uuid::new_v4().simple()));
+    let name = Uuid::new_v4().simple();
+    format!("{}{kind}{name}.parquet", folders(partition))
+}
+
+/// The folders of a partition as Hive names them, and whoever takes values from paths reads them: all
+/// bytes that a path might mind are `%` and two hexadecimal digits.
+fn folders(partition: &[(String, Option<String>)]) -> String {
+    let mut path = String::new();
+    for (name, value) in partition {
+        path.push_str(name);
+        path.push('=');
+        for byte in value.as_deref().unwrap_or(NULL_FOLDER).bytes() {
+            if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+                path.push(char::from(byte));
+            } else {
+                path.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        path.push('/');
+    }
     path
+}
+
+/// Why no partition can have this value, if none can.
+pub(crate) fn refused_value(value: &str) -> Option<&'static str> {
+    let folder = folders(&[(String::new(), Some(value.to_owned()))]);
+    if value.is_empty() {
+        Some("is empty")
+    } else if value.chars().any(char::is_control) {
+        Some("has control characters")
+    } else if value == NULL_FOLDER {
+        Some("stands for a missing value")
+    } else if folder.len() > LONGEST_FOLDER {
+        Some("is too long for the name of a folder")
+    } else {
+        None
+    }
+}
+
+/// Writes the same file anew, into the folders of its partition.
+///
+/// # Errors
+/// [`Error::Storage`] where it cannot be read or written; nothing refers to the new one then.
+pub(crate) async fn moved(location: &Location, table: &Table, file: &DataFile) -> Result<DataFile> {
+    let read = location.objects().get(&file.object(&table.name)?).await;
+    let bytes = read.map_err(Error::Storage)?.bytes().await;
+    let effort = if file.is_optimized() {
+        Effort::Optimize
+    } else {
+        Effort::Ingest
+    };
+    let path = file_path(&file.partition, effort);
+    let bytes = bytes.map_err(Error::Storage)?.to_vec();
+    location.write(&object(&table.name, &path)?, bytes).await?;
+    Ok(DataFile {
+        path,
+        written_at_ms: chrono::Utc::now().timestamp_millis(),
+        ..file.clone()
+    })
 }
 
 /// The rows in the table's order.
@@ -280,6 +363,26 @@ pub(crate) fn batch(table: &Table, mut columns: BTreeMap<&str, ArrayRef>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_say_what_the_log_says() {
+        let path = |value: &str| folders(&[("platform".to_owned(), Some(value.to_owned()))]);
+        assert_eq!(path("epyc-1t_a.b"), "platform=epyc-1t_a.b/");
+        assert_eq!(path("a b/c%ü"), "platform=a%20b%2Fc%25%C3%BC/");
+        for (value, refused) in [
+            ("a100", false),
+            ("NVIDIA A100-SXM4-40GB", false),
+            ("../x", false),
+            ("ünï=1&2", false),
+            ("", true),
+            ("a\nb", true),
+            ("__HIVE_DEFAULT_PARTITION__", true),
+        ] {
+            assert_eq!(refused_value(value).is_some(), refused, "{value:?}");
+        }
+        assert!(refused_value(&"x".repeat(240)).is_some());
+        assert!(refused_value(&"ü".repeat(39)).is_none());
+    }
 
     #[test]
     fn fractions_in_statistics_are_exact() {

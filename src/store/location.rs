@@ -42,7 +42,7 @@ impl Location {
     /// (for reading only), or `memory:` (gone with the process).
     ///
     /// A bucket's server and who signs follow from `AWS_*` variables, profiles (`~/.aws/config`), and
-    /// `tsql.toml`. Asks nobody yet.
+    /// a `tsql.toml` of settings. Asks nobody yet.
     ///
     /// # Errors
     /// [`Error::Usage`] for any other scheme, a path that cannot be a URL, and settings that are wrong.
@@ -153,8 +153,10 @@ impl Location {
     pub(super) fn know(&self, table: &str, files: &[DataFile]) {
         let Some(remote) = &self.remote else { return };
         for file in files {
-            let path = Path::from(format!("{}/{table}/{}", self.prefix, file.path));
-            remote.know(path, file.size_bytes);
+            if let Ok(object) = file.object(table) {
+                let path = self.prefix.parts().chain(object.parts()).collect();
+                remote.know(path, file.size_bytes);
+            }
         }
     }
 
@@ -182,6 +184,18 @@ impl Location {
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(Error::Storage(error)),
         }
+    }
+
+    /// What time it is there, in milliseconds since 1970: by the clock that the files of the store are
+    /// dated by, whatever this machine's says.
+    pub(super) async fn now_ms(&self) -> Result<i64> {
+        let path = Path::from(format!(".clock-{}", uuid::Uuid::new_v4().simple()));
+        let written = self.objects.put(&path, PutPayload::from("now")).await;
+        written.map_err(Error::Storage)?;
+        let found = self.objects.head(&path).await;
+        self.objects.delete(&path).await.map_err(Error::Storage)?;
+        let found = found.map_err(Error::Storage)?;
+        Ok(found.last_modified.timestamp_millis())
     }
 
     /// Writes a data file, whose name nobody else uses.

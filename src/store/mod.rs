@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! store/
-//! ├── tsql.toml                     what makes the folder a store: its format
+//! ├── tsql-store.toml               what makes the folder a store: its format (`marker`)
 //! ├── .queues/                      locks of writers, on a local disk only
 //! ├── graphs/                       one Delta table for each of schemas/*.toml, made when
 //! │   ├── _delta_log/000....json    something is first written to it
@@ -28,12 +28,12 @@ mod rollup_table;
 mod scan;
 mod selectivity;
 mod synced;
+mod taking_out;
+mod turn;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-
-use serde::{Deserialize, Serialize};
 
 pub use at::At;
 pub use location::Location;
@@ -46,10 +46,8 @@ pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
 
 use crate::error::{Error, Result};
+use crate::marker::{self, Marker};
 use crate::schema;
-
-/// Name of the file that makes a folder a store.
-const MARKER: &str = "tsql.toml";
 
 /// Version of the store's layout.
 const FORMAT: i64 = 1;
@@ -67,6 +65,9 @@ pub struct Store {
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
     /// It is looked at as it was then, in milliseconds since 1970.
     at_ms: Option<i64>,
+    /// Told when a writer waits for another process, and for whom it has waited in vain.
+    tell: Option<turn::Tell>,
+    passed: Arc<Mutex<turn::Passed>>,
 }
 
 impl fmt::Debug for Store {
@@ -79,14 +80,6 @@ impl fmt::Debug for Store {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Marker {
-    format: i64,
-    /// A random number, by which whoever made the store knows that it did.
-    #[serde(default)]
-    made_as: String,
-}
-
 impl Store {
     /// Opens the store at `location`: see [`Location::open`].
     ///
@@ -94,14 +87,11 @@ impl Store {
     /// [`Error::NotAStore`], or [`Error::TooNew`] for one that a newer tsql has made.
     pub async fn open(location: &str) -> Result<Self> {
         let location = Location::open(location).await?;
-        let Some(bytes) = location.read(MARKER).await? else {
+        let Some(marker) = marker_at(&location).await? else {
             return Err(Error::NotAStore {
                 location: location.as_str().to_owned(),
             });
         };
-        let text = String::from_utf8_lossy(&bytes);
-        let marker: Marker =
-            toml::from_str(&text).map_err(|error| Error::damaged(MARKER, error.to_string()))?;
         if marker.format > FORMAT {
             let what = "the store".to_owned();
             return Err(Error::TooNew {
@@ -124,13 +114,13 @@ impl Store {
             location: location.as_str().to_owned(),
             reason: reason.to_owned(),
         };
-        if location.read(MARKER).await?.is_some() {
+        if marker_at(&location).await?.is_some() {
             return Err(taken("is a tsql store already"));
         }
         if let Some(directory) = location.local_directory() {
-            match std::fs::read_dir(directory).map(|mut entries| entries.next().is_some()) {
-                Ok(true) => return Err(taken("is not empty")),
-                Ok(false) => {}
+            match is_empty(directory) {
+                Ok(false) => return Err(taken("is not empty")),
+                Ok(true) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(taken(&format!("cannot be used: {error}"))),
             }
@@ -139,8 +129,8 @@ impl Store {
             format: FORMAT,
             made_as: uuid::Uuid::new_v4().simple().to_string(),
         });
-        let marker = marker.map_err(|error| Error::damaged(MARKER, error.to_string()))?;
-        if !location.create(MARKER, marker.into_bytes()).await? {
+        let marker = marker.map_err(|error| Error::damaged(marker::NAME, error.to_string()))?;
+        if !location.create(marker::NAME, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
         }
         Ok(Self::over(location))
@@ -151,6 +141,8 @@ impl Store {
             location: Arc::new(location),
             snapshots: Arc::default(),
             at_ms: None,
+            tell: None,
+            passed: Arc::default(),
         }
     }
 
@@ -189,26 +181,204 @@ impl Store {
         Ok(history)
     }
 
-    /// Deletes the files that no version younger than `retain` needs, left-overs of broken runs
-    /// among them; returns their paths. `dry_run` only lists them.
+    /// Deletes the files that no version younger than `retain` needs, and left-overs of broken runs;
+    /// returns their paths.
     ///
     /// # Errors
     /// [`Error::Storage`] where a file cannot be deleted.
-    pub async fn vacuum(&self, retain: std::time::Duration, dry_run: bool) -> Result<Vec<String>> {
+    pub async fn vacuum(&self, options: &VacuumOptions) -> Result<Vec<String>> {
         self.changeable()?;
-        let retain = chrono::Duration::from_std(retain)
+        let retain = chrono::Duration::from_std(options.retain)
             .map_err(|error| Error::Usage(format!("--retain: {error}")))?;
+        let now_ms = match self.location.now_ms().await {
+            // Nothing is deleted then.
+            Err(_) if options.dry_run => chrono::Utc::now().timestamp_millis(),
+            now_ms => now_ms?,
+        };
+        let least_age = if options.force_unlisted {
+            chrono::Duration::zero()
+        } else {
+            retain.max(log::UNLISTED_AGE)
+        };
+        let unlisted_before_ms = now_ms.saturating_sub(least_age.num_milliseconds());
         let mut deleted = Vec::new();
         for table in schema::tables()? {
-            let files = Log::new(&self.location, table)?
-                .vacuum(retain, dry_run)
-                .await?;
-            deleted.extend(
-                files
-                    .into_iter()
-                    .map(|file| format!("{}/{file}", table.name)),
-            );
+            let log = Log::new(&self.location, table)?;
+            let files = log.vacuum(retain, unlisted_before_ms, options.dry_run);
+            let files = files.await?.into_iter();
+            deleted.extend(files.map(|file| format!("{}/{file}", table.name)));
         }
         Ok(deleted)
+    }
+}
+
+/// What to delete.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct VacuumOptions {
+    /// What versions of this last while need is kept.
+    pub retain: std::time::Duration,
+    /// Files that no log names go whatever their age. Those of writers that run now are among them, and
+    /// their commits fail then; otherwise such a file must be an hour old.
+    pub force_unlisted: bool,
+    /// Only list the files.
+    pub dry_run: bool,
+}
+
+impl Default for VacuumOptions {
+    /// A week is kept.
+    fn default() -> Self {
+        Self {
+            retain: std::time::Duration::from_secs(7 * 24 * 3600),
+            force_unlisted: false,
+            dry_run: false,
+        }
+    }
+}
+
+/// What marks the store at `location`; `None` where nothing does.
+async fn marker_at(location: &Location) -> Result<Option<Marker>> {
+    for name in marker::NAMES {
+        let Some(bytes) = location.read(name).await? else {
+            continue;
+        };
+        let found = Marker::parse(name, &String::from_utf8_lossy(&bytes));
+        if let Some(found) = found.map_err(|reason| Error::damaged(name, reason))? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Is there nothing in the directory, but what is left of a store whose making was broken off?
+fn is_empty(directory: &std::path::Path) -> std::io::Result<bool> {
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let staged = name.to_str().and_then(|name| name.split_once('#'));
+        if staged.is_none_or(|(name, _)| !marker::NAMES.contains(&name)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::{Duration, SystemTime};
+
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+
+    use super::file::{DataFile, Effort};
+    use super::*;
+
+    async fn written(store: &Store, id: i64) -> DataFile {
+        let table = schema::table("graphs").unwrap();
+        let texts = || Arc::new(StringArray::from(vec!["mm"])) as ArrayRef;
+        let columns = BTreeMap::from([
+            ("graph_id", Arc::new(Int64Array::from(vec![id])) as ArrayRef),
+            ("dataset", texts()),
+            ("workload_key", texts()),
+        ]);
+        let rows = [file::batch(table, columns).unwrap()];
+        let written = file::write(store.location(), table, &[], &rows, Effort::Ingest).await;
+        written.unwrap()
+    }
+
+    async fn committed(store: &Store, file: &DataFile) -> Result<()> {
+        let plan = async |_: &Snapshot| {
+            let add = vec![file.clone()];
+            Ok(Some(Change {
+                add,
+                ..Change::default()
+            }))
+        };
+        store.commit("graphs", "test", plan).await
+    }
+
+    async fn rows(store: &Store) -> usize {
+        let snapshot = store.snapshot("graphs").await.unwrap().unwrap();
+        let rows = store.read("graphs", &snapshot, &["graph_id"], None).await;
+        rows.unwrap().iter().map(|batch| batch.num_rows()).sum()
+    }
+
+    fn at_once() -> VacuumOptions {
+        VacuumOptions {
+            retain: Duration::ZERO,
+            ..VacuumOptions::default()
+        }
+    }
+
+    /// A writer that stands between its data file and its commit, for as long as others clean up.
+    #[tokio::test]
+    async fn what_a_writer_is_about_to_commit_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("s");
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        committed(&store, &written(&store, 1).await).await.unwrap();
+        let pending = written(&store, 2).await;
+        assert_eq!(
+            store.vacuum(&at_once()).await.unwrap(),
+            Vec::<String>::new()
+        );
+        committed(&store, &pending).await.unwrap();
+        assert_eq!(rows(&store).await, 2);
+        // What a commit has removed goes at once all the same.
+        let snapshot = store.snapshot("graphs").await.unwrap().unwrap();
+        let old: Vec<DataFile> = snapshot.files().to_vec();
+        let plan = async |snapshot: &Snapshot| {
+            let there = snapshot.files().len() == old.len();
+            Ok(there.then(|| Change {
+                remove: old.clone(),
+                ..Change::default()
+            }))
+        };
+        store.commit("graphs", "test", plan).await.unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(store.vacuum(&at_once()).await.unwrap().len(), 2);
+        assert_eq!(rows(&store).await, 0);
+    }
+
+    #[tokio::test]
+    async fn left_overs_go_when_they_are_old_or_at_once_where_that_is_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("s");
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        committed(&store, &written(&store, 1).await).await.unwrap();
+        let (old, young) = (written(&store, 2).await, written(&store, 3).await);
+        let path = at.join("graphs").join(&old.path);
+        let then = SystemTime::now() - Duration::from_secs(2 * 3600);
+        let opened = std::fs::File::options().append(true).open(path).unwrap();
+        opened.set_modified(then).unwrap();
+        let usual = store.vacuum(&VacuumOptions::default()).await.unwrap();
+        assert!(
+            usual.is_empty(),
+            "it may belong to a version of the last week"
+        );
+        let dry_run = VacuumOptions {
+            dry_run: true,
+            ..at_once()
+        };
+        let named = |file: &DataFile| vec![format!("graphs/{}", file.path)];
+        assert_eq!(store.vacuum(&dry_run).await.unwrap(), named(&old));
+        assert_eq!(store.vacuum(&at_once()).await.unwrap(), named(&old));
+        std::thread::sleep(Duration::from_millis(5));
+        let force = VacuumOptions {
+            force_unlisted: true,
+            ..at_once()
+        };
+        assert_eq!(store.vacuum(&force).await.unwrap(), named(&young));
+        // Who comes with it after all is told, and breaks nothing.
+        let refused = committed(&store, &old).await.unwrap_err().to_string();
+        assert!(
+            refused.contains("was deleted before it was committed"),
+            "{refused}"
+        );
+        assert_eq!(rows(&store).await, 1);
+        let left: Vec<_> = std::fs::read_dir(&at)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left.len(), 3, "no clock is left: {left:?}");
     }
 }

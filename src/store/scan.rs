@@ -74,14 +74,17 @@ impl StoredTable {
         let schema = TableSchema::builder(Arc::new(Schema::new(inside)))
             .with_table_partition_cols(partition)
             .build();
-        let path = |file: &DataFile| Path::from(format!("{}/{}", table.name, file.path));
+        let path = |file: &DataFile| {
+            let path = file.object(&table.name);
+            path.map_err(|error| DataFusionError::External(error.into()))
+        };
         let rollups = files
             .iter()
-            .filter_map(|file| Some((path(file), file.rollup?)));
+            .filter_map(|file| Some((path(file).ok()?, file.rollup?)));
         let rollups = Arc::new(rollups.collect());
         let files = files
             .iter()
-            .map(|file| partitioned_file(path(file), &schema, file));
+            .map(|file| partitioned_file(path(file)?, &schema, file));
         let mut files = files.collect::<Result<Vec<_>>>()?;
         // One after the other, the files of a partition are sorted if each begins where another ends.
         let first = table.sort.first();

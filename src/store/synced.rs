@@ -1,14 +1,15 @@
 //! A local disk that has what it says it has.
 //!
 //! `object_store` renames or links a finished file into place and never calls `fsync`: after a
-//! power cut a table log may name data files that are empty. Here a write returns only when the
-//! file's bytes and the entries of the folders above it are on the disk.
+//! power cut a table log may name data files that are empty, or have an entry that is. Here a file gets
+//! its name only when its bytes are on the disk, and a write returns only when the entries of the folders
+//! above it are, too.
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,7 +18,8 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    ObjectStore, ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload,
+    PutResult, RenameOptions, Result,
 };
 
 /// Folders above a written file that a store can have made for it: partition folders, the table,
@@ -35,19 +37,27 @@ impl Synced {
 
     async fn sync(&self, location: &Path) -> Result<()> {
         let file = self.0.path_to_filesystem(location)?;
-        let synced = tokio::task::spawn_blocking(move || sync_with_folders(&file)).await;
-        let generic = |source: Box<dyn std::error::Error + Send + Sync>| Error::Generic {
-            store: "local disk",
-            source,
-        };
-        synced
-            .map_err(|error| generic(error.into()))?
-            .map_err(|error| generic(error.into()))
+        on_a_thread(move || sync_with_folders(&file)).await
     }
 }
 
-fn sync_with_folders(file: &PathBuf) -> io::Result<()> {
+async fn on_a_thread(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<()> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| failed(error.into()))?
+        .map_err(|error| failed(error.into()))
+}
+
+fn failed(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    let store = "local disk";
+    Error::Generic { store, source }
+}
+
+fn sync_with_folders(file: &FilePath) -> io::Result<()> {
     File::open(file)?.sync_all()?;
+    sync_folders(file)
+}
+
+fn sync_folders(file: &FilePath) -> io::Result<()> {
     for folder in file.ancestors().skip(1).take(FOLDERS_SYNCED) {
         match File::open(folder).and_then(|folder| folder.sync_all()) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
@@ -55,6 +65,40 @@ fn sync_with_folders(file: &PathBuf) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the file under a name that nobody else uses and no listing shows, and gives it its own when all
+/// of it is on the disk. `is_new`: there must be none of that name.
+fn write(file: &FilePath, payload: &PutPayload, is_new: bool) -> io::Result<()> {
+    let mut staged = file.as_os_str().to_owned();
+    staged.push(format!("#{}", fastrand::u64(..)));
+    let staged = PathBuf::from(staged);
+    let mut opened = File::create_new(&staged);
+    if let (Err(error), Some(folder)) = (&opened, file.parent())
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        std::fs::create_dir_all(folder)?;
+        opened = File::create_new(&staged);
+    }
+    let mut writer = opened?;
+    let mut parts = payload.iter();
+    let written = parts
+        .try_for_each(|part| writer.write_all(part))
+        .and_then(|()| writer.sync_all());
+    drop(writer);
+    let named = written.and_then(|()| {
+        if is_new {
+            std::fs::hard_link(&staged, file)
+        } else {
+            std::fs::rename(&staged, file)
+        }
+    });
+    if is_new || named.is_err() {
+        // What stays behind is shown nowhere.
+        let _ = std::fs::remove_file(&staged);
+    }
+    named?;
+    sync_folders(file)
 }
 
 impl fmt::Display for Synced {
@@ -71,9 +115,25 @@ impl ObjectStore for Synced {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        let result = self.0.put_opts(location, payload, options).await?;
-        self.sync(location).await?;
-        Ok(result)
+        let is_new = match options.mode {
+            PutMode::Create => true,
+            PutMode::Overwrite => false,
+            PutMode::Update(_) => return self.0.put_opts(location, payload, options).await,
+        };
+        let file = self.0.path_to_filesystem(location)?;
+        let (path, target) = (location.to_string(), file.clone());
+        let done = tokio::task::spawn_blocking(move || write(&target, &payload, is_new)).await;
+        match done.map_err(|error| failed(error.into()))? {
+            Ok(()) => Ok(PutResult {
+                e_tag: None,
+                version: None,
+            }),
+            Err(source) if source.kind() == io::ErrorKind::AlreadyExists => {
+                let source = source.into();
+                Err(Error::AlreadyExists { path, source })
+            }
+            Err(source) => Err(failed(format!("{}: {source}", file.display()).into())),
+        }
     }
 
     async fn put_multipart_opts(
@@ -81,9 +141,11 @@ impl ObjectStore for Synced {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        let inner = self.0.put_multipart_opts(location, options).await?;
-        Ok(Box::new(SyncedUpload {
-            inner,
+        if !options.attributes.is_empty() {
+            return self.0.put_multipart_opts(location, options).await;
+        }
+        Ok(Box::new(Parts {
+            parts: Vec::new(),
             store: self.clone(),
             location: location.clone(),
         }))
@@ -131,27 +193,79 @@ impl ObjectStore for Synced {
     }
 }
 
-/// A multipart upload that is synced when it completes.
+/// The parts of a file, which is written when it has them all.
 #[derive(Debug)]
-struct SyncedUpload {
-    inner: Box<dyn MultipartUpload>,
+struct Parts {
+    parts: Vec<PutPayload>,
     store: Synced,
     location: Path,
 }
 
 #[async_trait::async_trait]
-impl MultipartUpload for SyncedUpload {
+impl MultipartUpload for Parts {
     fn put_part(&mut self, data: PutPayload) -> object_store::UploadPart {
-        self.inner.put_part(data)
+        self.parts.push(data);
+        Box::pin(std::future::ready(Ok(())))
     }
 
     async fn complete(&mut self) -> Result<PutResult> {
-        let result = self.inner.complete().await?;
-        self.store.sync(&self.location).await?;
-        Ok(result)
+        let parts = std::mem::take(&mut self.parts);
+        let all: PutPayload = parts.into_iter().flatten().collect();
+        self.store.put(&self.location, all).await
     }
 
     async fn abort(&mut self) -> Result<()> {
-        self.inner.abort().await
+        self.parts.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &FilePath) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn a_file_is_there_as_a_whole_once_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+        let disk = Synced::new(disk);
+        let path = Path::from("t/log/0.json");
+        let create = || PutOptions::from(PutMode::Create);
+        disk.put_opts(&path, "first".into(), create())
+            .await
+            .unwrap();
+        let second = disk.put_opts(&path, "second".into(), create()).await;
+        assert!(
+            matches!(second, Err(Error::AlreadyExists { .. })),
+            "{second:?}"
+        );
+        let read = async |path: &Path| disk.get(path).await.unwrap().bytes().await.unwrap();
+        assert_eq!(read(&path).await, "first");
+        disk.put(&path, "third".into()).await.unwrap();
+        assert_eq!(read(&path).await, "third");
+        let parts = Path::from("t/log/parts");
+        let mut upload = disk.put_multipart(&parts).await.unwrap();
+        for part in ["a", "b"] {
+            upload.put_part(part.into()).await.unwrap();
+        }
+        assert_eq!(names(&folder.path().join("t/log")), ["0.json"], "not yet");
+        upload.complete().await.unwrap();
+        assert_eq!(read(&parts).await, "ab");
+        // A folder is in the way.
+        std::fs::create_dir(folder.path().join("t/log/1.json")).unwrap();
+        let blocked = Path::from("t/log/1.json");
+        assert!(disk.put(&blocked, "x".into()).await.is_err());
+        assert_eq!(
+            names(&folder.path().join("t/log")),
+            ["0.json", "1.json", "parts"]
+        );
     }
 }

@@ -39,7 +39,7 @@ const FOLD_ROWS: u64 = 1 << 20;
 pub struct OptimizeOptions {
     /// Rewrite files that are optimized already, too: after an upgrade that packs them better.
     pub again: bool,
-    /// Told now and then: the table at work, its rows so far, its rows in all.
+    /// Told now and then: the table at work, its rows that are written, its rows in all.
     pub progress: Option<OptimizeProgress>,
 }
 
@@ -148,12 +148,17 @@ impl Store {
             .first()
             .map(|file| file.partition.clone())
             .unwrap_or_default();
+        at.advance(0);
         let mut files = Files::new(self, snapshot, table, partition, Effort::Optimize);
         for range in files.ranges().await? {
-            at.advance(range.rows);
             files.write(range).await?;
+            at.advance(files.rows_written());
+        }
+        while files.next().await? {
+            at.advance(files.rows_written());
         }
         let new = files.finish().await?;
+        at.end(&new);
         self.replace(table, old, new, Rivals::Tell, total).await
     }
 
@@ -247,11 +252,17 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn advance(&mut self, rows: u64) {
-        self.rows += rows;
+    /// So many rows of the partition at work are written.
+    fn advance(&self, rows: u64) {
         if let Some(progress) = &self.options.progress {
-            progress(&self.table.name, self.rows, self.of_rows);
+            progress(&self.table.name, self.rows + rows, self.of_rows);
         }
+    }
+
+    /// The partition at work is done.
+    fn end(&mut self, files: &[DataFile]) {
+        let rows = files.iter().map(|file| file.stats.num_records);
+        self.rows += rows.sum::<u64>();
     }
 }
 
@@ -391,19 +402,25 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    async fn next(&mut self) -> Result<()> {
-        if let Some(done) = self.running.join_next().await {
-            let written = done.map_err(|error| Error::damaged(&self.table.name, error.to_string()));
-            self.written.extend(written??);
-        }
-        Ok(())
+    /// Waits for one of the files that are being written; false where there is none.
+    async fn next(&mut self) -> Result<bool> {
+        let Some(done) = self.running.join_next().await else {
+            return Ok(false);
+        };
+        let written = done.map_err(|error| Error::damaged(&self.table.name, error.to_string()));
+        self.written.extend(written??);
+        Ok(true)
+    }
+
+    /// Rows of the files that are written.
+    fn rows_written(&self) -> u64 {
+        let rows = self.written.iter().map(|file| file.stats.num_records);
+        rows.sum()
     }
 
     /// All files, when they are written.
     async fn finish(mut self) -> Result<Vec<DataFile>> {
-        while !self.running.is_empty() {
-            self.next().await?;
-        }
+        while self.next().await? {}
         Ok(self.written)
     }
 }

@@ -6,16 +6,14 @@ use arrow::datatypes::Int64Type;
 use crate::error::{Error, Result};
 use crate::ingest::tables::ConfigurationRows;
 use crate::reader::rows::Sketch;
-use crate::sketch::{self, Scan};
 use crate::store::file;
-use crate::{column, layout, schema, varint};
+use crate::{column, layout, schema, sketch, varint};
 
 /// Configurations with sketches made anew over all of them: what an append saw of a graph is less
 /// than what is known of it by now.
 pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let mut rows = ConfigurationRows::default();
-    let mut scan = Scan::default();
     let mut layouts: Vec<Members> = Vec::new();
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
     let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
@@ -34,7 +32,7 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
             }
             continue;
         }
-        let (sketch, packed) = reopened(sketch, own, &mut scan)?;
+        let (sketch, packed) = reopened(sketch, own)?;
         rows.push_open(
             graphs.value(row),
             numbers.value(row),
@@ -54,35 +52,29 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
 type Members = (i64, String, Vec<(i64, Vec<u8>)>);
 
 /// The program's sketch with all holes open, and its packed numbers.
-fn reopened(
-    text: &str,
-    params: Option<&[u8]>,
-    scan: &mut Scan,
-) -> Result<(Sketch, Option<Vec<u8>>)> {
-    if params.is_none() {
+fn reopened(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>>)> {
+    let Some(params) = params else {
+        let text = text.as_bytes().to_vec();
         return Ok((
             Sketch {
-                text: text.as_bytes().to_vec(),
+                text,
                 literal: true,
             },
             None,
         ));
-    }
-    let mut steps = Vec::new();
-    let filled = sketch::fill(text.as_bytes(), params, &mut steps);
-    if !filled || sketch::scan(&steps, scan).is_err() {
-        return Err(Error::damaged(
-            "configurations",
-            "parameters that do not fit their sketch",
-        ));
-    }
-    let mut packed = Vec::with_capacity(scan.numbers.len());
-    scan.numbers
+    };
+    let mut open = Vec::with_capacity(text.len());
+    let numbers = sketch::numbers(text.as_bytes(), params, &mut open).ok_or_else(|| {
+        Error::damaged("configurations", "parameters that do not fit their sketch")
+    })?;
+    let mut packed = Vec::with_capacity(numbers.len());
+    numbers
         .iter()
         .for_each(|&number| varint::write_unsigned(number, &mut packed));
+    let text = open;
     Ok((
         Sketch {
-            text: scan.sketch.clone(),
+            text,
             literal: false,
         },
         Some(packed),

@@ -124,3 +124,66 @@ fn same(ours: &str, theirs: &Value) -> bool {
         _ => false,
     }
 }
+
+/// Partition folders say what the log says, as Hive escapes it: engines that believe the one or the other
+/// read the same platforms.
+#[test]
+fn platforms_of_any_name_are_the_same_for_all_engines() {
+    let place = Place::new();
+    let names = [
+        "a b",
+        "a_b",
+        "a+b",
+        "A100 40GB/PCIe",
+        "100% ü~'x\"=&?#",
+        "[x]{y}^`|\\<*>",
+        "..",
+        "%41",
+    ];
+    for (number, name) in (1..).zip(names) {
+        let file = format!("logs/{number}.json");
+        place.write(&file, crate::support::log(number * 100, number));
+        place.ok(&["ingest", "-q", "--platform", name, &file]);
+    }
+    let sql = "SELECT platform, count(*) AS n FROM records GROUP BY 1 ORDER BY 2";
+    let asked = |place: &Place| -> Vec<(String, u64)> {
+        let out = place.ok(&["--format", "jsonl", sql]).stdout;
+        let rows = out
+            .lines()
+            .map(|row| serde_json::from_str::<Value>(row).unwrap());
+        rows.map(|row| {
+            (
+                row["platform"].as_str().unwrap().to_owned(),
+                row["n"].as_u64().unwrap(),
+            )
+        })
+        .collect()
+    };
+    let wanted: Vec<(String, u64)> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, n)| ((*name).to_owned(), n))
+        .collect();
+    assert_eq!(asked(&place), wanted);
+    place.ok(&["optimize"]);
+    place.ok(&["vacuum", "--retain", "0s"]);
+    assert_eq!(asked(&place), wanted);
+    place.ok(&["check"]);
+    for refused in ["", "a\nb", "\u{1b}[31m", &"x".repeat(300)] {
+        let ran = place.tsql(&["ingest", "--platform", refused, "logs/1.json"]);
+        assert_eq!(ran.code, Some(2), "{refused:?}");
+        assert!(ran.stderr.contains("the platform's name"), "{}", ran.stderr);
+    }
+    let Some(python) = python() else { return };
+    let store = place.path().join(".tsql");
+    let counted = run(&python, "platforms.py", &[store.to_str().unwrap()]);
+    for engine in ["duckdb", "deltalake", "path"] {
+        let found = counted[engine].as_object().unwrap();
+        let mut found: Vec<(String, u64)> = found
+            .iter()
+            .map(|(name, n)| (name.clone(), n.as_u64().unwrap()))
+            .collect();
+        found.sort_by_key(|(_, n)| *n);
+        assert_eq!(found, wanted, "{engine}");
+    }
+}

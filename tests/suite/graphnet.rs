@@ -338,6 +338,23 @@ fn reports_are_drawn() {
     assert!(found["speedups.png"].starts_with(b"\x89PNG"));
     let scores = String::from_utf8(found["scores.csv"].clone()).unwrap();
     assert_eq!(scores.lines().count(), 16, "a head and t from -10 to 4");
+    let none = [
+        "report",
+        "graphnet",
+        "--to",
+        "none",
+        "--where",
+        "compiler = 'gcc'",
+    ];
+    let none = place.tsql(&none);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(2), ""));
+    assert!(
+        none.stderr
+            .contains("no benchmark runs of GraphNet where compiler = 'gcc'"),
+        "{}",
+        none.stderr
+    );
+    assert!(!place.path().join("none").exists());
     let wrong = place.tsql(&["report", "graphnet", "--to", "report", "--by", "compilr"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("compilr"), "{}", wrong.stderr);

@@ -9,7 +9,7 @@ const RANKS: [&[&str]; 11] = [
     &["error"],
     &[
         "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
-        "ranking", "speedup", "folders",
+        "ranking", "speedup", "folders", "marker",
     ],
     &[
         "sketch", "repeats", "layout", "graph", "tile", "tensors", "plot",

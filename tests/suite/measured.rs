@@ -135,3 +135,64 @@ fn a_program_appends_batches() {
     });
     assert_eq!(place.rows(COUNTED), ["140,70,10,120"]);
 }
+
+/// All that `steps` may be, each with two sets of numbers, so that some numbers are common to a sketch.
+fn shapes() -> String {
+    let mut text = String::new();
+    for n in 0..6 {
+        for steps in [
+            format!(r#"{{"TILE": {n}, "UNROLL": 8}}"#),
+            format!(r#"{{"a": [{n}, 4, [2, {{"b": {n}}}]], "c": {{}}, "d": []}}"#),
+            format!(r#"[["SP", 2, {n}, [8, 4]], ["FU", 1, [0, 1, 2]], ["PR", 0, "unroll${n}"]]"#),
+            format!(r#"["FU", [{n}, {}], [0, 1, 2]]"#, n + 1),
+            format!(
+                r#"{{"x": {n}.5, "y": -{n}, "z": 1e{n}, "on": true, "off": false, "none": null}}"#
+            ),
+            format!(r#"{{"name$3": "value${n}", "text": "conv2d", "TILE_8": 3}}"#),
+            format!(r#"{{"what?": {n}, "a..b": "x..{n}"}}"#),
+            format!(r#"{{"long": 12345678901234567890, "short": {n}}}"#),
+            format!("{}{n}{}", "[".repeat(9), "]".repeat(9)),
+            format!(r#""-O{n} -march=native""#),
+            format!(r#""tile?{n}""#),
+        ] {
+            let _ = writeln!(
+                text,
+                r#"{{"workload_key": ["mm", 64], "steps": {steps}, "repeats_ns": [{}]}}"#,
+                1000 + n
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn whatever_the_steps_are_they_can_be_optimized() {
+    let place = Place::new();
+    // One after the other, so that sketches are packed with few others each.
+    let text = shapes();
+    for (number, part) in text.lines().collect::<Vec<_>>().chunks(7).enumerate() {
+        place.write(&format!("p/{number}.jsonl"), part.join("\n") + "\n");
+        place.ok(&["ingest", "-q", &format!("p/{number}.jsonl")]);
+    }
+    let sql = "SELECT config_id, steps, sketch, params_list, count(*) FROM configurations \
+               JOIN records USING (graph_id, config_id) GROUP BY 1, 2, 3, 4 ORDER BY 1";
+    let before = place.rows(sql);
+    assert_eq!(before.len(), 66);
+    place.ok(&["check"]);
+    place.ok(&["optimize"]);
+    place.ok(&["check"]);
+    assert_eq!(place.rows(sql), before);
+    let kinds = place
+        .rows("SELECT count(DISTINCT sketch) FROM configurations WHERE params_list IS NOT NULL");
+    assert_eq!(
+        kinds,
+        ["13"],
+        "seven shapes, and six of one whose numbers are fractions"
+    );
+    place.ok(&["export", "--to", "back"]);
+    let first: Vec<&str> = text.lines().take(7).collect();
+    assert_eq!(
+        place.read("back/0.jsonl"),
+        (first.join("\n") + "\n").as_bytes()
+    );
+}

@@ -174,3 +174,61 @@ fn a_second_ingest_of_real_files_adds_nothing() {
     assert!(again.stderr.contains("5 already there"), "{}", again.stderr);
     assert_eq!(place.rows(count), before);
 }
+
+/// What users see of configurations does not depend on how rows came in or were packed.
+#[test]
+fn sketches_of_real_programs_are_the_same_however_they_were_packed() {
+    let Some(shared) = shared() else { return };
+    let logs = shared.join("data/tenset");
+    let answers = |place: &Place| -> Vec<Vec<String>> {
+        [
+            "SELECT config_id, sketch, params_list, steps FROM configurations ORDER BY config_id",
+            "SELECT DISTINCT sketch FROM configurations ORDER BY sketch",
+            "SELECT c.sketch, count(*), min(r.runtime_ns) FROM records r JOIN configurations c \
+             USING (graph_id, config_id) GROUP BY c.sketch ORDER BY 1",
+            "SELECT count(*) FROM configurations a JOIN configurations b \
+             ON a.graph_id = b.graph_id AND a.sketch = b.sketch",
+        ]
+        .into_iter()
+        .map(|sql| place.rows(sql))
+        .chain(["a100", "k80", "x86"].map(|platform| {
+            let set = format!("platform={platform}");
+            let asked = ["queries", "best-sketch-per-graph", "--set", &set];
+            place.ok(&asked).stdout.lines().map(str::to_owned).collect()
+        }))
+        .collect()
+    };
+    let (one_by_one, together) = (Place::new(), Place::new());
+    let mut folders = Vec::new();
+    for folder in FOLDERS {
+        let mut files: Vec<_> = std::fs::read_dir(logs.join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        for file in &files {
+            one_by_one.ok(&["ingest", "-q", "--platform", folder, file.to_str().unwrap()]);
+        }
+        folders.push(logs.join(folder).to_str().unwrap().to_owned());
+    }
+    let mut args = vec!["ingest", "-q"];
+    args.extend(folders.iter().map(String::as_str));
+    together.ok(&args);
+    let before = answers(&one_by_one);
+    assert!(before.iter().all(|rows| rows.len() > 1 || rows[0] != "0"));
+    one_by_one.ok(&["optimize"]);
+    let after = answers(&one_by_one);
+    together.ok(&["optimize"]);
+    let other = answers(&together);
+    for (question, before) in before.iter().enumerate() {
+        assert!(
+            before == &after[question],
+            "question {question} after optimize"
+        );
+        // Numbers of configurations are given out in another order.
+        assert!(
+            question == 0 || before == &other[question],
+            "question {question} together"
+        );
+    }
+}

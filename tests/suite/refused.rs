@@ -137,7 +137,7 @@ fn what_is_no_store_is_told_and_left_alone() {
             vec!["ingest", "p", "--store", "folder"],
             "`folder` is not empty",
         ),
-        (vec!["check"], "`.tsql` is not a tsql store"),
+        (vec!["check"], "there is no store here"),
         (
             vec!["ingest", "missing.json"],
             "missing.json: no such file, directory or match",
@@ -177,7 +177,7 @@ fn newer_stores_and_tables_are_not_touched() {
         "{}",
         ran.stderr
     );
-    place.write(".tsql/tsql.toml", "format = 2\n");
+    place.write(".tsql/tsql-store.toml", "format = 2\n");
     let ran = place.tsql(&["ingest", "p"]);
     assert_eq!(ran.code, Some(2));
     assert!(

@@ -133,7 +133,7 @@ fn a_reader_that_has_enough_is_no_error() {
 }
 
 #[test]
-fn the_store_is_named_or_found_or_built_in() {
+fn the_store_is_named_or_found() {
     let place = filled();
     let count = "SELECT count(*) FROM records";
     std::fs::create_dir_all(place.path().join("deep/down")).unwrap();
@@ -157,13 +157,47 @@ fn the_store_is_named_or_found_or_built_in() {
             .stdout,
         "count(*)\n3\n"
     );
-    let sample = named.ok(&[count]);
-    assert_eq!(sample.stdout, "count(*)\n480\n");
+}
+
+/// In a wrong folder no query is answered from something else.
+#[test]
+fn only_who_asks_for_the_sample_gets_it() {
+    let place = Place::new();
+    let count = "SELECT count(*) FROM records";
+    let question = ["queries", "best-program-per-graph"];
+    let asked: [&[&str]; 5] = [
+        &[count],
+        &["--at", "records@1", count],
+        &["SELECT * FROM rejects"],
+        &["tables"],
+        &question,
+    ];
+    for args in asked {
+        let ran = place.tsql(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(
+            ran.stderr.contains("there is no store here") && ran.stderr.contains("--sample"),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+    assert_eq!(place.rows("SELECT 1 + 1"), ["2"]);
+    let sample = |args: &[&str]| place.ok(&[args, &["--sample"]].concat()).stdout;
+    assert_eq!(sample(&[count]), "count(*)\n480\n");
+    assert!(sample(&["tables"]).contains("records,480,"));
+    assert!(sample(&question).lines().count() > 1);
+    assert!(sample(&["describe", "records"]).contains("runtime_ns"));
+    let written = place.tsql(&["--sample", "ingest", "p"]);
+    assert_eq!(written.code, Some(2));
     assert!(
-        sample.stderr.starts_with("note: no store here"),
+        written.stderr.contains("for asking only"),
         "{}",
-        sample.stderr
+        written.stderr
     );
+    // A store that is named, or here, is not looked at then.
+    place.ok(&["init"]);
+    assert_eq!(place.rows(count), ["0"]);
+    assert_eq!(sample(&[count]), "count(*)\n480\n");
 }
 
 #[test]
@@ -176,11 +210,13 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         .map(|line| line.split(',').next().unwrap())
         .filter(|name| !name.starts_with("tpugraphs-") && !name.starts_with("graphnet-"))
     {
-        let rows = place.ok(&["queries", name]).stdout.lines().count();
+        let rows = place.ok(&["--sample", "queries", name]).stdout;
+        let rows = rows.lines().count();
         assert!(rows > 1 || name == "rejected-lines", "{name}");
     }
     let set = place
         .ok(&[
+            "--sample",
             "queries",
             "best-program-per-graph",
             "--set",

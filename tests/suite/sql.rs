@@ -99,7 +99,7 @@ fn steps_and_parameters_make_up_the_program() {
     let rows = place.rows("SELECT params_list, sketch FROM configurations ORDER BY config_id");
     assert_eq!(rows.len(), 4);
     assert!(
-        rows[0].contains("[\"\"SP\"\", 1, 0, 64, [?, 4], 1]"),
+        rows[0].contains("[\"\"SP\"\", ?, ?, ?, [?, ?], ?]"),
         "{}",
         rows[0]
     );

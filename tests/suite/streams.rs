@@ -140,7 +140,7 @@ fn an_interrupted_stream_stores_its_whole_lines() {
     input.flush().unwrap();
     // The store is there when the lines are taken.
     let begun = Instant::now();
-    while !place.path().join(".tsql/tsql.toml").exists() {
+    while !place.path().join(".tsql/tsql-store.toml").exists() {
         assert!(begun.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -25,6 +25,7 @@ use crate::reader::graphnet::NAME;
 use crate::reader::graphnet::log::{Parser, Run, stated_status};
 use crate::reader::{self, Compression, Input};
 use crate::store::Store;
+use crate::store::file::refused_value;
 pub(super) use group::commit_texts;
 use rows::Row;
 
@@ -97,7 +98,9 @@ impl Ingest<'_> {
     fn log(&mut self, input: &Input) -> Result<()> {
         let platform = match &self.options.platform {
             Some(platform) => platform.clone(),
-            None => hardware(input)?.unwrap_or_else(|| UNKNOWN.to_owned()),
+            None => hardware(input)?
+                .filter(|name| refused_value(name).is_none())
+                .unwrap_or_else(|| UNKNOWN.to_owned()),
         };
         let reading = match self.ledger.plan(NAME, &platform, input)? {
             Plan::Unchanged => {

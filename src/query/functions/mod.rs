@@ -9,6 +9,7 @@ mod lists;
 mod lossy_text;
 mod min_repeat_ns;
 mod node_feature;
+mod open_sketch;
 mod ranking;
 mod repeat_noise;
 mod repeats_ns;
@@ -43,10 +44,11 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         ScalarUDF::from(min_repeat_ns::MinRepeatNs::new()),
         node_feature::one(),
         node_feature::all(),
+        open_sketch::udf(),
         ScalarUDF::from(repeat_noise::RepeatNoise::new()),
         ScalarUDF::from(repeats_ns::RepeatsNs::new()),
         ScalarUDF::from(scaled::Scaled::new()),
-        ScalarUDF::from(sketch_params::SketchParams::new()),
+        sketch_params::udf(),
         json_text::field(),
         json_text::key(),
         json_text::lines(),

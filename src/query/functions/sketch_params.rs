@@ -2,63 +2,35 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Int64Builder, ListBuilder};
+use arrow::array::{Array as _, ArrayRef, Int64Builder, ListBuilder};
 use arrow::datatypes::DataType;
-use datafusion::common::Result;
-use datafusion::common::cast::as_binary_view_array;
-use datafusion::common::{DataFusionError, exec_err};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
+use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::ScalarUDF;
 
-use crate::varint;
+use crate::steps::Numbers;
 
-/// the numbers that fill the holes of a sketch, as a list.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct SketchParams {
-    signature: Signature,
+/// the numbers that fill the holes of a sketch, as a list; of layouts the code of each group.
+pub(super) fn udf() -> ScalarUDF {
+    let types = vec![DataType::Utf8View, DataType::BinaryView];
+    let list = DataType::new_list(DataType::Int64, true);
+    super::function("sketch_params", types, list, lists)
 }
 
-impl SketchParams {
-    pub(super) fn new() -> Self {
-        Self {
-            signature: super::exact(vec![DataType::BinaryView]),
-        }
-    }
-}
-
-impl ScalarUDFImpl for SketchParams {
-    fn name(&self) -> &'static str {
-        "sketch_params"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::new_list(DataType::Int64, true))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [params] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(
-                "one argument was promised".to_owned(),
-            ));
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let sketches = as_string_view_array(super::argument(args, 0)?)?;
+    let params = as_binary_view_array(super::argument(args, 1)?)?;
+    let mut lists = ListBuilder::new(Int64Builder::with_capacity(sketches.len()));
+    let mut numbers = Numbers::default();
+    for (sketch, params) in sketches.iter().zip(params.iter()) {
+        let Some((sketch, params)) = sketch.zip(params) else {
+            lists.append_null();
+            continue;
         };
-        let mut lists = ListBuilder::new(Int64Builder::new());
-        for params in as_binary_view_array(params)? {
-            let Some(mut bytes) = params else {
-                lists.append_null();
-                continue;
-            };
-            while !bytes.is_empty() {
-                match varint::read_unsigned(&mut bytes) {
-                    Some(number) => lists.values().append_value(number),
-                    None => return exec_err!("configurations: damaged parameters"),
-                }
-            }
-            lists.append(true);
-        }
-        Ok(ColumnarValue::Array(Arc::new(lists.finish())))
+        let Some(found) = numbers.of(sketch, params) else {
+            return exec_err!("configurations: parameters that do not fit their sketch");
+        };
+        lists.append_value(found.into_iter().map(Some));
     }
+    Ok(Arc::new(lists.finish()))
 }

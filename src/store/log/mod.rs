@@ -31,10 +31,14 @@ use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
 
+pub(super) use past::UNLISTED_AGE;
 pub use past::Version;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
 const CHECKPOINT_INTERVAL: u64 = 10;
+
+/// Folder of the log in that of its table.
+const FOLDER: &str = "_delta_log";
 
 /// What a commit says about itself: the name of the attempt that made it.
 const ATTEMPT: &str = "tsqlAttempt";
@@ -156,6 +160,26 @@ impl Log {
             .await
             .map_err(|error| failure(self.table, error))?;
         Ok(())
+    }
+
+    /// What the log says by now is on the disk when this returns; elsewhere it always is.
+    pub(crate) async fn settle(&self, location: &Location) -> Result<()> {
+        let Some(store) = location.local_directory() else {
+            return Ok(());
+        };
+        let folder = store.join(&self.table.name).join(FOLDER);
+        let failed = Error::io(&folder);
+        let path = folder.clone();
+        let settled = tokio::task::spawn_blocking(move || std::fs::File::open(path)?.sync_all());
+        match settled
+            .await
+            .map_err(std::io::Error::other)
+            .and_then(|done| done)
+        {
+            // A table that nobody has written to yet.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(failed),
+        }
     }
 
     /// Is `version` what the attempt of this name has made?

@@ -1,11 +1,19 @@
 //! What a log says of the past: its versions, the table as it was, files that nobody needs.
 
+use std::collections::HashSet;
+
 use deltalake_core::DeltaTable;
 use deltalake_core::operations::vacuum::VacuumMode;
 use futures::TryStreamExt as _;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStoreExt as _};
 
 use super::{Log, Snapshot, failure};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
+/// so long between a file and its commit, and who does looks before it commits.
+pub(in crate::store) const UNLISTED_AGE: chrono::Duration = chrono::Duration::hours(1);
 
 /// One version of a table, for people.
 #[derive(Clone, Debug)]
@@ -117,28 +125,65 @@ impl Log {
         Ok(history)
     }
 
-    /// Deletes files that no version within `retain` needs; returns their paths.
+    /// Deletes files that no version within `retain` needs, and those that no version names and that
+    /// were written before a time in milliseconds; returns their paths.
     pub(crate) async fn vacuum(
         &self,
         retain: chrono::Duration,
+        unlisted_before_ms: i64,
         dry_run: bool,
     ) -> Result<Vec<String>> {
+        // What is committed after this is newer than the version below, or named by it.
+        let there = self.data_files().await?;
         let mut table = DeltaTable::new(self.log_store.clone());
         if self.snapshot().await?.is_none() {
             return Ok(Vec::new());
         }
-        table
-            .load()
-            .await
-            .map_err(|error| failure(self.table, error))?;
+        let failed = |error| failure(self.table, error);
+        table.load().await.map_err(failed)?;
+        let state = table.snapshot().map_err(failed)?.clone();
         let (_, metrics) = table
             .vacuum()
             .with_retention_period(retain)
             .with_enforce_retention_duration(false)
-            .with_mode(VacuumMode::Full)
+            .with_mode(VacuumMode::Lite)
             .with_dry_run(dry_run)
             .await
-            .map_err(|error| failure(self.table, error))?;
-        Ok(metrics.files_deleted)
+            .map_err(failed)?;
+        let mut deleted = metrics.files_deleted;
+        let mut named: HashSet<Path> = HashSet::new();
+        let active = state.log_data();
+        named.extend(active.iter().map(|file| file.object_store_path()));
+        let removed = state.all_tombstones(&self.log_store);
+        let removed: Vec<_> = removed.try_collect().await.map_err(failed)?;
+        named.extend(
+            removed
+                .iter()
+                .filter_map(|file| Path::parse(file.path()).ok()),
+        );
+        let objects = self.log_store.object_store(None);
+        for file in there {
+            let old = file.last_modified.timestamp_millis() < unlisted_before_ms;
+            if !old || named.contains(&file.location) {
+                continue;
+            }
+            if !dry_run {
+                match objects.delete(&file.location).await {
+                    Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(error) => return Err(Error::Storage(error)),
+                }
+            }
+            deleted.push(file.location.to_string());
+        }
+        Ok(deleted)
+    }
+
+    /// All files in the table's folder but those of the log and hidden ones.
+    async fn data_files(&self) -> Result<Vec<ObjectMeta>> {
+        let files = self.log_store.object_store(None).list(None);
+        let files: Vec<ObjectMeta> = files.try_collect().await.map_err(Error::Storage)?;
+        let is_hidden = |path: &Path| path.as_ref().starts_with(['_', '.']);
+        let data = files.into_iter().filter(|file| !is_hidden(&file.location));
+        Ok(data.collect())
     }
 }

@@ -15,6 +15,9 @@ use tokio::sync::Mutex;
 /// How long before they end credentials are renewed.
 const RENEWED_BEFORE: Duration = Duration::from_secs(120);
 
+/// Profiles that get their credentials from each other, at most.
+const PROFILES_FOLLOWED: usize = 100;
+
 /// What variables and profiles say.
 pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     let mut files = ProfileFileRegionProvider::builder();
@@ -27,6 +30,30 @@ pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
         .or_else(files.build());
     loader.region(region).load().await
+}
+
+/// Would this profile, or one that it gets its credentials from, run a program for them?
+pub(super) async fn runs_a_program(profile: &str) -> bool {
+    let (system, variables, files) = Default::default();
+    let loaded = aws_config::profile::load(&system, &variables, &files, None);
+    // What cannot be read gives no credentials either.
+    let Ok(profiles) = loaded.await else {
+        return false;
+    };
+    let mut next = profiles.get_profile(profile);
+    for _ in 0..PROFILES_FOLLOWED {
+        let Some(profile) = next else {
+            return false;
+        };
+        if profile.get("credential_process").is_some() {
+            return true;
+        }
+        next = profile
+            .get("source_profile")
+            .and_then(|source| profiles.get_profile(source));
+    }
+    // A circle gives none.
+    false
 }
 
 /// Credentials by Amazon's rules, renewed before they end.

@@ -100,6 +100,15 @@ impl Remote {
         let bucket =
             bucket.ok_or_else(|| error::Error::Usage(format!("`{url}` names no bucket")))?;
         let settings = Bucket::load(bucket)?;
+        if let (Some(file), Some(profile)) = (&settings.found_in, &settings.profile)
+            && credentials::runs_a_program(profile).await
+        {
+            let file = file.display();
+            return Err(error::Error::Usage(format!(
+                "`{file}` of the working directory chooses the profile `{profile}`, which runs a program for its credentials\n\
+                 hint: AWS_PROFILE={profile} chooses it, or the same settings in ~/.config/tsql/tsql.toml"
+            )));
+        }
         let (builder, server) = s3(bucket, &settings).await;
         let name = format!("{server}/{bucket}");
         let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);

@@ -1,0 +1,111 @@
+//! Files of a format that nobody read: every line of theirs was refused, and since the store has them, no
+//! later version would read them either.
+//!
+//! They are taken out of the ledger, then their lines out of `lines`. Broken off in between, these are
+//! lines of an interrupted run. What came as a stream or through standard input stays: it cannot be read
+//! again.
+
+use std::collections::{HashMap, HashSet};
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::{Expr, col, lit};
+use futures::FutureExt as _;
+
+use super::Mend;
+use crate::column;
+use crate::error::Result;
+use crate::query::collect;
+use crate::reader::{Dialect, HEAD_BYTES};
+use crate::store::{Snapshot, Store};
+
+pub(super) const MEND: Mend = Mend {
+    found: "files of no format that was known, of which all lines were refused",
+    does: "takes them out of the store, so that a tsql that knows the format can read them",
+    is_damage: false,
+    count: |store| count(store).boxed(),
+    apply: |store| apply(store).boxed_local(),
+};
+
+/// Sources of which every line was refused and which are files.
+const REFUSED: &str = "
+SELECT source_id FROM stored.sources
+WHERE dataset IN ('tenset', 'measured') AND name NOT LIKE 'streams/%' AND path <> '-'
+GROUP BY source_id
+HAVING sum(line_count) > 0 AND sum(reject_count) = sum(line_count) AND count(same_as) = 0";
+
+async fn find(store: &Store) -> Result<HashSet<i64>> {
+    let context = store.session().await?;
+    let mut heads: HashMap<i64, Vec<u8>> = HashMap::new();
+    let sql = format!(
+        "SELECT source_id, text FROM stored.lines WHERE line <= 64 AND source_id IN ({REFUSED}) \
+         ORDER BY source_id, line, segment, part"
+    );
+    for batch in collect(&context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let texts = column::bytes(&batch, "text")?;
+        for row in 0..batch.num_rows() {
+            let head = heads.entry(ids.value(row)).or_default();
+            if (head.len() as u64) < HEAD_BYTES {
+                head.extend_from_slice(column::bytes_at(texts, row).unwrap_or_default());
+                head.push(b'\n');
+            }
+        }
+    }
+    let unknown = heads.into_iter();
+    let unknown = unknown.filter(|(_, head)| Dialect::of(head).is_none());
+    Ok(unknown.map(|(id, _)| id).collect())
+}
+
+async fn count(store: &Store) -> Result<u64> {
+    Ok(find(store).await?.len() as u64)
+}
+
+fn of_sources(ids: &HashSet<i64>) -> Expr {
+    let ids = ids.iter().map(|id| lit(*id)).collect();
+    col("source_id").in_list(ids, false)
+}
+
+async fn apply(store: &Store) -> Result<u64> {
+    let found = find(store).await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
+    let mut gone = HashSet::new();
+    let detail = "mend: files of no known format";
+    store
+        .take_out("sources", detail, async |snapshot: &Snapshot| {
+            gone = still_refused(store, snapshot, &found).await?;
+            let named = of_sources(&gone)
+                .or(col("same_as").in_list(gone.iter().map(|id| lit(*id)).collect(), false));
+            Ok((!gone.is_empty()).then_some(named))
+        })
+        .await?;
+    store
+        .take_out("lines", detail, async |_: &Snapshot| {
+            Ok((!gone.is_empty()).then(|| of_sources(&gone)))
+        })
+        .await?;
+    Ok(gone.len() as u64)
+}
+
+/// Those of the sources that have no line at this version that was taken.
+async fn still_refused(
+    store: &Store,
+    snapshot: &Snapshot,
+    found: &HashSet<i64>,
+) -> Result<HashSet<i64>> {
+    let columns = ["source_id", "line_count", "reject_count"];
+    let mut refused: HashMap<i64, bool> = HashMap::new();
+    let only = Some(of_sources(found));
+    for batch in store.read("sources", snapshot, &columns, only).await? {
+        let number = |name| column::numbers::<Int64Type>(&batch, name);
+        let (ids, lines) = (number("source_id")?, number("line_count")?);
+        let rejects = number("reject_count")?;
+        for row in 0..batch.num_rows() {
+            let all = lines.value(row) == rejects.value(row);
+            *refused.entry(ids.value(row)).or_insert(true) &= all;
+        }
+    }
+    let refused = refused.into_iter().filter(|(_, all)| *all);
+    Ok(refused.map(|(id, _)| id).collect())
+}

@@ -1,0 +1,52 @@
+//! `open_sketch`: a sketch without the numbers that were written into it where it was packed.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, StringViewBuilder};
+use arrow::buffer::Buffer;
+use arrow::datatypes::DataType;
+use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
+use datafusion::common::{DataFusionError, Result};
+use datafusion::logical_expr::ScalarUDF;
+
+use crate::steps;
+
+/// the sketch with a hole for every number, from the stored one and the packed parameters.
+pub(super) fn udf() -> ScalarUDF {
+    let types = vec![DataType::Utf8View, DataType::BinaryView];
+    super::function("open_sketch", types, DataType::Utf8View, opened)
+}
+
+/// All rows of a graph share a sketch of kilobytes, in memory too: it is opened once.
+fn opened(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let sketches = as_string_view_array(super::argument(args, 0)?)?;
+    let params = as_binary_view_array(super::argument(args, 1)?)?;
+    let mut out = StringViewBuilder::with_capacity(sketches.len());
+    let mut known: HashMap<u128, (u32, u32)> = HashMap::new();
+    let views = sketches.views().iter().zip(sketches.iter());
+    for (row, (&view, sketch)) in views.enumerate() {
+        let Some(sketch) = sketch else {
+            out.append_null();
+            continue;
+        };
+        if params.is_null(row) {
+            out.append_value(sketch);
+            continue;
+        }
+        // A view tells its text: the bytes themselves, or where they are in this array.
+        let (block, length) = match known.entry(view) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(place) => {
+                let text = steps::open(sketch);
+                let too_long = |_| DataFusionError::Execution("a sketch of gigabytes".to_owned());
+                let length = u32::try_from(text.len()).map_err(too_long)?;
+                let block = out.append_block(Buffer::from(text.into_bytes()));
+                *place.insert((block, length))
+            }
+        };
+        out.try_append_view(block, 0, length)?;
+    }
+    Ok(Arc::new(out.finish()))
+}

@@ -1,0 +1,177 @@
+//! Writers of a table on a local disk queue up, so that they need not collide.
+//!
+//! Only that: what keeps them from losing anything is that a commit is one exclusive step. So nobody
+//! waits for ever for a writer that was stopped, and where there are no locks nobody waits at all.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::Store;
+
+/// Folder of the files that writers queue up at.
+const FOLDER: &str = ".queues";
+
+/// How long a writer waits before it says so, and before it goes on beside the one it waits for.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
+
+/// Where waiting is told.
+pub(super) type Tell = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A turn, which lasts as long as this does.
+pub(super) struct Turn {
+    _locked: File,
+}
+
+impl Store {
+    /// The same store, whose writers tell when they wait for another process, and for which.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.tell = Some(std::sync::Arc::new(tell));
+        self
+    }
+
+    /// Waits for its turn among the writers of a table; goes on without one when that takes too long.
+    pub(super) async fn turn(&self, table: &str) -> Option<Turn> {
+        self.turn_within(table, PATIENCE).await
+    }
+
+    async fn turn_within(
+        &self,
+        table: &str,
+        (silent, patience): (Duration, Duration),
+    ) -> Option<Turn> {
+        let folder = self.location().local_directory()?.join(FOLDER);
+        let queue = folder.join(table);
+        std::fs::create_dir_all(&folder).ok()?;
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&queue)
+            .ok()?;
+        if file.try_lock().is_ok() {
+            return Some(Turn::begun(file));
+        }
+        if self.has_passed(&queue) {
+            return None;
+        }
+        // Not a thread of the runtime, which would wait for it when it ends.
+        let (sender, mut locked) = oneshot::channel();
+        std::thread::spawn(move || {
+            // Whoever has waited long enough has gone on, and the lock goes with the file.
+            let _ = sender.send(file.lock().map(|()| file));
+        });
+        let tell = |text: &str| {
+            if let Some(tell) = &self.tell {
+                tell(text);
+            }
+        };
+        let begun = |file: Result<io::Result<File>, _>| Some(Turn::begun(file.ok()?.ok()?));
+        if let Ok(file) = tokio::time::timeout(silent, &mut locked).await {
+            return begun(file);
+        }
+        let holder = holder(&queue);
+        tell(&format!("waiting for {holder}, which writes to {table}"));
+        if let Ok(file) = tokio::time::timeout(patience.saturating_sub(silent), &mut locked).await {
+            return begun(file);
+        }
+        tell(&format!(
+            "{holder} has not made way for {} s (is it stopped?): going on beside it",
+            patience.as_secs()
+        ));
+        self.pass(&queue);
+        None
+    }
+
+    /// Was this holder of the queue waited for already, in vain?
+    fn has_passed(&self, queue: &Path) -> bool {
+        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        std::fs::read(queue).is_ok_and(|holder| passed.get(queue) == Some(&holder))
+    }
+
+    fn pass(&self, queue: &Path) {
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(holder) = std::fs::read(queue) {
+            passed.insert(queue.to_owned(), holder);
+        }
+    }
+}
+
+/// Who was waited for in vain, by queue.
+pub(super) type Passed = std::collections::HashMap<PathBuf, Vec<u8>>;
+
+impl Turn {
+    /// Says who has the lock: the process, and since when, so that another turn is told from this one.
+    fn begun(mut file: File) -> Self {
+        let now_ms = chrono::Utc::now().timestamp_millis();
+        // Whoever cannot write it is simply not named.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| writeln!(file, "{} {now_ms}", std::process::id()));
+        Self { _locked: file }
+    }
+}
+
+/// Who has the lock, for people.
+fn holder(queue: &Path) -> String {
+    let text = std::fs::read_to_string(queue).unwrap_or_default();
+    match text
+        .split(' ')
+        .next()
+        .and_then(|pid| pid.parse::<u32>().ok())
+    {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever_and_whom_for_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("s");
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let tell = Arc::clone(&told);
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        let store = store.telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+        let brief = (Duration::from_millis(50), Duration::from_millis(200));
+        let first = store.turn("records").await.unwrap();
+        let begun = Instant::now();
+        assert!(store.turn_within("records", brief).await.is_none());
+        assert!(begun.elapsed() >= brief.1);
+        let me = format!("process {}", std::process::id());
+        let lines = std::mem::take(&mut *told.lock().unwrap());
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines.iter().all(|line| line.contains(&me)), "{lines:?}");
+        // The same holder is not waited for again, another queue is free.
+        let begun = Instant::now();
+        assert!(store.turn_within("records", PATIENCE).await.is_none());
+        assert!(store.turn_within("graphs", brief).await.is_some());
+        assert!(begun.elapsed() < PATIENCE.0);
+        drop(first);
+        // Whoever comes next waits for its turn again.
+        let next = loop {
+            if let Some(turn) = store.turn_within("records", brief).await {
+                break turn;
+            }
+        };
+        let waiting = store.turn_within("records", PATIENCE);
+        let ended = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            drop(next);
+        };
+        let (turn, ()) = tokio::join!(waiting, ended);
+        assert!(turn.is_some());
+        assert!(told.lock().unwrap().is_empty());
+    }
+}

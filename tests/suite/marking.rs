@@ -1,0 +1,175 @@
+//! What makes a folder a store, and what does not; settings that stand beside it.
+
+use crate::support::{Place, log};
+
+const COUNT: &str = "SELECT count(*) FROM records";
+
+#[test]
+fn a_file_of_settings_makes_no_store() {
+    let place = Place::new();
+    let settings = "[bucket.measurements]\nprofile = \"lab\"\n";
+    for folder in [".", "p", "p/deep"] {
+        place.write(&format!("{folder}/tsql.toml"), settings);
+    }
+    place.write("p/a.json", log(1, 3));
+    place.write("p/deep/b.json", log(100, 4));
+    let none = place.tsql(&[COUNT]);
+    assert!(
+        none.stderr.contains("there is no store here"),
+        "{}",
+        none.stderr
+    );
+    let named = place.tsql(&["--store", "p", COUNT]);
+    assert!(
+        named.stderr.contains("`p` is not a tsql store"),
+        "{}",
+        named.stderr
+    );
+    // A store among the inputs is none, a folder with settings is one.
+    place.ok(&["init", "p/inner"]);
+    place.write("p/inner/c.json", log(200, 5));
+    place.ok(&["ingest", "-q", "--platform", "x", "p"]);
+    assert_eq!(place.rows(COUNT), ["7"]);
+    assert!(place.path().join(".tsql/tsql-store.toml").is_file());
+    let below = place
+        .command(&[COUNT])
+        .current_dir(place.path().join("p/deep"))
+        .output();
+    assert_eq!(below.unwrap().stdout, b"count(*)\n7\n");
+}
+
+/// Stores were marked by a `tsql.toml` first.
+#[test]
+fn a_store_with_the_first_marker_is_found_and_written_as_before() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "-q", "p"]);
+    let marker = |name: &str| place.path().join(".tsql").join(name);
+    std::fs::rename(marker("tsql-store.toml"), marker("tsql.toml")).unwrap();
+    assert_eq!(place.rows(COUNT), ["3"]);
+    place.write("p/b.json", log(100, 4));
+    place.ok(&["ingest", "-q", "p/b.json"]);
+    place.ok(&["optimize"]);
+    assert_eq!(place.rows(COUNT), ["7"]);
+    assert!(marker("tsql.toml").is_file() && !marker("tsql-store.toml").exists());
+    let again = place.tsql(&["init"]);
+    assert!(
+        again.stderr.contains("is a tsql store already"),
+        "{}",
+        again.stderr
+    );
+    // Its marker is no file of settings either.
+    let inside = place
+        .command(&["--store", "s3://measurements/x", COUNT])
+        .current_dir(place.path().join(".tsql"))
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&inside.stderr);
+    assert!(!told.contains("tsql.toml"), "{told}");
+}
+
+#[test]
+fn a_making_that_was_broken_off_is_in_nobodys_way() {
+    let place = Place::new();
+    place.write(".tsql/tsql-store.toml#1", "form");
+    place.ok(&["init"]);
+    assert_eq!(place.rows(COUNT), ["0"]);
+    place.write("other/tsql-store.toml#1", "");
+    place.write("other/notes.txt", "");
+    let taken = place.tsql(&["init", "other"]);
+    assert!(taken.stderr.contains("is not empty"), "{}", taken.stderr);
+}
+
+/// Asks a bucket that nobody answers for; what settings say comes before that.
+fn asked(place: &Place, settings: Option<&str>) -> String {
+    let mut command = place.command(&["--store", "s3://measurements/x", COUNT]);
+    command.env("HOME", place.path().join("home"));
+    command.env("AWS_EC2_METADATA_DISABLED", "true");
+    if let Some(settings) = settings {
+        command.env("TSQL_CONFIG", settings);
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn settings_that_are_wrong_are_told_with_their_place() {
+    let place = Place::new();
+    place.write(
+        "tsql.toml",
+        "# here\n[bucket.measurements]\nendpiont = \"http://127.0.0.1:9\"\n",
+    );
+    let told = asked(&place, None);
+    assert!(
+        told.starts_with("error: tsql.toml:3: unknown field `endpiont`"),
+        "{told}"
+    );
+    place.write("other.toml", "[buckets.measurements]\n");
+    let told = asked(&place, Some("other.toml"));
+    assert!(
+        told.starts_with("error: other.toml:1: unknown field `buckets`"),
+        "{told}"
+    );
+    let told = asked(&place, Some("missing.toml"));
+    assert!(told.starts_with("error: missing.toml: "), "{told}");
+    std::fs::remove_file(place.path().join("tsql.toml")).unwrap();
+    place.write(
+        "home/.config/tsql/tsql.toml",
+        "[bucket.measurements]\nregio = \"x\"\n",
+    );
+    let told = asked(&place, None);
+    assert!(
+        told.contains(".config/tsql/tsql.toml:2: unknown field `regio`"),
+        "{told}"
+    );
+}
+
+/// A file that somebody puts into the working directory starts no program of the user's.
+#[cfg(unix)]
+#[test]
+fn settings_of_the_working_directory_run_nothing() {
+    let place = Place::new();
+    let ran = place.path().join("ran");
+    let program = format!(
+        "[profile lab]\nsource_profile = inner\nrole_arn = x\n[profile inner]\ncredential_process = touch {}\n",
+        ran.display()
+    );
+    place.write("home/.aws/config", program);
+    let settings = "[bucket.measurements]\nendpoint = \"http://127.0.0.1:9\"\nprofile = \"inner\"\nregion = \"x\"\n";
+    for profile in ["inner", "lab"] {
+        place.write("tsql.toml", settings.replace("inner", profile));
+        let told = asked(&place, None);
+        assert!(
+            told.contains("runs a program for its credentials"),
+            "{told}"
+        );
+        assert!(!ran.exists(), "the program of the profile `{profile}` ran");
+    }
+    // Who names the file means it.
+    place.write("tsql.toml", settings);
+    let told = asked(&place, Some("tsql.toml"));
+    assert!(ran.exists(), "{told}");
+}
+
+/// Only who runs the tests as the administrator can give a file away.
+#[cfg(unix)]
+#[test]
+fn settings_of_somebody_else_decide_nothing() {
+    let place = Place::new();
+    let file = place.write(
+        "tsql.toml",
+        "[bucket.measurements]\nendpoint = \"http://127.0.0.1:9\"\n",
+    );
+    if std::os::unix::fs::chown(&file, Some(65_534), None).is_err() {
+        eprintln!("skipped: no file can be given to another user");
+        return;
+    }
+    let told = asked(&place, None);
+    assert!(
+        told.contains("belong to another user") && told.contains("TSQL_CONFIG=tsql.toml"),
+        "{told}"
+    );
+    assert!(!asked(&place, Some("tsql.toml")).contains("another user"));
+}

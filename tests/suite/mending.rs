@@ -1,0 +1,142 @@
+//! Stores as the first version wrote them: read, written on, and mended where they hold what was wrong.
+//!
+//! `tests/stores/first-form.tar.zst` was made by the last tsql whose stores were marked by a `tsql.toml`: three
+//! programs on the platform `a b`, the same and another one on `a_b` (whose files lay in one folder), two
+//! measured ones whose steps are objects, a file of a format that it did not know, and a broken log. The
+//! inputs lie beside it in `p`.
+
+use crate::support::Place;
+
+fn unpacked() -> Place {
+    let place = Place::new();
+    let packed = include_bytes!("../stores/first-form.tar.zst");
+    let tar = zstd::stream::read::Decoder::new(packed.as_slice()).unwrap();
+    tar::Archive::new(tar).unpack(place.path()).unwrap();
+    place
+}
+
+const PLATFORMS: &str = "SELECT platform, count(*) FROM records GROUP BY 1 ORDER BY 1";
+
+/// Folders of the data files of the newest version of `records`.
+fn folders(place: &Place) -> Vec<String> {
+    let list = |folder: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(place.path().join(".tsql/records").join(folder));
+        let names = entries.into_iter().flatten().flatten();
+        let mut names: Vec<_> = names
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    list("dataset=tenset")
+}
+
+#[test]
+fn a_store_of_the_first_form_is_read_and_written() {
+    let place = unpacked();
+    assert_eq!(place.rows(PLATFORMS), ["a b,3", "a_b,4", "m,2"]);
+    let sketches = "SELECT DISTINCT sketch FROM configurations ORDER BY 1";
+    let wanted = [
+        r#""[[""SP"", ?, ?, ?, [?, ?], ?], [""FU"", ?, [?..?]], [""AN"", ?, ?, ?], [""PR"", ?, ?, ""auto_unroll_max_step$?""]]""#,
+        r#""{""TILE"": ?, ""UNROLL"": ?}""#,
+    ];
+    assert_eq!(place.rows(sketches), wanted);
+    place.write("q/more.json", crate::support::log(50, 2));
+    place.ok(&["ingest", "-q", "--platform", "a b", "q/more.json"]);
+    place.ok(&["optimize"]);
+    assert_eq!(place.rows(PLATFORMS), ["a b,5", "a_b,4", "m,2"]);
+    assert_eq!(place.rows(sketches), wanted);
+    place.ok(&["export", "--to", "back"]);
+    assert_eq!(place.read("back/spaced.json"), place.read("p/spaced.json"));
+    assert_eq!(place.read("back/other.log"), place.read("p/other.log"));
+    assert!(!place.path().join(".tsql/tsql-store.toml").exists());
+}
+
+#[test]
+fn what_earlier_versions_wrote_wrong_is_told_and_mended_once() {
+    let place = unpacked();
+    let found = place.tsql(&["check"]);
+    assert_eq!(found.code, Some(1), "{}", found.stderr);
+    for told in [
+        "which some engines believe: 1\nhint: `tsql check --mend` moves them",
+        "of which all lines were refused: 1\nhint: `tsql check --mend` takes them out",
+    ] {
+        assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
+    }
+    let records = place.rows("SELECT count(*), sum(runtime_ns), sum(line) FROM records");
+    let mended = place.ok(&["check", "--mend"]);
+    assert_eq!(
+        mended.stderr.matches("mended: ").count(),
+        2,
+        "{}",
+        mended.stderr
+    );
+    assert!(mended.stderr.contains("sound: "), "{}", mended.stderr);
+    let versions = place.ok(&["history"]).stdout;
+    let again = place.ok(&["check", "--mend"]);
+    assert!(again.stderr.starts_with("sound: "), "{}", again.stderr);
+    assert_eq!(
+        place.ok(&["history"]).stdout,
+        versions,
+        "a second run changes nothing"
+    );
+    assert_eq!(place.rows(PLATFORMS), ["a b,3", "a_b,4", "m,2"]);
+    assert_eq!(
+        place.rows("SELECT count(*), sum(runtime_ns), sum(line) FROM records"),
+        records
+    );
+    // The log that is broken stays refused and kept, the file of the other format can come again.
+    assert_eq!(place.rows("SELECT name FROM rejects"), ["broken.json"]);
+    assert_eq!(
+        place.rows("SELECT name FROM sources WHERE name = 'other.log'"),
+        Vec::<String>::new()
+    );
+    assert_eq!(place.rows("SELECT count(*) FROM lines"), ["1"]);
+    place.ok(&["vacuum", "--retain", "0s"]);
+    assert_eq!(folders(&place), ["platform=a%20b", "platform=a_b"]);
+    place.ok(&["export", "--to", "back"]);
+    for file in ["spaced.json", "plain.json", "measured.jsonl", "broken.json"] {
+        assert_eq!(
+            place.read(&format!("back/{file}")),
+            place.read(&format!("p/{file}")),
+            "{file}"
+        );
+    }
+    assert!(!place.path().join("back/other.log").exists());
+    // It is read again now, by whichever reader there is.
+    let again = place.tsql(&["ingest", "--platform", "a_b", "p/other.log"]);
+    assert!(!again.stderr.contains("already there"), "{}", again.stderr);
+}
+
+#[test]
+fn a_mend_that_is_killed_is_done_by_the_next() {
+    for millis in [10, 40, 80, 150, 250, 400] {
+        let place = unpacked();
+        let mut child = place
+            .command(&["check", "--mend"])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(millis));
+        let _ = child.kill();
+        child.wait().unwrap();
+        assert_eq!(place.rows(PLATFORMS), ["a b,3", "a_b,4", "m,2"]);
+        let ran = place.tsql(&["check", "--mend"]);
+        let lines = place.rows("SELECT count(*) FROM lines");
+        // Between the ledger and `lines` the refused lines are those of an interrupted run.
+        let interrupted = lines == ["4"] && ran.stderr.contains("a run was interrupted");
+        assert!(ran.code == Some(0) || interrupted, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_sound_store_is_left_alone() {
+    let place = Place::new();
+    place.write("a b/a.json", crate::support::log(1, 5));
+    place.write("a b/bad.json", "{\"i\": [[\n");
+    place.tsql(&["ingest", "-q", "a b"]);
+    let versions = place.ok(&["history"]).stdout;
+    let told = place.ok(&["check", "--mend"]);
+    assert!(told.stderr.starts_with("sound: "), "{}", told.stderr);
+    assert_eq!(place.ok(&["history"]).stdout, versions);
+}
