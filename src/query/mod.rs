@@ -1,11 +1,15 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
 
 mod distinct;
+mod engine;
 mod functions;
 mod library;
+mod mended;
 mod names;
 mod session;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use library::{Parameter, Question, question, questions};
 pub use session::SessionOptions;

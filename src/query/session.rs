@@ -4,25 +4,15 @@ use std::sync::Arc;
 
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::catalog::SchemaProvider as _;
-use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions};
 use datafusion::datasource::ViewTable;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use url::Url;
 
-use super::distinct::CountInBitmap;
-use super::functions;
+use super::engine::engine;
 use super::names::Names;
-use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{LISTED, SCHEMES, Store, objects_at};
-
-/// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
-/// faster than with half as many.
-const BATCH_ROWS: usize = 1 << 14;
+use crate::store::{SCHEMES, Store, objects_at};
 
 /// What a session is for.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +44,7 @@ impl Store {
     /// # Errors
     /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
     pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
-        let context = engine(options)?;
+        let context = engine(options.memory_limit_bytes)?;
         let names = match &options.sql {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
@@ -128,36 +118,4 @@ async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
         .register_table(name, Arc::new(view))
         .map_err(Error::Query)?;
     Ok(())
-}
-
-/// A session without tables.
-fn engine(options: &SessionOptions) -> Result<SessionContext> {
-    let memory_limit = options.memory_limit_bytes;
-    let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
-    options.execution.parquet.reorder_filters = true;
-    options.execution.parquet.max_in_list_size = LISTED;
-    options.execution.collect_statistics = true;
-    options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
-    options.optimizer.enable_window_topn = true;
-    // Failed records have no runtime: whoever asks for the slowest does not mean them.
-    options.sql_parser.default_null_ordering = "nulls_last".to_owned();
-    options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-    let config = SessionConfig::from(options)
-        .with_information_schema(true)
-        .with_default_catalog_and_schema("tsql", "public")
-        .with_create_default_catalog_and_schema(true);
-    let mut runtime = RuntimeEnvBuilder::new();
-    if let Some(bytes) = memory_limit {
-        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
-    }
-    let state = SessionStateBuilder::new()
-        .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
-        .with_config(config)
-        .with_default_features()
-        .with_analyzer_rule(Arc::new(CountInBitmap::new()))
-        .with_optimizer_rule(Arc::new(AnswerFromSums))
-        .build();
-    let context = SessionContext::new_with_state(state).enable_url_table();
-    functions::register(&context);
-    Ok(context)
 }

@@ -19,7 +19,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 19] = [
+const ANSWERED: [&str; 23] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -39,6 +39,10 @@ const ANSWERED: [&str; 19] = [
     "SELECT count(*), avg(label) FROM (SELECT min(runtime_ns) OVER (PARTITION BY graph_id) / runtime_ns AS label FROM records WHERE platform = 't4' AND error_no = 0) AS l",
     "SELECT * FROM (SELECT config_id, platform, runtime_ns, max(runtime_ns) OVER (PARTITION BY platform, collection) AS most, count(*) OVER (PARTITION BY platform, collection) FROM records WHERE error_no = 0) AS r WHERE config_id % 5000 = 7",
     "SELECT * FROM (SELECT graph_id, config_id, runtime_ns - avg(runtime_ns) OVER (PARTITION BY graph_id) AS above, sum(runtime_ns) OVER (PARTITION BY platform) AS all_ns FROM records) AS r WHERE graph_id = 103 AND config_id < 900",
+    "SELECT * FROM (SELECT config_id, count(*) OVER (PARTITION BY graph_id) AS a, min(runtime_ns) OVER (PARTITION BY platform) AS b, count(runtime_ns) OVER (PARTITION BY repeat_count, platform) AS c FROM records) AS r WHERE config_id % 5000 = 7",
+    "SELECT n, m, count(*) FROM (SELECT count(*) OVER (PARTITION BY graph_id) AS n, max(runtime_ns) OVER (PARTITION BY repeat_count) AS m FROM records) AS r GROUP BY n, m",
+    "SELECT avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE) FROM records WHERE error_no = 0",
+    "SELECT platform, avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE), count(*) FILTER (WHERE (split > 'a') IS NOT TRUE), sum(runtime_ns) FILTER (WHERE split IS NOT DISTINCT FROM 'a') FROM records GROUP BY platform",
 ];
 
 /// Queries that look at single rows.
@@ -88,7 +92,7 @@ fn records(platform: i64) -> BTreeMap<&'static str, ArrayRef> {
     ])
 }
 
-async fn store() -> Store {
+pub(crate) async fn store() -> Store {
     let store = Store::create("memory:").await.unwrap();
     let graphs = 100..100 + GRAPHS;
     let keys = graphs.clone().map(|graph| format!("key {graph}"));
@@ -115,7 +119,7 @@ async fn store() -> Store {
     store
 }
 
-async fn add(
+pub(crate) async fn add(
     store: &Store,
     table: &str,
     partition: &[(&str, &str)],
@@ -136,7 +140,7 @@ async fn add(
     store.commit(table, "test", change).await.unwrap();
 }
 
-async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
+pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
     let mut lines: Vec<String> = text.lines().map(rounded).collect();
