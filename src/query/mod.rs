@@ -7,6 +7,7 @@ mod library;
 mod mended;
 mod names;
 mod session;
+pub(crate) mod statement;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,8 @@ use crate::error::{Error, Result};
 
 /// All rows of a query.
 pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let statement = statement::statements(sql)?.pop_front();
+    let statement = statement.ok_or_else(|| Error::Usage("the query is empty".to_owned()))?;
+    let frame = statement::planned(context, statement).await?;
     frame.collect().await.map_err(Error::Query)
 }

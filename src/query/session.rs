@@ -1,5 +1,6 @@
 //! The session: what SQL sees of a store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::catalog::MemorySchemaProvider;
@@ -49,7 +50,12 @@ impl Store {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
-        for url in options.sql.as_deref().map(elsewhere).unwrap_or_default() {
+        let places: BTreeSet<Url> = names
+            .urls
+            .iter()
+            .filter_map(|file| elsewhere(file))
+            .collect();
+        for url in places {
             context.register_object_store(&url, objects_at(&url).await?);
         }
         let url = self.object_store_url()?;
@@ -88,22 +94,15 @@ impl Store {
     }
 }
 
-/// Buckets and web servers that the SQL names files of.
-fn elsewhere(sql: &str) -> Vec<Url> {
-    let mut found = Vec::new();
-    for scheme in SCHEMES {
-        for (at, _) in sql.match_indices(&format!("'{scheme}://")) {
-            let rest = sql.get(at + 1..).unwrap_or_default();
-            let end = rest.find('\'').unwrap_or(rest.len());
-            let mut url = rest.get(..end).and_then(|url| Url::parse(url).ok());
-            if let Some(url) = &mut url {
-                url.set_path("/");
-                url.set_query(None);
-            }
-            found.extend(url.filter(|url| !found.contains(url)));
-        }
+/// The bucket or web server of a file; `None` for a file on this machine.
+fn elsewhere(file: &str) -> Option<Url> {
+    let mut url = Url::parse(file).ok()?;
+    if !SCHEMES.contains(&url.scheme()) {
+        return None;
     }
-    found
+    url.set_path("/");
+    url.set_query(None);
+    Some(url)
 }
 
 async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::Store;
-use super::log::{Attempt, Change, Log, Snapshot};
+use super::log::{About, Attempt, Change, Log, Snapshot};
 use crate::error::{Error, Result};
 use crate::schema;
 
@@ -41,12 +41,18 @@ impl Store {
             Some(known) => known.newest().await?,
             None => log.snapshot_or_create().await?,
         };
+        self.learn(table, &snapshot);
         loop {
             let Some(change) = plan(&snapshot).await? else {
                 return Ok(());
             };
             let tried = snapshot.version() + 1;
-            let failure = match snapshot.commit(&change, detail, &name).await {
+            let about = About {
+                detail,
+                name: &name,
+                seen: self.seen(table),
+            };
+            let failure = match snapshot.commit(&change, about).await {
                 Attempt::Committed(new) => {
                     self.learn(table, &new);
                     return Ok(());

@@ -65,8 +65,8 @@ pub struct Store {
     location: Arc<Location>,
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
-    /// It is looked at as it was then, in milliseconds since 1970.
-    at_ms: Option<i64>,
+    /// It is looked at as it was then.
+    at: Option<Arc<at::Moment>>,
 }
 
 impl fmt::Debug for Store {
@@ -74,7 +74,7 @@ impl fmt::Debug for Store {
         formatter
             .debug_struct("Store")
             .field("location", &self.location)
-            .field("at_ms", &self.at_ms)
+            .field("at", &self.at)
             .finish_non_exhaustive()
     }
 }
@@ -150,7 +150,7 @@ impl Store {
         Self {
             location: Arc::new(location),
             snapshots: Arc::default(),
-            at_ms: None,
+            at: None,
         }
     }
 

@@ -56,11 +56,11 @@ pub(crate) struct Place {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     /// What [`layout`] gave when they were made.
-    pub(super) layout: u64,
+    pub(crate) layout: u64,
 }
 
 /// What tells sums by these labels, of these measures, from others.
-pub(super) fn layout(rollup: &Rollup) -> u64 {
+pub(crate) fn layout(rollup: &Rollup) -> u64 {
     hash(&rollup.by, &rollup.of)
 }
 
@@ -268,4 +268,26 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 /// The sums from the bytes of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
     StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_say_what_sums_are_by() {
+        let place = Place {
+            offset: 12,
+            bytes: 34,
+            layout: 0x5e,
+        };
+        assert_eq!(Place::of(&HashMap::from([place.tag()])), Some(place));
+        let tag = |text: &str| Place::of(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]));
+        let records = crate::schema::table("records").unwrap();
+        let today = layout(records.rollup.as_ref().unwrap());
+        // A tag that does not say it is one of the first, whose sums are still those of today.
+        assert_eq!(tag("12,34").unwrap().layout, today);
+        assert_eq!(tag("12,34,x"), None);
+        assert_eq!(tag("12"), None);
+    }
 }

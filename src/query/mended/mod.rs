@@ -5,6 +5,7 @@
 //! | `INTERSECT ALL`, `EXCEPT ALL` | forget how often a row occurs | [`set_operations`] numbers equal rows |
 //! | `SIMILAR TO` | takes a regular expression of any part | [`similar_to`] translates the pattern |
 //! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
+//! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
 //! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
@@ -18,6 +19,7 @@ mod set_operations;
 mod similar_to;
 #[cfg(test)]
 mod tests;
+mod truth;
 mod window_limits;
 mod window_top_k;
 
@@ -32,6 +34,7 @@ pub(super) fn rules(state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(set_operations::EveryRowCounts))
         .with_analyzer_rule(Arc::new(similar_to::SqlPatterns))
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
+        .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
 }

@@ -1,7 +1,9 @@
 //! `TABLESAMPLE` is refused: DataFusion reads it and gives all rows.
 
 use datafusion::common::{Result, plan_err};
-use datafusion::logical_expr::planner::{RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::logical_expr::planner::{
+    RelationPlanner, RelationPlannerContext, RelationPlanning,
+};
 use datafusion::sql::sqlparser::ast::TableFactor;
 
 /// The rule that does so.

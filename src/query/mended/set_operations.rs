@@ -17,9 +17,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _};
 use datafusion::common::{Column, JoinType, NullEquality, Result};
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::{
-    Expr, ExprFunctionExt as _, Join, LogicalPlan, LogicalPlanBuilder,
-};
+use datafusion::logical_expr::{Expr, ExprFunctionExt as _, Join, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
 /// The rule that numbers rows.

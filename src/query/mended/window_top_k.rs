@@ -124,7 +124,11 @@ fn at_most(predicate: &Arc<dyn PhysicalExpr>, column: usize) -> Option<usize> {
         right.downcast_ref::<Column>(),
     ) {
         (Some(place), None) => (place, right.downcast_ref::<Literal>()?, *compared.op()),
-        (None, Some(place)) => (place, left.downcast_ref::<Literal>()?, compared.op().swap()?),
+        (None, Some(place)) => (
+            place,
+            left.downcast_ref::<Literal>()?,
+            compared.op().swap()?,
+        ),
         _ => return None,
     };
     let ScalarValue::UInt64(Some(bound)) = literal.value() else {

@@ -10,6 +10,7 @@ use datafusion::prelude::SessionContext;
 
 use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
+use crate::store::rollup::layout;
 use crate::store::{Change, Snapshot, Store};
 
 /// Rows of a file: enough that sums are worth it.
@@ -126,18 +127,32 @@ pub(crate) async fn add(
     columns: BTreeMap<&str, ArrayRef>,
 ) {
     let own = schema::table(table).unwrap();
+    let written = write(store, own, partition, columns).await;
+    commit(store, table, written).await;
+}
+
+async fn commit(store: &Store, table: &str, file: DataFile) {
+    let change = Change {
+        add: vec![file],
+        ..Change::default()
+    };
+    let change = async |_: &Snapshot| Ok(Some(change.clone()));
+    store.commit(table, "test", change).await.unwrap();
+}
+
+async fn write(
+    store: &Store,
+    own: &schema::Table,
+    partition: &[(&str, &str)],
+    columns: BTreeMap<&str, ArrayRef>,
+) -> DataFile {
     let partition = partition
         .iter()
         .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
     let partition: Vec<_> = partition.collect();
     let rows = [file::batch(own, columns).unwrap()];
     let written = file::write(store.location(), own, &partition, &rows, Effort::Ingest);
-    let change = Change {
-        add: vec![written.await.unwrap()],
-        ..Change::default()
-    };
-    let change = async |_: &Snapshot| Ok(Some(change.clone()));
-    store.commit(table, "test", change).await.unwrap();
+    written.await.unwrap()
 }
 
 pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
@@ -260,4 +275,37 @@ async fn files_without_sums_are_added_up() {
     );
     assert!(rows.remove_optimizer_rule("answer_from_sums"));
     compare(&sums, &rows).await;
+}
+
+#[tokio::test]
+async fn sums_by_other_labels_are_not_used() {
+    let records_table = schema::table("records").unwrap();
+    let today = layout(records_table.rollup.as_ref().unwrap());
+    let mut other = records_table.clone();
+    let rollup = other.rollup.as_mut().unwrap();
+    rollup.by.retain(|label| label != "repeat_count");
+    rollup.of.push("baseline_ns".to_owned());
+    // Such a file says so, or a tag promises what is not there.
+    for promised in [false, true] {
+        let store = store().await;
+        let partition = [("dataset", "tenset"), ("platform", "v100")];
+        let mut columns = records(3);
+        let baseline = Float64Array::from(vec![1.5; usize::try_from(ROWS).unwrap()]);
+        columns.insert("baseline_ns", Arc::new(baseline));
+        let mut written = write(&store, &other, &partition, columns).await;
+        let place = written.rollup.as_mut().unwrap();
+        assert_ne!(place.layout, today);
+        if promised {
+            place.layout = today;
+        }
+        commit(&store, "records", written).await;
+        let (sums, rows) = (
+            store.session().await.unwrap(),
+            store.session().await.unwrap(),
+        );
+        assert!(rows.remove_optimizer_rule("answer_from_sums"));
+        for sql in ANSWERED {
+            assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
+        }
+    }
 }
