@@ -11,8 +11,7 @@ use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
-use super::collect;
-use super::statement::{planned, statements};
+use super::{collect, frame};
 use crate::error::{Error, Result};
 
 macro_rules! questions {
@@ -136,9 +135,7 @@ impl Question {
                 .map_err(Error::Query)?;
         }
         let texts = self.texts(context, given).await?;
-        let statement = statements(self.sql)?.pop_front();
-        let statement = statement.ok_or_else(|| Error::damaged(self.name, "no query"))?;
-        let frame = planned(context, statement).await?;
+        let frame = frame(context, self.sql).await?;
         let types = frame.logical_plan().get_parameter_types();
         let types = types.map_err(Error::Query)?;
         let values = texts.into_iter().map(|(name, text)| {

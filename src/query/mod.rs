@@ -16,14 +16,20 @@ pub use library::{Parameter, Question, question, questions};
 pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;
+use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
 
-/// All rows of a query.
-pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+/// The plan of a query as people type it.
+pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {
     let statement = statement::statements(sql)?.pop_front();
     let statement = statement.ok_or_else(|| Error::Usage("the query is empty".to_owned()))?;
-    let frame = statement::planned(context, statement).await?;
+    statement::planned(context, statement).await
+}
+
+/// All rows of a query.
+pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+    let frame = frame(context, sql).await?;
     frame.collect().await.map_err(Error::Query)
 }

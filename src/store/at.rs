@@ -124,8 +124,8 @@ impl Store {
         Ok(moment)
     }
 
-    /// The first version of the ledger, not before `at_ms`, that has all files that a commit brought rows
-    /// of, and its commit; `None` where there are none, or it never had.
+    /// The first version of the ledger that has all files that a commit at `at_ms` brought rows of, and its
+    /// commit; `None` where there are none, or it never had. The time only says where to look first.
     async fn ledger_of(
         &self,
         transactions: &[(String, i64)],
@@ -141,9 +141,9 @@ impl Store {
             return Ok(None);
         };
         let then = log.snapshot_at(at_ms).await?;
-        let (mut low, newest) = (then.map_or(0, |then| then.version()), newest.version());
+        let newest = newest.version();
         // Most likely it is the next one; else it lies between the last try and this one.
-        let (mut high, mut step) = (low, 1);
+        let (mut low, mut high, mut step) = (0, then.map_or(0, |then| then.version()), 1);
         while !self
             .has_files(&log.snapshot_of(high).await?, &wanted)
             .await?

@@ -34,6 +34,7 @@ impl Store {
         self.changeable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
         let _turn = self.turn(table).await;
+        let near = self.location().local_directory().is_some();
         let started = Instant::now();
         let mut pause = Duration::from_millis(5);
         let name = Uuid::new_v4().simple().to_string();
@@ -65,7 +66,7 @@ impl Store {
             }
             let late = started.elapsed() > DEADLINE;
             match failure {
-                Some(error) if late || !error.is_passing() => return Err(error),
+                Some(error) if late || near || !error.is_passing() => return Err(error),
                 None if late => {
                     let seconds = DEADLINE.as_secs();
                     return Err(Error::Contended {

@@ -20,9 +20,7 @@ impl AnalyzerRule for NoDoubt {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.apply_with_subqueries(|plan| {
-            plan.apply_expressions(|expr| expr.apply(|part| refuse(part)))
-        })?;
+        plan.apply_with_subqueries(|plan| plan.apply_expressions(|expr| expr.apply(refuse)))?;
         Ok(plan)
     }
 }

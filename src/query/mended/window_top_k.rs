@@ -8,7 +8,7 @@
 //!
 //! DataFusion's own rule (`enable_window_topn`, off by default) does so beside other windows, which then see
 //! only those rows, and forgets filters. This one takes a single `row_number()` and a single
-//! comparison with at least 1, nothing in between.
+//! comparison with at least 1, with nothing but chosen columns in between.
 
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::partitioned_topk::{PartitionedTopKExec, WindowFnKind};
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
 
@@ -75,19 +76,27 @@ fn first_of_each(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
     let Some(filter) = node.downcast_ref::<FilterExec>() else {
         return Ok(None);
     };
-    let Some(window) = filter.input().downcast_ref::<BoundedWindowAggExec>() else {
+    let projection = filter.input().downcast_ref::<ProjectionExec>();
+    let below = projection.map_or(filter.input(), ProjectionExec::input);
+    let Some(window) = below.downcast_ref::<BoundedWindowAggExec>() else {
         return Ok(None);
     };
     let [place] = window.window_expr() else {
         return Ok(None);
     };
-    let place_column = window.input().schema().fields().len();
     if filter.projection().is_some() || filter.fetch().is_some() || !is_row_number(place.as_ref()) {
         return Ok(None);
     }
-    let Some(rows) = at_most(filter.predicate(), place_column) else {
+    let Some((column, rows)) = at_most(filter.predicate()) else {
         return Ok(None);
     };
+    let column = projection.map_or(Some(column), |projection| {
+        let expr = &projection.expr().get(column)?.expr;
+        expr.downcast_ref::<Column>().map(Column::index)
+    });
+    if column != Some(window.input().schema().fields().len()) {
+        return Ok(None);
+    }
     let (partition, order) = (place.partition_by(), place.order_by());
     let labels = partition.iter().cloned().map(PhysicalSortExpr::new_default);
     let keys = labels.chain(order.iter().cloned());
@@ -104,8 +113,12 @@ fn first_of_each(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
         rows,
         WindowFnKind::RowNumber,
     )?;
-    let window = Arc::clone(filter.input());
-    replace_children_if_necessary(window, vec![Arc::new(first)]).map(Some)
+    let window = replace_children_if_necessary(Arc::clone(below), vec![Arc::new(first)])?;
+    match projection {
+        Some(_) => replace_children_if_necessary(Arc::clone(filter.input()), vec![window]),
+        None => Ok(window),
+    }
+    .map(Some)
 }
 
 fn is_row_number(expr: &dyn datafusion::physical_expr::window::WindowExpr) -> bool {
@@ -115,8 +128,8 @@ fn is_row_number(expr: &dyn datafusion::physical_expr::window::WindowExpr) -> bo
     function.is_some_and(|function| function.fun().name() == "row_number")
 }
 
-/// How many rows of a partition `predicate` keeps, where it says no more than `column <= k`.
-fn at_most(predicate: &Arc<dyn PhysicalExpr>, column: usize) -> Option<usize> {
+/// The column and the number where `predicate` says no more than `column <= k`.
+fn at_most(predicate: &Arc<dyn PhysicalExpr>) -> Option<(usize, usize)> {
     let compared = predicate.downcast_ref::<BinaryExpr>()?;
     let (left, right) = (compared.left(), compared.right());
     let (place, literal, operator) = match (
@@ -141,6 +154,6 @@ fn at_most(predicate: &Arc<dyn PhysicalExpr>, column: usize) -> Option<usize> {
         Operator::Eq if *bound == 1 => 1,
         _ => return None,
     };
-    let rows = (place.index() == column && (1..=MOST_ROWS).contains(&rows)).then_some(rows)?;
-    usize::try_from(rows).ok()
+    let rows = Some(rows).filter(|rows| (1..=MOST_ROWS).contains(rows))?;
+    Some((place.index(), usize::try_from(rows).ok()?))
 }

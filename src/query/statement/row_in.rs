@@ -21,11 +21,11 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
             continue;
         }
         match expr {
-            Expr::BinaryOp { left, op, right }
-                if matches!(op, BinaryOperator::And | BinaryOperator::Or) =>
-            {
-                waiting.extend([left.as_mut(), right.as_mut()]);
-            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } => waiting.extend([left.as_mut(), right.as_mut()]),
             Expr::Nested(inner) => waiting.push(inner),
             Expr::UnaryOp { expr: inner, .. } if is_row_in(unnested(inner)) => {
                 return Err(refused());
