@@ -171,15 +171,15 @@ fn what_people_type_is_understood() {
         ),
         (
             "SELECT min_by(line, runtime_ns) AS a, arg_max(line, runtime_ns) AS b, max_by(runtime_ns, line) AS c, min_by(platform, error_no) AS d FROM records",
-            "a,b,c,d|2,1,500000.0,k80",
+            "a,b,c,d|2,1,23456.7,k80",
         ),
         (
             "SELECT platform, min_by(line, runtime_ns) FILTER (WHERE line <> 2) AS a FROM records GROUP BY platform ORDER BY platform",
             "platform,a|k80,1|t4,1",
         ),
         (
-            "SELECT min_by(line, runtime_ns) AS a FROM records WHERE error_no <> 0",
-            "a|\"\"",
+            "SELECT min_by(line, runtime_ns) IS NULL AS a FROM records WHERE error_no <> 0",
+            "a|true",
         ),
         (
             "SELECT percentile_cont(0.12345678) WITHIN GROUP (ORDER BY x) AS p, quantile_cont(x, 0.5) AS q, percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC) AS r FROM (VALUES (0.0), (1e9)) AS t(x)",
