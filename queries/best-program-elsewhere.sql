@@ -1,6 +1,6 @@
 -- What is lost by taking one platform's fastest program of each graph to another platform.
--- parameter from_platform = epyc-1t : where the program was found
--- parameter to_platform = epyc-2t : where it is to run
+-- platform from_platform : where the program was found
+-- platform to_platform : where it is to run
 SELECT g.workload_key, t.config_id, t.runtime_ns AS runtime_there_ns, t.best_ns AS best_there_ns,
   t.runtime_ns / t.best_ns AS times_slower_than_best, t.place, t.programs
 FROM (

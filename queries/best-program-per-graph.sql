@@ -1,5 +1,5 @@
 -- The fastest program of every graph on one platform.
--- parameter platform = epyc-1t : platform as in records.platform
+-- platform platform : platform as in records.platform
 SELECT g.workload_key, f.runtime_ns, f.noise, f.config_id, c.steps, s.name AS source, f.line
 FROM (
   SELECT *, row_number() OVER (

@@ -1,5 +1,5 @@
 -- The sketches of every graph on one platform, the one with the fastest program first.
--- parameter platform = epyc-1t : platform as in records.platform
+-- platform platform : platform as in records.platform
 SELECT g.workload_key, min(r.runtime_ns) AS best_ns, median(r.runtime_ns) AS median_ns,
   count(DISTINCT r.config_id) AS programs,
   count(*) FILTER (WHERE r.status = 'failed') AS failed, c.sketch

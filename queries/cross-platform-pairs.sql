@@ -1,6 +1,6 @@
 -- The same program on two platforms: both times and their ratio.
--- parameter platform_a = epyc-1t : platform as in records.platform
--- parameter platform_b = epyc-2t : the platform to compare with
+-- platform platform_a : platform as in records.platform
+-- platform platform_b : the platform to compare with
 SELECT g.workload_key, a.config_id, a.runtime_ns AS runtime_a_ns, b.runtime_ns AS runtime_b_ns,
   a.runtime_ns / b.runtime_ns AS speedup_of_b
 FROM (

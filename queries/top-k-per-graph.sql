@@ -1,5 +1,5 @@
 -- The k fastest programs of every graph on one platform, each by its best measurement.
--- parameter platform = epyc-1t : platform as in records.platform
+-- platform platform : platform as in records.platform
 -- parameter k = 3 : how many programs of each graph
 SELECT g.workload_key, p.place, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
   p.measurements, p.config_id, c.steps

@@ -1,4 +1,4 @@
--- Score of predictions for TpuGraphs by collection and over all five, as Kaggle computes it.
+-- Score of predictions for TpuGraphs by collection and over all, as Kaggle computes it: NULL unless all five have one.
 -- parameter split = valid : `train` or `valid` (the release withholds the runtimes of `test`)
 -- file predictions : CSV or Parquet with id, sample (from 0) and score (lower is faster)
 WITH rows AS (
@@ -18,6 +18,6 @@ WITH rows AS (
 )
 SELECT collection, avg(score) AS score, count(score) AS rows FROM rows GROUP BY collection
 UNION ALL
-SELECT 'all', avg(score), sum(rows)
+SELECT 'all', CASE WHEN count(score) = 5 THEN avg(score) END, sum(rows)
 FROM (SELECT collection, avg(score) AS score, count(score) AS rows FROM rows GROUP BY collection)
 ORDER BY collection

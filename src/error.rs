@@ -137,13 +137,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// Another try may do: the network or the server failed, and not what was asked of it.
+    /// Another try may do where the storage is reached over a network: it or the server failed, and
+    /// not what was asked of it. A full disk stays full.
     pub(crate) fn is_passing(&self) -> bool {
-        // A local disk says `LocalFileSystem`: a full one stays full.
-        matches!(
-            self,
-            Self::Storage(object_store::Error::Generic { store: "S3", .. })
-        )
+        matches!(self, Self::Storage(object_store::Error::Generic { .. }))
     }
 
     /// Builds the error of an I/O call on `path`.
@@ -169,6 +166,38 @@ pub(crate) fn explained(error: &DataFusionError) -> String {
         DataFusionError::ResourcesExhausted(_) => {
             format!("{text}\nhint: `--memory-limit` sets how much it may take")
         }
-        _ => text.to_owned(),
+        _ => match WAYS_OUT.iter().find(|(refused, _)| text.contains(refused)) {
+            Some((_, hint)) => format!("{text}\nhint: {hint}"),
+            None => text.to_owned(),
+        },
     }
 }
+
+/// What the engine says to SQL that it does not take, and what to write instead.
+const WAYS_OUT: [(&str, &str); 6] = [
+    (
+        "Physical plan does not support logical expression ScalarSubquery",
+        "a subquery about the row around it has no ORDER BY and no LIMIT: max_by(value, key) and min_by do, \
+         or a join with row_number() OVER (PARTITION BY ...) = 1",
+    ),
+    (
+        "table function 'unnest' not found",
+        "SELECT ..., unnest(list) AS value FROM ..., without a join",
+    ),
+    (
+        "Physical plan does not support logical expression OuterReferenceColumn",
+        "SELECT ..., unnest(list) AS value FROM ..., without a join",
+    ),
+    (
+        "The subquery should only return one column",
+        "EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)",
+    ),
+    (
+        "Expected: SELECT, VALUES, or a subquery in the query body",
+        "a set operation takes two queries; `*` takes no EXCEPT: name the columns, `tsql describe TABLE` lists them",
+    ),
+    (
+        "found: EXCLUDE",
+        "`*` takes no EXCLUDE: name the columns, `tsql describe TABLE` lists them",
+    ),
+];

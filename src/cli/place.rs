@@ -40,8 +40,8 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     memory_limit: Option<usize>,
-    /// Look at the store as it was at a time (`2026-11-21T17:00:00Z`) or a version (`records@12`, see `tsql
-    /// history`), as far back as `tsql vacuum` has left it
+    /// Look at the store as it was at a time (`2026-11-21T17:00:00Z`) or when a version was complete
+    /// (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
     #[arg(long, global = true, value_name = "TIME|VERSION")]
     at: Option<At>,
     /// Say at the end what was asked of object stores: requests by kind, and bytes

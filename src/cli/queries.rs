@@ -56,9 +56,10 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
 async fn list(output: &Output) -> Result<u8, Failure> {
     let questions = questions();
     let parameters = |parameters: &[Parameter]| {
-        let each = parameters
-            .iter()
-            .map(|set| format!("{}={}", set.name, set.default));
+        let each = parameters.iter().map(|set| match &set.default {
+            Some(default) => format!("{}={default}", set.name),
+            None => set.name.clone(),
+        });
         each.collect::<Vec<_>>().join(" ")
     };
     let parameters = questions

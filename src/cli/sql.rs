@@ -7,13 +7,12 @@ use std::time::Instant;
 
 use clap::Args;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::sql::parser::DFParser;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
 use super::place::Place;
 use super::printer::{self, Format, PrintError};
 use super::{DONE, Failure, Output, counted, talk};
 use crate::error::Error;
+use crate::query::statement::{planned, statements};
 
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
@@ -46,8 +45,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let text = text(&query)?;
     let store = place.open_for(&text).await?;
     let context = place.session(&store, Some(&text)).await?;
-    let statements = DFParser::parse_sql_with_dialect(&text, &PostgreSqlDialect {});
-    let mut statements = statements.map_err(Error::Query)?;
+    let mut statements = statements(&text)?;
     if statements.is_empty() {
         return Err(Error::Usage("the query is empty".to_owned()).into());
     }
@@ -57,15 +55,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     }
     while let Some(statement) = statements.pop_front() {
         let begin = Instant::now();
-        let plan = context
-            .state()
-            .statement_to_plan(statement)
-            .await
-            .map_err(Error::Query)?;
-        let frame = context
-            .execute_logical_plan(plan)
-            .await
-            .map_err(Error::Query)?;
+        let frame = planned(&context, statement).await?;
         let stream = frame.execute_stream().await.map_err(Error::Query)?;
         let rows = print(stream, &query.output).await?;
         if query.timer {

@@ -12,7 +12,7 @@ use datafusion::prelude::SessionContext;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::number::Decimal;
-use crate::query::collect;
+use crate::query::{collect, frame};
 use crate::reader::rows::{Details, Environment, Measurement, Writer};
 use crate::reader::tenset::Frame;
 use crate::reader::{Dialect, measured};
@@ -51,7 +51,7 @@ pub(super) async fn selected(
 }
 
 async fn stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBatchStream> {
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let frame = frame(context, sql).await?;
     frame.execute_stream().await.map_err(Error::Query)
 }
 

@@ -1,23 +1,36 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
 
 mod distinct;
+mod engine;
 mod functions;
 mod library;
+mod mended;
 mod names;
 mod session;
+pub(crate) mod statement;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use library::{Parameter, Question, question, questions};
 pub(crate) use names::names_tables;
 pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;
+use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
 
+/// The plan of a query as people type it.
+pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+    let statement = statement::statements(sql)?.pop_front();
+    let statement = statement.ok_or_else(|| Error::Usage("the query is empty".to_owned()))?;
+    statement::planned(context, statement).await
+}
+
 /// All rows of a query.
 pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let frame = frame(context, sql).await?;
     frame.collect().await.map_err(Error::Query)
 }

@@ -1,20 +1,22 @@
 //! Which tables and views of the store a query needs, so that no others are looked at.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
-use datafusion::sql::parser::DFParser;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::parser::Statement;
 
+use super::statement::statements;
 use crate::error::{Error, Result};
 use crate::schema;
 
 /// Tables and views by their names.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) tables: BTreeSet<&'static str>,
     pub(super) views: BTreeSet<String>,
+    /// URLs of files that are read or written.
+    pub(super) urls: BTreeSet<String>,
 }
 
 impl Names {
@@ -25,6 +27,7 @@ impl Names {
         Ok(Self {
             tables: tables.map(|table| table.name.as_str()).collect(),
             views: views.map(|view| view.name).collect(),
+            urls: BTreeSet::new(),
         })
     }
 
@@ -32,12 +35,16 @@ impl Names {
     pub(super) fn of(sql: &str, state: &SessionState) -> Result<Self> {
         let mut names = Self::default();
         let mut waiting = vec![sql.to_owned()];
+        let mut all = false;
         while let Some(sql) = waiting.pop() {
-            for reference in references(&sql, state)? {
-                if reference.schema() == Some("information_schema") {
-                    return Self::all();
-                }
+            let statements = statements(&sql)?;
+            names.urls.extend(statements.iter().flat_map(files));
+            for reference in references(&statements, state)? {
+                all |= reference.schema() == Some("information_schema");
                 let name = reference.table();
+                if name.contains("://") {
+                    names.urls.insert(name.to_owned());
+                }
                 if let Some(table) = schema::tables()?.iter().find(|table| table.name == name) {
                     names.tables.insert(&table.name);
                 }
@@ -49,7 +56,12 @@ impl Names {
                 }
             }
         }
-        Ok(names)
+        let Self { tables, views, .. } = if all { Self::all()? } else { names.clone() };
+        Ok(Self {
+            tables,
+            views,
+            urls: names.urls,
+        })
     }
 }
 
@@ -63,14 +75,26 @@ pub(crate) fn names_tables(sql: &str) -> Result<bool> {
     Ok(!names.tables.is_empty() || !names.views.is_empty())
 }
 
-fn references(sql: &str, state: &SessionState) -> Result<Vec<TableReference>> {
-    let statements = DFParser::parse_sql_with_dialect(sql, &PostgreSqlDialect {});
+fn references(
+    statements: &VecDeque<Statement>,
+    state: &SessionState,
+) -> Result<Vec<TableReference>> {
     let mut references = Vec::new();
-    for statement in statements.map_err(Error::Query)? {
-        let found = state.resolve_table_references(&statement);
+    for statement in statements {
+        let found = state.resolve_table_references(statement);
         references.extend(found.map_err(Error::Query)?);
     }
     Ok(references)
+}
+
+/// Files that a statement names otherwise than as tables.
+fn files(statement: &Statement) -> Vec<String> {
+    match statement {
+        Statement::CopyTo(copy) => vec![copy.target.clone()],
+        Statement::CreateExternalTable(table) => table.locations.clone(),
+        Statement::Explain(explain) => files(&explain.statement),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +120,22 @@ mod tests {
         assert!(nodes.views.contains("edges"));
         assert!(nodes.tables.contains("graphs"));
         assert!(!nodes.tables.contains("records"));
+    }
+
+    #[test]
+    fn only_files_that_are_read_or_written_are_named() {
+        let urls = |sql: &str| names(sql).urls.into_iter().collect::<Vec<_>>();
+        let nothing: [&str; 0] = [];
+        assert_eq!(
+            urls("SELECT 's3://bucket/x' FROM records WHERE name = 'https://host/'"),
+            nothing
+        );
+        assert_eq!(urls("SELECT 1 -- 's3://bucket/x'"), nothing);
+        assert_eq!(
+            urls("SELECT * FROM 's3://b/a.b.csv' JOIN 'https://host/x' USING (y)"),
+            ["https://host/x", "s3://b/a.b.csv"]
+        );
+        assert_eq!(urls("COPY (SELECT 1) TO 's3://b/x.csv'"), ["s3://b/x.csv"]);
     }
 
     #[test]

@@ -1,28 +1,19 @@
 //! The session: what SQL sees of a store.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::catalog::SchemaProvider as _;
-use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions};
 use datafusion::datasource::ViewTable;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use url::Url;
 
-use super::distinct::CountInBitmap;
-use super::functions;
+use super::engine::engine;
 use super::names::Names;
-use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{LISTED, SCHEMES, Store, objects_at};
-
-/// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
-/// faster than with half as many.
-const BATCH_ROWS: usize = 1 << 14;
+use crate::store::{SCHEMES, Store, objects_at};
 
 /// What a session is for.
 #[derive(Clone, Debug, Default)]
@@ -54,12 +45,17 @@ impl Store {
     /// # Errors
     /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
     pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
-        let context = engine(options)?;
+        let context = engine(options.memory_limit_bytes)?;
         let names = match &options.sql {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
-        for url in options.sql.as_deref().map(elsewhere).unwrap_or_default() {
+        let places: BTreeSet<Url> = names
+            .urls
+            .iter()
+            .filter_map(|file| elsewhere(file))
+            .collect();
+        for url in places {
             context.register_object_store(&url, objects_at(&url).await?);
         }
         let url = self.object_store_url()?;
@@ -98,22 +94,15 @@ impl Store {
     }
 }
 
-/// Buckets and web servers that the SQL names files of.
-fn elsewhere(sql: &str) -> Vec<Url> {
-    let mut found = Vec::new();
-    for scheme in SCHEMES {
-        for (at, _) in sql.match_indices(&format!("'{scheme}://")) {
-            let rest = sql.get(at + 1..).unwrap_or_default();
-            let end = rest.find('\'').unwrap_or(rest.len());
-            let mut url = rest.get(..end).and_then(|url| Url::parse(url).ok());
-            if let Some(url) = &mut url {
-                url.set_path("/");
-                url.set_query(None);
-            }
-            found.extend(url.filter(|url| !found.contains(url)));
-        }
+/// The bucket or web server of a file; `None` for a file on this machine.
+fn elsewhere(file: &str) -> Option<Url> {
+    let mut url = Url::parse(file).ok()?;
+    if !SCHEMES.contains(&url.scheme()) {
+        return None;
     }
-    found
+    url.set_path("/");
+    url.set_query(None);
+    Some(url)
 }
 
 async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
@@ -128,36 +117,4 @@ async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
         .register_table(name, Arc::new(view))
         .map_err(Error::Query)?;
     Ok(())
-}
-
-/// A session without tables.
-fn engine(options: &SessionOptions) -> Result<SessionContext> {
-    let memory_limit = options.memory_limit_bytes;
-    let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
-    options.execution.parquet.reorder_filters = true;
-    options.execution.parquet.max_in_list_size = LISTED;
-    options.execution.collect_statistics = true;
-    options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
-    options.optimizer.enable_window_topn = true;
-    // Failed records have no runtime: whoever asks for the slowest does not mean them.
-    options.sql_parser.default_null_ordering = "nulls_last".to_owned();
-    options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-    let config = SessionConfig::from(options)
-        .with_information_schema(true)
-        .with_default_catalog_and_schema("tsql", "public")
-        .with_create_default_catalog_and_schema(true);
-    let mut runtime = RuntimeEnvBuilder::new();
-    if let Some(bytes) = memory_limit {
-        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
-    }
-    let state = SessionStateBuilder::new()
-        .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
-        .with_config(config)
-        .with_default_features()
-        .with_analyzer_rule(Arc::new(CountInBitmap::new()))
-        .with_optimizer_rule(Arc::new(AnswerFromSums))
-        .build();
-    let context = SessionContext::new_with_state(state).enable_url_table();
-    functions::register(&context);
-    Ok(context)
 }

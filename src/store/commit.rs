@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::file::DataFile;
-use super::log::{Attempt, Change, Log, Snapshot, UNLISTED_AGE};
+use super::log::{About, Attempt, Change, Log, Snapshot, UNLISTED_AGE};
 use crate::error::{Error, Result};
 use crate::schema;
 
@@ -33,6 +33,7 @@ impl Store {
     {
         self.changeable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
+        let near = self.location().local_directory().is_some();
         let started = Instant::now();
         let _turn = self.turn(table).await;
         let mut pause = Duration::from_millis(5);
@@ -41,6 +42,7 @@ impl Store {
             Some(known) => known.newest().await?,
             None => log.snapshot_or_create().await?,
         };
+        self.learn(table, &snapshot);
         loop {
             let Some(change) = plan(&snapshot).await? else {
                 // Somebody else's commit is relied on, who may not have lived to see it on the disk.
@@ -48,7 +50,12 @@ impl Store {
             };
             self.are_there(table, &change.add).await?;
             let tried = snapshot.version() + 1;
-            let failure = match snapshot.commit(&change, detail, &name).await {
+            let about = About {
+                detail,
+                name: &name,
+                seen: self.seen(table),
+            };
+            let failure = match snapshot.commit(&change, about).await {
                 Attempt::Committed(new) => {
                     self.learn(table, &new);
                     return Ok(());
@@ -61,7 +68,7 @@ impl Store {
             }
             let late = started.elapsed() > DEADLINE;
             match failure {
-                Some(error) if late || !error.is_passing() => return Err(error),
+                Some(error) if late || near || !error.is_passing() => return Err(error),
                 None if late => {
                     let seconds = DEADLINE.as_secs();
                     return Err(Error::Contended {

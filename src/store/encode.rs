@@ -61,13 +61,15 @@ pub(super) fn encode(
         .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
     let sums = sums.map_err(|error| wrong(error.into()))?;
     let properties = indexed(properties, table, rows.num_rows());
-    parquet_bytes(rows, properties, sums.as_deref()).map_err(wrong)
+    let layout = table.rollup.as_ref().map(rollup::layout);
+    let sums = sums.as_deref().zip(layout);
+    parquet_bytes(rows, properties, sums).map_err(wrong)
 }
 
 fn parquet_bytes(
     rows: &RecordBatch,
     properties: WriterProperties,
-    sums: Option<&[u8]>,
+    sums: Option<(&[u8], u64)>,
 ) -> Result<(Vec<u8>, Option<Place>), ParquetError> {
     let options = ArrowWriterOptions::new()
         .with_properties(properties)
@@ -75,11 +77,12 @@ fn parquet_bytes(
     let mut writer = ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options)?;
     writer.write(rows)?;
     let mut place = None;
-    if let Some(sums) = sums {
+    if let Some((sums, layout)) = sums {
         writer.flush()?;
         place = Some(Place {
             offset: writer.bytes_written() as u64,
             bytes: sums.len() as u64,
+            layout,
         });
         writer.write_all(sums)?;
     }

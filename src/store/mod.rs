@@ -63,8 +63,8 @@ pub struct Store {
     location: Arc<Location>,
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
-    /// It is looked at as it was then, in milliseconds since 1970.
-    at_ms: Option<i64>,
+    /// It is looked at as it was then.
+    at: Option<Arc<at::Moment>>,
     /// Told when a writer waits for another process, and for whom it has waited in vain.
     tell: Option<turn::Tell>,
     passed: Arc<Mutex<turn::Passed>>,
@@ -75,7 +75,7 @@ impl fmt::Debug for Store {
         formatter
             .debug_struct("Store")
             .field("location", &self.location)
-            .field("at_ms", &self.at_ms)
+            .field("at", &self.at)
             .finish_non_exhaustive()
     }
 }
@@ -140,7 +140,7 @@ impl Store {
         Self {
             location: Arc::new(location),
             snapshots: Arc::default(),
-            at_ms: None,
+            at: None,
             tell: None,
             passed: Arc::default(),
         }

@@ -8,7 +8,8 @@
 //! PAR1 | row groups | sums: Arrow IPC stream, zstd | footer
 //! ```
 //!
-//! Other readers of Parquet skip them. The log says where they are, as a tag of the file.
+//! Other readers of Parquet skip them. The log says where they are and what they are by, as a tag of the
+//! file: sums by other labels than today's are not read, rows are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,28 +36,77 @@ const WORTH_ROWS: usize = 16;
 /// Level of zstd; the sums are small.
 const LEVEL: i32 = 9;
 
-/// Where the sums lie in a file.
+/// Labels and measures of sums whose tag does not say them: those of the first tsql that kept sums.
+const FIRST: (&[&str], &[&str]) = (
+    &[
+        "collection",
+        "split",
+        "graph_id",
+        "repeat_count",
+        "error_no",
+        "environment_id",
+        "source_id",
+    ],
+    &["runtime_ns"],
+);
+
+/// Where the sums lie in a file, and what they are by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(super) offset: u64,
     pub(super) bytes: u64,
+    /// What [`layout`] gave when they were made.
+    pub(crate) layout: u64,
+}
+
+/// What tells sums by these labels, of these measures, from others.
+pub(crate) fn layout(rollup: &Rollup) -> u64 {
+    hash(&rollup.by, &rollup.of)
+}
+
+fn hash(by: &[impl AsRef<str>], of: &[impl AsRef<str>]) -> u64 {
+    let mut text = String::new();
+    for (kind, names) in [("by", named(by)), ("of", named(of))] {
+        text.push_str(kind);
+        for name in names {
+            text.push(' ');
+            text.push_str(name);
+        }
+        text.push('\n');
+    }
+    twox_hash::XxHash3_64::oneshot(text.as_bytes())
+}
+
+fn named(names: &[impl AsRef<str>]) -> Vec<&str> {
+    names.iter().map(AsRef::as_ref).collect()
 }
 
 impl Place {
     /// The tag that names it.
     pub(super) fn tag(self) -> (String, Option<String>) {
+        let Self {
+            offset,
+            bytes,
+            layout,
+        } = self;
         (
             TAG.to_owned(),
-            Some(format!("{},{}", self.offset, self.bytes)),
+            Some(format!("{offset},{bytes},{layout:016x}")),
         )
     }
 
     /// The place that the tags of a file name.
     pub(super) fn of(tags: &HashMap<String, Option<String>>) -> Option<Self> {
-        let (offset, bytes) = tags.get(TAG)?.as_ref()?.split_once(',')?;
+        let mut parts = tags.get(TAG)?.as_ref()?.split(',');
+        let (offset, bytes) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let layout = match parts.next() {
+            Some(layout) => u64::from_str_radix(layout, 16).ok()?,
+            None => hash(FIRST.0, FIRST.1),
+        };
         Some(Self {
-            offset: offset.parse().ok()?,
-            bytes: bytes.parse().ok()?,
+            offset,
+            bytes,
+            layout,
         })
     }
 }
@@ -218,4 +268,26 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 /// The sums from the bytes of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
     StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_say_what_sums_are_by() {
+        let place = Place {
+            offset: 12,
+            bytes: 34,
+            layout: 0x5e,
+        };
+        assert_eq!(Place::of(&HashMap::from([place.tag()])), Some(place));
+        let tag = |text: &str| Place::of(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]));
+        let records = crate::schema::table("records").unwrap();
+        let today = layout(records.rollup.as_ref().unwrap());
+        // A tag that does not say it is one of the first, whose sums are still those of today.
+        assert_eq!(tag("12,34").unwrap().layout, today);
+        assert_eq!(tag("12,34,x"), None);
+        assert_eq!(tag("12"), None);
+    }
 }

@@ -84,13 +84,14 @@ impl RollupTable {
         self.rollup.of.iter().map(String::as_str)
     }
 
-    /// The sums that lie in a file, with its partition values.
+    /// The sums that lie in a file, with its partition values; `None` where these are not the columns
+    /// that its tag promised.
     async fn read(
         &self,
         objects: Arc<dyn ObjectStore>,
-        file: PartitionedFile,
+        file: &PartitionedFile,
         place: Place,
-    ) -> Result<Vec<RecordBatch>> {
+    ) -> Result<Option<Vec<RecordBatch>>> {
         let path = &file.object_meta.location;
         let lock = || DataFusionError::Internal("a thread failed while it held sums".to_owned());
         let known = self
@@ -111,6 +112,16 @@ impl RollupTable {
                 sums
             }
         };
+        let expected = rollup::schema(self.stored.table(), self.rollup);
+        let fits = |sums: &RecordBatch| {
+            let fields = sums.schema_ref().fields().iter();
+            let types = fields.map(|field| (field.name(), field.data_type()));
+            let wanted = expected.fields().iter();
+            types.eq(wanted.map(|field| (field.name(), field.data_type())))
+        };
+        if !sums.iter().all(fits) {
+            return Ok(None);
+        }
         let with_partition = |sums: &RecordBatch| {
             let values = file.partition_values.iter();
             let values = values.map(|value| value.to_array_of_size(sums.num_rows()));
@@ -118,7 +129,8 @@ impl RollupTable {
             let columns = columns.collect::<Result<Vec<_>>>()?;
             Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
         };
-        sums.iter().map(with_partition).collect()
+        let sums = sums.iter().map(with_partition);
+        sums.collect::<Result<_>>().map(Some)
     }
 
     /// Makes the sums of files that keep none.
@@ -189,13 +201,22 @@ impl TableProvider for RollupTable {
                 None => missing.push(file),
             }
         }
-        let read = |(file, place)| self.read(Arc::clone(&objects), file, place);
-        let batches: Vec<Vec<RecordBatch>> = futures::stream::iter(kept)
+        let read = async |(file, place)| {
+            let sums = self.read(Arc::clone(&objects), &file, place).await;
+            sums.map(|sums| (file, sums))
+        };
+        let read: Vec<(PartitionedFile, Option<Vec<RecordBatch>>)> = futures::stream::iter(kept)
             .map(read)
             .buffered(READ_AHEAD)
             .try_collect()
             .await?;
-        let batches: Vec<RecordBatch> = batches.into_iter().flatten().collect();
+        let mut batches = Vec::new();
+        for (file, sums) in read {
+            match sums {
+                Some(sums) => batches.extend(sums),
+                None => missing.push(file),
+            }
+        }
         let sums: Arc<dyn ExecutionPlan> =
             MemorySourceConfig::try_new_exec(&[batches], self.schema(), projection.cloned())?;
         if missing.is_empty() {

@@ -34,7 +34,7 @@ use object_store::path::Path;
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
-use super::rollup::Place;
+use super::rollup::{self, Place};
 use super::rollup_table::KnownSums;
 use super::selectivity::share;
 use crate::schema::{Table, viewed};
@@ -78,9 +78,11 @@ impl StoredTable {
             let path = file.object(&table.name);
             path.map_err(|error| DataFusionError::External(error.into()))
         };
-        let rollups = files
-            .iter()
-            .filter_map(|file| Some((path(file).ok()?, file.rollup?)));
+        let layout = table.rollup.as_ref().map(rollup::layout);
+        let rollups = files.iter().filter_map(|file| {
+            let place = file.rollup.filter(|place| Some(place.layout) == layout)?;
+            Some((path(file).ok()?, place))
+        });
         let rollups = Arc::new(rollups.collect());
         let files = files
             .iter()
@@ -320,9 +322,10 @@ impl TableProvider for StoredTable {
 }
 
 /// `column = literal`, `column IN (literals)` and their like, which pruning decides exactly where
-/// a file has one value of the column.
+/// a file has one value of the column. A comparison with NULL is neither true nor false, and pruning
+/// keeps every file then.
 fn is_comparison(filter: &Expr) -> bool {
-    let literal = |expr: &Expr| matches!(expr, Expr::Literal(..));
+    let literal = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if !value.is_null());
     match filter {
         Expr::BinaryExpr(binary) => {
             let (left, right) = (binary.left.as_ref(), binary.right.as_ref());

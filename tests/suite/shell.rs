@@ -210,8 +210,17 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         .map(|line| line.split(',').next().unwrap())
         .filter(|name| !name.starts_with("tpugraphs-") && !name.starts_with("graphnet-"))
     {
-        let rows = place.ok(&["--sample", "queries", name]).stdout;
-        let rows = rows.lines().count();
+        let mut ran = place.tsql(&["--sample", "queries", name]);
+        if ran.code == Some(2) {
+            // It is about one platform, and the sample has two.
+            assert!(
+                ran.stderr.contains("--set platform=epyc-1t"),
+                "{}",
+                ran.stderr
+            );
+            ran = place.ok(&["--sample", "queries", name, "--set", "platform=epyc-1t"]);
+        }
+        let rows = ran.stdout.lines().count();
         assert!(rows > 1 || name == "rejected-lines", "{name}");
     }
     let set = place

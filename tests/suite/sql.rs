@@ -136,3 +136,189 @@ fn a_path_is_a_table() {
     let sql = "SELECT p.score FROM 'predictions.csv' p JOIN records r USING (line) WHERE r.platform = 't4' ORDER BY 1";
     assert_eq!(place.rows(sql), ["0.25", "0.5"]);
 }
+
+#[test]
+fn what_people_type_is_understood() {
+    let place = store();
+    for (sql, wanted) in [
+        (
+            "SELECT line FROM records WHERE platform = 'k80' ORDER BY line FETCH FIRST 2 ROWS ONLY",
+            "line|1|2",
+        ),
+        (
+            "SELECT line FROM records WHERE platform = 'k80' ORDER BY line OFFSET 1 ROW FETCH NEXT ROW ONLY",
+            "line|2",
+        ),
+        (
+            "SELECT error_no, error_no, CAST(error_no AS DOUBLE) FROM records WHERE line = 3",
+            "error_no,error_no_2,error_no_3|6,6,6.0",
+        ),
+        (
+            "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM configurations)",
+            "count(*),count(*)_2|6,4",
+        ),
+        (
+            "SELECT count(*) AS n FROM records WHERE (platform, line) IN (SELECT platform, line FROM records WHERE line < 3) AND error_no = 0",
+            "n|4",
+        ),
+        (
+            "SELECT count(*) AS n FROM records WHERE (runtime_ns IS NULL) IS DISTINCT FROM TRUE AND platform = 't4'",
+            "n|2",
+        ),
+        (
+            "SELECT count(*) AS n FROM records WHERE platform IS DISTINCT FROM 't4' AND line = 3 OR line = 1",
+            "n|3",
+        ),
+        (
+            "SELECT min_by(line, runtime_ns) AS a, arg_max(line, runtime_ns) AS b, max_by(runtime_ns, line) AS c, min_by(platform, error_no) AS d FROM records",
+            "a,b,c,d|2,1,23456.7,k80",
+        ),
+        (
+            "SELECT platform, min_by(line, runtime_ns) FILTER (WHERE line <> 2) AS a FROM records GROUP BY platform ORDER BY platform",
+            "platform,a|k80,1|t4,1",
+        ),
+        (
+            "SELECT min_by(line, runtime_ns) IS NULL AS a FROM records WHERE error_no <> 0",
+            "a|true",
+        ),
+        (
+            "SELECT percentile_cont(0.12345678) WITHIN GROUP (ORDER BY x) AS p, quantile_cont(x, 0.5) AS q, percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC) AS r FROM (VALUES (0.0), (1e9)) AS t(x)",
+            "p,q,r|123456780.0,500000000.0,750000000.0",
+        ),
+        (
+            "SELECT platform, percentile_cont(0.5) WITHIN GROUP (ORDER BY line) AS p FROM records GROUP BY platform ORDER BY platform",
+            "platform,p|k80,2.5|t4,1.5",
+        ),
+    ] {
+        let answer = place.ok(&[sql]).stdout.trim_end().replace('\n', "|");
+        assert_eq!(answer, wanted, "{sql}");
+    }
+}
+
+#[test]
+fn a_row_in_a_subquery_is_one_that_it_has() {
+    let place = store();
+    let equal = place.rows("SELECT count(*) FROM records WHERE (graph_id, runtime_ns) IN (SELECT graph_id, runtime_ns FROM records)");
+    // NULL is equal to nothing.
+    assert_eq!(equal, ["4"]);
+    let refused =
+        place.tsql(&["SELECT 1 FROM records WHERE (graph_id, line) NOT IN (SELECT 1, 2)"]);
+    assert!(
+        refused.stderr.contains("hint: NOT EXISTS"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn what_is_refused_says_what_to_write() {
+    let place = store();
+    for (sql, hint) in [
+        (
+            "SELECT * FROM records TABLESAMPLE BERNOULLI (1)",
+            "random() < 0.01",
+        ),
+        (
+            "SELECT platform SIMILAR TO status FROM records",
+            "takes any regular expression",
+        ),
+        ("SELECT 1 FETCH FIRST 1 ROW WITH TIES", "rank()"),
+        ("SELECT * EXCEPT (line) FROM records", "name the columns"),
+        ("SELECT * EXCLUDE (line) FROM records", "name the columns"),
+        (
+            "SELECT p.platform, (SELECT r.line FROM records AS r WHERE r.platform = p.platform ORDER BY line LIMIT 1) FROM records AS p",
+            "max_by(value, key)",
+        ),
+        (
+            "SELECT u FROM records AS r CROSS JOIN unnest(r.repeats_ns) AS t(u)",
+            "unnest(list)",
+        ),
+        (
+            "SET datafusion.optimizer.enable_window_topn = true",
+            "stays off",
+        ),
+        (
+            "SELECT line, min_by(line, line) OVER () FROM records",
+            "first_value",
+        ),
+        ("SELECT (SELECT line, line FROM records)", "EXISTS"),
+    ] {
+        let refused = place.tsql(&[sql]);
+        assert_eq!(refused.code, Some(2), "{sql}");
+        assert!(refused.stderr.contains(hint), "{sql}: {}", refused.stderr);
+    }
+    let mut command = place.command(&["SELECT 1"]);
+    command.env("DATAFUSION_OPTIMIZER_ENABLE_WINDOW_TOPN", "true");
+    let refused = command.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("stays off"));
+}
+
+#[test]
+fn platforms_with_null_among_them_are_selected_everywhere() {
+    let place = store();
+    let list = "platform IN ('t4', 'a', 'b', NULL)";
+    assert_eq!(
+        place.rows(&format!("SELECT count(*) FROM records WHERE {list}")),
+        ["2"]
+    );
+    let joined = format!(
+        "SELECT count(*), median(r.line) FROM records AS r JOIN graphs AS g USING (graph_id) WHERE r.{list}"
+    );
+    assert_eq!(place.rows(&joined), ["2,1.5"]);
+    place.ok(&[&format!(
+        "COPY (SELECT line FROM records WHERE {list}) TO 'copied.csv'"
+    )]);
+    assert_eq!(place.read("copied.csv"), b"line\n1\n2\n");
+    let chosen = place.ok(&["export", "--format", "tenset", "--where", list]);
+    assert_eq!(chosen.stdout.lines().count(), 2);
+}
+
+#[test]
+fn a_version_of_records_has_its_files_in_the_ledger() {
+    let place = store();
+    let joined = "SELECT count(*), count(s.source_id), count(g.graph_id), count(c.config_id) FROM records AS r \
+                  LEFT JOIN (SELECT DISTINCT source_id FROM sources) AS s USING (source_id) \
+                  LEFT JOIN graphs AS g USING (graph_id) LEFT JOIN configurations AS c USING (config_id)";
+    place.write("v100/a.json", line(7, "0.001") + "\n");
+    place.ok(&["ingest", "v100"]);
+    place.write(
+        "v100/a.json",
+        line(7, "0.001") + "\n" + &line(8, "0.002") + "\n",
+    );
+    place.ok(&["ingest", "v100"]);
+    for (version, rows) in [(1, "6,6,6,6"), (2, "7,7,7,7"), (3, "8,8,8,8")] {
+        let at = format!("records@{version}");
+        let then = place.ok(&["--at", &at, joined]).stdout;
+        assert_eq!(then.lines().nth(1), Some(rows), "{at}");
+    }
+    let ledger = "SELECT count(*) FROM sources";
+    let at = |version: &str| place.ok(&["--at", version, ledger]).stdout;
+    assert_eq!(at("records@1"), "count(*)\n2\n");
+    assert_eq!(at("records@2"), "count(*)\n3\n");
+    assert_eq!(at("sources@1"), "count(*)\n2\n");
+
+    // The clock goes back: the third commit is the oldest. The named table is that version.
+    let entry = "records/_delta_log/00000000000000000003.json";
+    let store = if place.path().join(".tsql").is_dir() {
+        ".tsql"
+    } else {
+        "s"
+    };
+    let entry = place.path().join(store).join(entry);
+    let text = std::fs::read_to_string(&entry).unwrap();
+    let begin = text.find("\"timestamp\":").unwrap() + "\"timestamp\":".len();
+    let end = begin + text[begin..].find([',', '}']).unwrap();
+    for stepped in [
+        format!("{}1000000000000{}", &text[..begin], &text[end..]),
+        format!("{}null{}", &text[..begin], &text[end..]),
+        format!("{}9000000000000{}", &text[..begin], &text[end..]),
+    ] {
+        std::fs::write(&entry, stepped).unwrap();
+        for (version, rows) in [(1, "6,6,6,6"), (2, "7,7,7,7"), (3, "8,8,8,8")] {
+            let at = format!("records@{version}");
+            let then = place.ok(&["--at", &at, joined]).stdout;
+            assert_eq!(then.lines().nth(1), Some(rows), "{at}");
+        }
+    }
+}

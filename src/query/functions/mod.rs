@@ -2,6 +2,7 @@
 //! any worker that has called [`register`].
 
 pub(super) mod count_distinct_dense;
+mod extreme_by;
 mod fill_sketch;
 mod hlo_opcode;
 mod json_text;
@@ -10,6 +11,7 @@ mod lossy_text;
 mod min_repeat_ns;
 mod node_feature;
 mod open_sketch;
+mod percentile_cont;
 mod ranking;
 mod repeat_noise;
 mod repeats_ns;
@@ -74,7 +76,8 @@ pub(crate) fn register(context: &SessionContext) {
         .for_each(|function| context.register_udf(function));
     let aggregates = ranking::all().into_iter().chain(speedup::all());
     aggregates
-        .chain([count_distinct_dense::udaf()])
+        .chain(extreme_by::all())
+        .chain([count_distinct_dense::udaf(), percentile_cont::udaf()])
         .for_each(|aggregate| context.register_udaf(aggregate));
 }
 

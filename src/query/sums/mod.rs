@@ -12,7 +12,7 @@
 //! at labels only: all rows that a row of sums stands for fare alike then.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod weighed;
 mod window;
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -162,7 +162,7 @@ impl Parts {
             }
             let column = |column: &Column| Expr::Column(column.clone());
             return Ok(match name {
-                "count" => Some(or_zero(self.sum(present(input, measure)?, filter))),
+                "count" => Some(or_zero(self.sum(present(input, measure)?, filter))?),
                 "sum" => Some(self.sum(column(&measure.sum), filter)),
                 "avg" => {
                     let total = self.sum(column(&measure.sum), filter.clone());
@@ -190,7 +190,7 @@ impl Parts {
         };
         let number = labels.get_type(input.plan.schema())?;
         Ok(match (name, number) {
-            ("count", _) => Some(or_zero(self.sum(counted(&labels)?, filter))),
+            ("count", _) => Some(or_zero(self.sum(counted(&labels)?, filter))?),
             ("sum", DataType::Int64) => Some(self.sum(labels * rows, filter)),
             ("sum", DataType::Float64) => {
                 Some(self.sum(labels * cast(rows, DataType::Float64), filter))
@@ -233,8 +233,8 @@ fn present(input: &Weighed, measure: &weighed::Measure) -> Result<Expr> {
     when(missing, lit(0_i64)).otherwise(Expr::Column(input.rows.clone()))
 }
 
-/// A sum over no rows counts none.
-fn or_zero(sum: Expr) -> Expr {
-    let zero = Expr::Literal(ScalarValue::Int64(Some(0)), None);
-    datafusion::functions::core::expr_fn::coalesce(vec![sum, zero])
+/// A sum over no rows counts none. No `coalesce`, which a later pass would have to write out: this may
+/// be the last.
+fn or_zero(sum: Expr) -> Result<Expr> {
+    when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)
 }

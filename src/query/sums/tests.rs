@@ -10,6 +10,7 @@ use datafusion::prelude::SessionContext;
 
 use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
+use crate::store::rollup::layout;
 use crate::store::{Change, Snapshot, Store};
 
 /// Rows of a file: enough that sums are worth it.
@@ -19,7 +20,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 19] = [
+const ANSWERED: [&str; 23] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -39,6 +40,10 @@ const ANSWERED: [&str; 19] = [
     "SELECT count(*), avg(label) FROM (SELECT min(runtime_ns) OVER (PARTITION BY graph_id) / runtime_ns AS label FROM records WHERE platform = 't4' AND error_no = 0) AS l",
     "SELECT * FROM (SELECT config_id, platform, runtime_ns, max(runtime_ns) OVER (PARTITION BY platform, collection) AS most, count(*) OVER (PARTITION BY platform, collection) FROM records WHERE error_no = 0) AS r WHERE config_id % 5000 = 7",
     "SELECT * FROM (SELECT graph_id, config_id, runtime_ns - avg(runtime_ns) OVER (PARTITION BY graph_id) AS above, sum(runtime_ns) OVER (PARTITION BY platform) AS all_ns FROM records) AS r WHERE graph_id = 103 AND config_id < 900",
+    "SELECT * FROM (SELECT config_id, count(*) OVER (PARTITION BY graph_id) AS a, min(runtime_ns) OVER (PARTITION BY platform) AS b, count(runtime_ns) OVER (PARTITION BY repeat_count, platform) AS c FROM records) AS r WHERE config_id % 5000 = 7",
+    "SELECT n, m, count(*) FROM (SELECT count(*) OVER (PARTITION BY graph_id) AS n, max(runtime_ns) OVER (PARTITION BY repeat_count) AS m FROM records) AS r GROUP BY n, m",
+    "SELECT avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE) FROM records WHERE error_no = 0",
+    "SELECT platform, avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE), count(*) FILTER (WHERE (split > 'a') IS NOT TRUE), sum(runtime_ns) FILTER (WHERE split IS NOT DISTINCT FROM 'a') FROM records GROUP BY platform",
 ];
 
 /// Queries that look at single rows.
@@ -88,7 +93,7 @@ fn records(platform: i64) -> BTreeMap<&'static str, ArrayRef> {
     ])
 }
 
-async fn store() -> Store {
+pub(crate) async fn store() -> Store {
     let store = Store::create("memory:").await.unwrap();
     let graphs = 100..100 + GRAPHS;
     let keys = graphs.clone().map(|graph| format!("key {graph}"));
@@ -115,28 +120,42 @@ async fn store() -> Store {
     store
 }
 
-async fn add(
+pub(crate) async fn add(
     store: &Store,
     table: &str,
     partition: &[(&str, &str)],
     columns: BTreeMap<&str, ArrayRef>,
 ) {
     let own = schema::table(table).unwrap();
-    let partition = partition
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
-    let partition: Vec<_> = partition.collect();
-    let rows = [file::batch(own, columns).unwrap()];
-    let written = file::write(store.location(), own, &partition, &rows, Effort::Ingest);
+    let written = write(store, own, partition, columns).await;
+    commit(store, table, written).await;
+}
+
+async fn commit(store: &Store, table: &str, file: DataFile) {
     let change = Change {
-        add: vec![written.await.unwrap()],
+        add: vec![file],
         ..Change::default()
     };
     let change = async |_: &Snapshot| Ok(Some(change.clone()));
     store.commit(table, "test", change).await.unwrap();
 }
 
-async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
+async fn write(
+    store: &Store,
+    own: &schema::Table,
+    partition: &[(&str, &str)],
+    columns: BTreeMap<&str, ArrayRef>,
+) -> DataFile {
+    let partition = partition
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
+    let partition: Vec<_> = partition.collect();
+    let rows = [file::batch(own, columns).unwrap()];
+    let written = file::write(store.location(), own, &partition, &rows, Effort::Ingest);
+    written.await.unwrap()
+}
+
+pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
     let mut lines: Vec<String> = text.lines().map(rounded).collect();
@@ -256,4 +275,37 @@ async fn files_without_sums_are_added_up() {
     );
     assert!(rows.remove_optimizer_rule("answer_from_sums"));
     compare(&sums, &rows).await;
+}
+
+#[tokio::test]
+async fn sums_by_other_labels_are_not_used() {
+    let records_table = schema::table("records").unwrap();
+    let today = layout(records_table.rollup.as_ref().unwrap());
+    let mut other = records_table.clone();
+    let rollup = other.rollup.as_mut().unwrap();
+    rollup.by.retain(|label| label != "repeat_count");
+    rollup.of.push("baseline_ns".to_owned());
+    // Such a file says so, or a tag promises what is not there.
+    for promised in [false, true] {
+        let store = store().await;
+        let partition = [("dataset", "tenset"), ("platform", "v100")];
+        let mut columns = records(3);
+        let baseline = Float64Array::from(vec![1.5; usize::try_from(ROWS).unwrap()]);
+        columns.insert("baseline_ns", Arc::new(baseline));
+        let mut written = write(&store, &other, &partition, columns).await;
+        let place = written.rollup.as_mut().unwrap();
+        assert_ne!(place.layout, today);
+        if promised {
+            place.layout = today;
+        }
+        commit(&store, "records", written).await;
+        let (sums, rows) = (
+            store.session().await.unwrap(),
+            store.session().await.unwrap(),
+        );
+        assert!(rows.remove_optimizer_rule("answer_from_sums"));
+        for sql in &ANSWERED[..5] {
+            assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
+        }
+    }
 }

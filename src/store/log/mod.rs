@@ -11,6 +11,7 @@ mod actions;
 mod past;
 pub(super) mod web;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
@@ -31,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
 
+pub(crate) use past::Entry;
 pub(super) use past::UNLISTED_AGE;
 pub use past::Version;
 
@@ -42,6 +44,9 @@ const FOLDER: &str = "_delta_log";
 
 /// What a commit says about itself: the name of the attempt that made it.
 const ATTEMPT: &str = "tsqlAttempt";
+
+/// What a commit says of other tables: the versions that its writer had seen of them.
+const SEEN: &str = "tsqlSeen";
 
 /// Property that holds the version of the table's schema.
 const SCHEMA_VERSION: &str = "tsql.schemaVersion";
@@ -70,6 +75,17 @@ pub(crate) struct Change {
     pub(crate) transactions: Vec<(String, i64)>,
     /// The rows stay the same, only their files change.
     pub(crate) rewrite: bool,
+}
+
+/// What is said of an attempt to commit besides what it does.
+#[derive(Clone, Debug)]
+pub(crate) struct About<'a> {
+    /// For people.
+    pub(crate) detail: &'a str,
+    /// A name that is used once.
+    pub(crate) name: &'a str,
+    /// Versions of other tables that the writer has seen.
+    pub(crate) seen: BTreeMap<String, u64>,
 }
 
 /// How an attempt to commit ended.
@@ -261,8 +277,8 @@ impl Snapshot {
         found.map_err(|error| failure(self.log.table, error))
     }
 
-    /// Tries to make `change` the next version after this one, under a `name` that is used once.
-    pub(crate) async fn commit(&self, change: &Change, detail: &str, name: &str) -> Attempt {
+    /// Tries to make `change` the next version after this one.
+    pub(crate) async fn commit(&self, change: &Change, about: About<'_>) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();
         let data_change = !change.rewrite;
         let removes = change
@@ -286,8 +302,9 @@ impl Snapshot {
             })
             .collect();
         let metadata = [
-            ("tsql".to_owned(), serde_json::Value::from(detail)),
-            (ATTEMPT.to_owned(), serde_json::Value::from(name)),
+            ("tsql".to_owned(), serde_json::Value::from(about.detail)),
+            (ATTEMPT.to_owned(), serde_json::Value::from(about.name)),
+            (SEEN.to_owned(), serde_json::json!(about.seen)),
         ];
         // Old versions are looked for no more often than checkpoints are written.
         let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);

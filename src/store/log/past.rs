@@ -1,6 +1,6 @@
 //! What a log says of the past: its versions, the table as it was, files that nobody needs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use deltalake_core::DeltaTable;
 use deltalake_core::operations::vacuum::VacuumMode;
@@ -30,16 +30,37 @@ pub struct Version {
     pub detail: String,
 }
 
-/// An action of a commit, as far as it says when that was.
+/// What a commit says of itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    /// When it was made, in milliseconds since 1970.
+    pub(crate) at_ms: i64,
+    /// Versions of tables that its writer had seen.
+    pub(crate) seen: BTreeMap<String, u64>,
+    /// Application transactions: who, and how far.
+    pub(crate) transactions: Vec<(String, i64)>,
+}
+
+/// An action of a commit, as far as an [`Entry`] needs it.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CommitAction {
     commit_info: Option<CommitInfo>,
+    txn: Option<CommitTransaction>,
 }
 
 #[derive(serde::Deserialize)]
 struct CommitInfo {
     timestamp: Option<i64>,
+    #[serde(rename = "tsqlSeen", default)]
+    seen: BTreeMap<String, u64>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CommitTransaction {
+    app_id: String,
+    version: i64,
 }
 
 impl Log {
@@ -54,8 +75,8 @@ impl Log {
         let mut low = 0;
         while low < too_new {
             let middle = low + (too_new - low) / 2;
-            match self.written_at_ms(middle).await? {
-                Some(time) if time > at_ms => too_new = middle,
+            match self.entry(middle).await? {
+                Some(entry) if entry.at_ms > at_ms => too_new = middle,
                 Some(_) => {
                     known = Some(middle);
                     low = middle + 1;
@@ -70,24 +91,46 @@ impl Log {
         if version == newest.version() {
             return Ok(Some(newest));
         }
+        self.snapshot_of(version).await.map(Some)
+    }
+
+    /// The table at this version.
+    pub(crate) async fn snapshot_of(&self, version: u64) -> Result<Snapshot> {
         let mut table = DeltaTable::new(self.log_store.clone());
         let loaded = table.load_version(version).await;
         loaded.map_err(|error| failure(self.table, error))?;
-        self.loaded(&table).map(Some)
+        self.loaded(&table)
     }
 
-    /// When a version was written, in milliseconds since 1970; `None` where the log has it no more.
-    pub(crate) async fn written_at_ms(&self, version: u64) -> Result<Option<i64>> {
-        let entry = self.log_store.read_commit_entry(version).await;
-        let Some(entry) = entry.map_err(|error| failure(self.table, error))? else {
+    /// What the commit of a version says; `None` where the log has it no more.
+    pub(crate) async fn entry(&self, version: u64) -> Result<Option<Entry>> {
+        let bytes = self.log_store.read_commit_entry(version).await;
+        let Some(bytes) = bytes.map_err(|error| failure(self.table, error))? else {
             return Ok(None);
         };
-        let mut actions = entry.split(|&byte| byte == b'\n');
-        let time = actions.find_map(|action| {
-            let action: CommitAction = serde_json::from_slice(action).ok()?;
-            action.commit_info?.timestamp
-        });
-        Ok(time)
+        let (mut entry, mut at_ms) = (Entry::default(), None);
+        let actions = bytes.split(|&byte| byte == b'\n');
+        for action in actions.filter_map(|line| serde_json::from_slice::<CommitAction>(line).ok()) {
+            if let Some(info) = action.commit_info {
+                at_ms = at_ms.or(info.timestamp);
+                entry.seen.extend(info.seen);
+            }
+            let transaction = action.txn.map(|txn| (txn.app_id, txn.version));
+            entry.transactions.extend(transaction);
+        }
+        entry.at_ms = match at_ms {
+            Some(at_ms) => at_ms,
+            // Other writers need not say it: the protocol goes by the entry's own time then.
+            None => {
+                let path = Path::from(format!("_delta_log/{version:020}.json"));
+                let object = self.log_store.object_store(None).head(&path).await;
+                object
+                    .map_err(Error::Storage)?
+                    .last_modified
+                    .timestamp_millis()
+            }
+        };
+        Ok(Some(entry))
     }
 
     /// All versions that the log still has, the newest first.

@@ -1,0 +1,86 @@
+//! The engine: DataFusion with the settings and rules that its answers depend on.
+
+use std::sync::Arc;
+
+use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions, Dialect};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use super::distinct::CountInBitmap;
+use super::functions;
+use super::mended;
+use super::sums::AnswerFromSums;
+use crate::error::{Error, Result};
+use crate::store::LISTED;
+
+/// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
+/// faster than with half as many.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// Settings of DataFusion that make answers wrong, and how.
+///
+/// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
+///   follows the extremes leaves out an aggregate that has seen only NULL.
+/// - With the second, other windows beside `row_number()` see only the first rows of a partition.
+///   [`mended`] does the same where there are no others.
+const OFF: [&str; 2] = [
+    "datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
+    "datafusion.optimizer.enable_window_topn",
+];
+
+/// A session without tables.
+pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
+    let config = SessionConfig::from(settings()?)
+        .with_information_schema(true)
+        .with_default_catalog_and_schema("tsql", "public")
+        .with_create_default_catalog_and_schema(true);
+    let mut runtime = RuntimeEnvBuilder::new();
+    if let Some(bytes) = memory_limit_bytes {
+        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+    }
+    let state = SessionStateBuilder::new()
+        .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
+        .with_config(config)
+        .with_default_features()
+        .with_analyzer_rule(Arc::new(CountInBitmap::new()))
+        .with_optimizer_rule(Arc::new(AnswerFromSums));
+    let context = SessionContext::new_with_state(mended::rules(state).build()).enable_url_table();
+    functions::register(&context);
+    Ok(context)
+}
+
+/// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.
+fn settings() -> Result<ConfigOptions> {
+    let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
+    for name in OFF {
+        let variable = name.to_ascii_uppercase().replace('.', "_");
+        let wanted = std::env::var(&variable).unwrap_or_default();
+        if wanted.eq_ignore_ascii_case("true") {
+            return Err(wrong_answers(&variable));
+        }
+        options.set(name, "false").map_err(Error::Query)?;
+    }
+    options.execution.parquet.reorder_filters = true;
+    options.execution.parquet.max_in_list_size = LISTED;
+    options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
+    // Failed records have no runtime: whoever asks for the slowest does not mean them.
+    options.sql_parser.default_null_ordering = "nulls_last".to_owned();
+    options.sql_parser.dialect = Dialect::PostgreSQL;
+    Ok(options)
+}
+
+/// May SQL set this? Answers of ours rest on some settings.
+pub(super) fn may_be_set(name: &str) -> Result<()> {
+    if OFF.iter().any(|off| off.eq_ignore_ascii_case(name)) {
+        return Err(wrong_answers(name));
+    }
+    Ok(())
+}
+
+fn wrong_answers(name: &str) -> Error {
+    Error::Usage(format!(
+        "`{name}` stays off: with it some answers are wrong"
+    ))
+}

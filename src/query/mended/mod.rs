@@ -1,0 +1,40 @@
+//! What DataFusion answers wrongly: answered rightly, or refused with a sentence.
+//!
+//! | SQL | DataFusion 55 | here |
+//! |---|---|---|
+//! | `INTERSECT ALL`, `EXCEPT ALL` | forget how often a row occurs | [`set_operations`] numbers equal rows |
+//! | `SIMILAR TO` | takes a regular expression of any part | [`similar_to`] translates the pattern |
+//! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
+//! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
+//! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
+//! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
+//! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
+//!
+//! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is mended:
+//! its test says what is asked of it.
+
+mod distinct_from;
+mod samples;
+mod set_operations;
+mod similar_to;
+#[cfg(test)]
+mod tests;
+mod truth;
+mod window_limits;
+mod window_top_k;
+
+use std::sync::Arc;
+
+use datafusion::execution::SessionStateBuilder;
+
+/// A session with all of them.
+pub(super) fn rules(state: SessionStateBuilder) -> SessionStateBuilder {
+    state
+        .with_relation_planners(vec![Arc::new(samples::NoSamples)])
+        .with_analyzer_rule(Arc::new(set_operations::EveryRowCounts))
+        .with_analyzer_rule(Arc::new(similar_to::SqlPatterns))
+        .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
+        .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
+        .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
+        .with_physical_optimizer_rules(window_top_k::physical_rules())
+}

@@ -1,0 +1,227 @@
+//! What is asked of DataFusion; values worked out by hand.
+
+use arrow::util::pretty::pretty_format_batches;
+use datafusion::physical_plan::displayable;
+use datafusion::prelude::SessionContext;
+
+use crate::query::engine::engine;
+use crate::query::sums::tests::{answer, store};
+
+async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
+    let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
+    let text = pretty_format_batches(&rows).unwrap().to_string();
+    let lines = text.lines().filter(|line| line.starts_with('|')).skip(1);
+    let cells = lines.map(|line| line.replace(' ', ""));
+    cells
+        .map(|line| line[1..line.len() - 1].to_owned())
+        .collect()
+}
+
+async fn refusal(context: &SessionContext, sql: &str) -> String {
+    let refused = match context.sql(sql).await {
+        Ok(frame) => frame.collect().await.unwrap_err(),
+        Err(error) => error,
+    };
+    refused.strip_backtrace()
+}
+
+#[tokio::test]
+async fn set_operations_count_rows() {
+    let context = engine(None).unwrap();
+    let left = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (1, 'a'), (2, 'b'), (NULL, 'c'), (NULL, 'c')) AS a(x, y)";
+    let right = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (NULL, 'c'), (3, 'd')) AS b(x, y)";
+    for (operation, wanted) in [
+        ("INTERSECT ALL", vec!["1|a", "1|a", "|c"]),
+        ("EXCEPT ALL", vec!["1|a", "2|b", "|c"]),
+        ("INTERSECT", vec!["1|a", "|c"]),
+        ("EXCEPT", vec!["2|b"]),
+    ] {
+        let sql = format!("{left} {operation} {right} ORDER BY x NULLS LAST, y");
+        assert_eq!(rows(&context, &sql).await, wanted, "{operation}");
+    }
+    // In a subquery, with types that differ, in a row.
+    let sql = "SELECT count(*) FROM (SELECT 1 AS x UNION ALL SELECT 1 EXCEPT ALL SELECT 1.0) AS t";
+    assert_eq!(rows(&context, sql).await, ["1"]);
+    let sql = "(SELECT 1 AS x UNION ALL SELECT 1 UNION ALL SELECT 1) EXCEPT ALL (SELECT 1) EXCEPT ALL (SELECT 1)";
+    assert_eq!(rows(&context, sql).await, ["1"]);
+}
+
+#[tokio::test]
+async fn similar_to_takes_patterns_of_sql() {
+    let context = engine(None).unwrap();
+    for (text, pattern, matches) in [
+        ("abc", "abc", true),
+        ("abc", "b", false),
+        ("abc", "a%", true),
+        ("abc", "_b_", true),
+        ("abc", "%(b|d)%", true),
+        ("abc", "(b|c)%", false),
+        ("a.c", "a.c", true),
+        ("abc", "a.c", false),
+        ("a%c", "a\\%c", true),
+        ("abc", "a\\%c", false),
+        ("aab", "a{2}b", true),
+        ("ab", "a{2}b", false),
+        ("7x", "[0-9][[:alpha:]]", true),
+        ("]", "[]]", true),
+        ("x", "[^]]", true),
+        ("a&&b", "a[&][&]b", true),
+        ("^a$", "^a$", true),
+        ("a\nb", "a%b", true),
+        ("ab|", "ab\\|", true),
+        ("", "%", true),
+    ] {
+        let sql = format!(
+            "SELECT v SIMILAR TO '{pattern}', v NOT SIMILAR TO '{pattern}' FROM (VALUES ('{text}')) AS t(v)"
+        );
+        let wanted = format!("{matches}|{}", !matches);
+        assert_eq!(rows(&context, &sql).await, [wanted], "{text} {pattern}");
+    }
+    let escaped = "SELECT 'a%' SIMILAR TO 'a#%' ESCAPE '#', 'ab' SIMILAR TO 'a#%' ESCAPE '#'";
+    assert_eq!(rows(&context, escaped).await, ["true|false"]);
+    let null = "SELECT v SIMILAR TO NULL FROM (VALUES ('a')) AS t(v)";
+    assert_eq!(rows(&context, null).await, [""]);
+    for (sql, reason) in [
+        (
+            "SELECT 'a' SIMILAR TO v FROM (VALUES ('a')) AS t(v)",
+            "written out",
+        ),
+        ("SELECT 'a' SIMILAR TO '[a'", "without its"),
+        ("SELECT 'a' SIMILAR TO 'a\\'", "escape character"),
+    ] {
+        assert!(refusal(&context, sql).await.contains(reason), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_mean_two_things_is_refused() {
+    let context = engine(None).unwrap();
+    for sql in [
+        "SELECT (x IS NULL) IS DISTINCT FROM TRUE AND x > 1 FROM (VALUES (1)) AS t(x)",
+        "SELECT * FROM (VALUES (1)) AS t(x) WHERE (x IS NULL) IS NOT DISTINCT FROM FALSE OR x > 1",
+        "SELECT count(*) FILTER (WHERE (x = 1) IS DISTINCT FROM (x = 2) AND x > 1) FROM (VALUES (1)) AS t(x)",
+    ] {
+        assert!(
+            refusal(&context, sql).await.contains("may mean two things"),
+            "{sql}"
+        );
+    }
+    let clear = "SELECT ((x IS NULL) IS DISTINCT FROM TRUE) AND x > 1, (x = 1 AND x = 2) IS DISTINCT FROM NULL FROM (VALUES (1)) AS t(x)";
+    assert_eq!(rows(&context, clear).await, ["false|true"]);
+}
+
+#[tokio::test]
+async fn samples_of_tables_are_refused() {
+    let context = engine(None).unwrap();
+    for sql in [
+        "SELECT * FROM generate_series(1, 9) AS t TABLESAMPLE BERNOULLI (1)",
+        "SELECT * FROM information_schema.tables TABLESAMPLE BERNOULLI (1)",
+        "SELECT * FROM (SELECT 1) AS t TABLESAMPLE SYSTEM (1)",
+    ] {
+        let refused = refusal(&context, sql).await;
+        assert!(
+            refused.contains("TABLESAMPLE") || refused.contains("Expected"),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn windows_see_all_rows_below_a_limit() {
+    let store = store().await;
+    let context = store.session().await.unwrap();
+    for (sql, wanted) in [
+        (
+            "SELECT graph_id, count(*) OVER () FROM records GROUP BY graph_id ORDER BY graph_id LIMIT 1",
+            "100|10",
+        ),
+        (
+            "SELECT graph_id, n FROM (SELECT graph_id, count(*) OVER () AS n FROM records) AS t WHERE graph_id > 103 ORDER BY graph_id LIMIT 1 OFFSET 2",
+            "104|80000",
+        ),
+        (
+            "SELECT platform, count(*) OVER () FROM records WHERE line < 5 GROUP BY platform ORDER BY platform LIMIT 1",
+            "k80|2",
+        ),
+        (
+            "SELECT graph_id, sum(count(*)) OVER (ORDER BY graph_id) FROM records GROUP BY graph_id ORDER BY graph_id DESC LIMIT 1",
+            "109|80000",
+        ),
+    ] {
+        assert_eq!(rows(&context, sql).await, [wanted], "{sql}");
+    }
+}
+
+/// Does the plan keep the first rows of partitions only?
+async fn keeps_first(context: &SessionContext, sql: &str) -> bool {
+    let frame = context.sql(sql).await.unwrap();
+    let plan = frame.create_physical_plan().await.unwrap();
+    let text = displayable(plan.as_ref()).indent(false).to_string();
+    text.contains("PartitionedTopKExec")
+}
+
+#[tokio::test]
+async fn first_rows_of_partitions_are_those_of_the_window() {
+    let context = engine(None).unwrap();
+    let view = "CREATE VIEW records AS SELECT nullif(value % 7, 6) AS graph_id, value AS config_id, \
+                CASE value % 2 WHEN 0 THEN 'k80' ELSE 't4' END AS platform, value % 90 AS line, \
+                nullif(value * 7919 % 101, 50) / 2.0 AS runtime_ns FROM generate_series(1, 600) AS s(value)";
+    context.sql(view).await.unwrap().collect().await.unwrap();
+    let ordered = |keys: &str| {
+        format!("row_number() OVER (PARTITION BY {keys} ORDER BY runtime_ns, config_id, platform)")
+    };
+    let place = ordered("graph_id");
+    let chosen = format!(
+        "SELECT * FROM (SELECT config_id, platform, {place} AS place, graph_id FROM records) AS t WHERE"
+    );
+    assert!(keeps_first(&context, &format!("{chosen} place <= 3")).await);
+    let all = answer(&context, &format!("{chosen} place + 0 <= 3")).await;
+    assert_eq!(answer(&context, &format!("{chosen} place <= 3")).await, all);
+    for (columns, condition, first) in [
+        (format!("{place} AS place"), "place <= 3", true),
+        (format!("{place} AS place"), "place < 3", true),
+        (format!("{place} AS place"), "3 >= place", true),
+        (format!("{place} AS place"), "place = 1", true),
+        ("row_number() OVER (PARTITION BY graph_id, platform ORDER BY runtime_ns, config_id) AS place".to_owned(), "place <= 2", true),
+        (
+            "row_number() OVER (PARTITION BY graph_id ORDER BY runtime_ns DESC NULLS FIRST, config_id, platform) AS place".to_owned(),
+            "place <= 2",
+            true,
+        ),
+        (format!("{place} AS place"), "place < 1", false),
+        (format!("{place} AS place"), "place <= 0", false),
+        (format!("{place} AS place"), "place = 2", false),
+        (format!("{place} AS place"), "place > 80", false),
+        (format!("{place} AS place"), "place <= 3 AND line > 10", false),
+        (
+            format!("{place} AS place, lead(config_id) OVER (PARTITION BY graph_id ORDER BY runtime_ns, config_id, platform) AS next"),
+            "place <= 3",
+            false,
+        ),
+        (
+            format!("{place} AS place, {} AS other", ordered("platform")),
+            "place <= 3 AND other <= 5",
+            false,
+        ),
+        (
+            "rank() OVER (PARTITION BY graph_id ORDER BY runtime_ns) AS place".to_owned(),
+            "place <= 2",
+            false,
+        ),
+        (
+            "row_number() OVER (PARTITION BY graph_id ORDER BY graph_id) AS place, graph_id AS g".to_owned(),
+            "place < 1",
+            false,
+        ),
+        ("row_number() OVER (ORDER BY runtime_ns, config_id, platform) AS place".to_owned(), "place <= 3", false),
+    ] {
+        let sql = |condition: &str| {
+            format!("SELECT * FROM (SELECT graph_id, config_id, platform, line, runtime_ns, {columns} FROM records) AS t WHERE {condition}")
+        };
+        assert_eq!(keeps_first(&context, &sql(condition)).await, first, "{columns} {condition}");
+        // A condition that no rule sees through.
+        let plain = condition.replace("place", "(place + 0)");
+        let all = answer(&context, &sql(&plain)).await;
+        assert_eq!(answer(&context, &sql(condition)).await, all, "{columns} {condition}");
+    }
+}

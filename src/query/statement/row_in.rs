@@ -1,0 +1,104 @@
+//! `(a, b) IN (SELECT x, y ...)` as `EXISTS`.
+//!
+//! The two differ where a value is NULL: `IN` is neither true nor false then, `EXISTS` is false. That is the
+//! same for conditions that decide whether a row is kept, as long as no `NOT` is around them.
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+use super::nothing;
+use crate::error::{Error, Result};
+
+/// Rewrites the parts of a condition that must be true.
+pub(super) fn exists(condition: &mut Expr) -> Result<()> {
+    let mut waiting = vec![condition];
+    while let Some(expr) = waiting.pop() {
+        if is_row_in(expr) {
+            *expr = written(std::mem::replace(expr, nothing()))?;
+            continue;
+        }
+        match expr {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } => waiting.extend([left.as_mut(), right.as_mut()]),
+            Expr::Nested(inner) => waiting.push(inner),
+            Expr::UnaryOp { expr: inner, .. } if is_row_in(unnested(inner)) => {
+                return Err(refused());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_row_in(expr: &Expr) -> bool {
+    let Expr::InSubquery { expr, .. } = expr else {
+        return false;
+    };
+    matches!(expr.as_ref(), Expr::Tuple(_))
+}
+
+fn unnested(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => unnested(inner),
+        other => other,
+    }
+}
+
+fn refused() -> Error {
+    let reason = "a row can be IN a subquery, not NOT IN it\n\
+                  hint: NOT EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
+    Error::Usage(reason.to_owned())
+}
+
+fn written(row_in: Expr) -> Result<Expr> {
+    let Expr::InSubquery {
+        expr,
+        subquery,
+        negated: false,
+    } = row_in
+    else {
+        return Err(refused());
+    };
+    let Expr::Tuple(values) = *expr else {
+        return Err(refused());
+    };
+    let columns: Vec<String> = (0..values.len())
+        .map(|place| format!("__in_{place}"))
+        .collect();
+    let equal = columns.iter().zip(&values);
+    let equal: Vec<String> = equal
+        .map(|(column, value)| format!("__in.{column} = ({value})"))
+        .collect();
+    let sql = format!(
+        "SELECT 1 FROM (SELECT 1) AS __in({}) WHERE {}",
+        columns.join(", "),
+        equal.join(" AND ")
+    );
+    let parsed = Parser::parse_sql(&PostgreSqlDialect {}, &sql);
+    let parsed = parsed.map_err(|error| Error::Query(error.into()))?;
+    let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {
+        return Err(refused());
+    };
+    put(&mut query, subquery);
+    Ok(Expr::Exists {
+        subquery: query,
+        negated: false,
+    })
+}
+
+/// Puts the subquery of the user into the place that was left for it.
+fn put(query: &mut Query, inner: Box<Query>) {
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return;
+    };
+    let table = select.from.first_mut().map(|table| &mut table.relation);
+    if let Some(TableFactor::Derived { subquery, .. }) = table {
+        *subquery = inner;
+    }
+}

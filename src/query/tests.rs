@@ -1,0 +1,189 @@
+//! Answers that depend on what the engine leaves out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int16Array, Int32Array, Int64Array, StringArray};
+use datafusion::prelude::SessionContext;
+
+use super::engine::{engine, may_be_set};
+use super::sums::tests::{add, answer, store};
+use crate::store::Store;
+
+/// Rows of each file.
+const ROWS: i64 = 3000;
+
+/// Records with a cost and without a split, or the other way round.
+fn records(platform: i64, costs: bool) -> BTreeMap<&'static str, ArrayRef> {
+    let long = |of: fn(i64) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..ROWS).map(of)))
+    };
+    let rows = usize::try_from(ROWS).unwrap();
+    let mut columns = BTreeMap::from([
+        ("graph_id", long(|row| row % 7)),
+        ("config_id", long(|row| row)),
+        ("environment_id", long(|_| 1)),
+        (
+            "source_id",
+            Arc::new(Int64Array::from(vec![platform; rows])) as ArrayRef,
+        ),
+        ("line", long(|row| row + 1)),
+        (
+            "runtime_ns",
+            Arc::new(Float64Array::from_iter_values((0..3000_i32).map(f64::from))),
+        ),
+        ("repeat_count", Arc::new(Int32Array::from(vec![1; rows]))),
+        ("error_no", Arc::new(Int16Array::from(vec![0; rows]))),
+    ]);
+    if costs {
+        columns.insert("all_cost_digits", long(|row| 100_000 + row));
+        columns.insert(
+            "all_cost_exponent",
+            Arc::new(Int16Array::from(vec![-5; rows])),
+        );
+    } else {
+        let splits = (0..ROWS).map(|row| if row % 2 == 0 { "train" } else { "valid" });
+        columns.insert("split", Arc::new(StringArray::from_iter_values(splits)));
+    }
+    columns
+}
+
+/// Files with costs and files with splits.
+async fn halves() -> Store {
+    let store = Store::create("memory:").await.unwrap();
+    for (number, platform) in (0..).zip(["a", "b", "c", "d", "e", "f"]) {
+        let partition = [("dataset", "tenset"), ("platform", platform)];
+        let columns = records(number, number % 2 == 0);
+        add(&store, "records", &partition, columns).await;
+    }
+    store
+}
+
+#[tokio::test]
+async fn extremes_of_columns_that_some_files_lack() {
+    let store = halves().await;
+    // The filter that was wrong came and went with the threads that were faster.
+    for _ in 0..25 {
+        let context = store.session().await.unwrap();
+        for (sql, wanted) in [
+            (
+                "SELECT max(all_cost_s), max(split) FROM records",
+                "|1.02999|valid|",
+            ),
+            (
+                "SELECT min(all_cost_s), min(split) FROM records",
+                "|1.0|train|",
+            ),
+            (
+                "SELECT max(split), min(all_cost_s), max(line) FROM records",
+                "|valid|1.0|3000|",
+            ),
+        ] {
+            let rows = answer(&context, sql).await.join("\n").replace(' ', "");
+            let rows = rows
+                .replace("1.029990000e0", "1.02999")
+                .replace("1.000000000e0", "1.0");
+            assert!(rows.contains(wanted), "{sql}: {rows}");
+        }
+    }
+}
+
+/// Rows of a query that counts.
+async fn count(context: &SessionContext, sql: &str) -> i64 {
+    let rows = super::collect(context, sql).await.unwrap();
+    let [batch] = rows.as_slice() else {
+        panic!("{sql}");
+    };
+    crate::column::numbers::<arrow::datatypes::Int64Type>(batch, batch.schema().field(0).name())
+        .unwrap()
+        .value(0)
+}
+
+#[tokio::test]
+async fn null_among_the_values_of_a_partition_column() {
+    let store = halves().await;
+    let context = store.session().await.unwrap();
+    for (condition, files) in [
+        ("platform IN ('a', 'x', 'y', NULL)", 1),
+        ("platform IN ('a', 'b', 'x', 'y', 'z', NULL)", 2),
+        ("platform IN (NULL, 'a', 'b', 'c')", 3),
+        ("platform IN ('a', NULL)", 1),
+        ("platform IN (NULL, NULL, NULL, NULL)", 0),
+        ("platform NOT IN ('a', 'x', 'y', NULL)", 0),
+        ("NOT platform IN ('a', 'x', 'y', NULL)", 0),
+        ("platform = NULL", 0),
+        ("NULL = platform", 0),
+        ("platform IS NOT DISTINCT FROM NULL", 0),
+        ("platform IS DISTINCT FROM NULL", 6),
+        ("(platform = NULL) IS NULL", 6),
+        ("platform IN ('a', 'x', 'y', NULL) IS NULL", 5),
+        ("platform IN ('a', 'x', 'y', NULL) OR platform = 'b'", 2),
+        (
+            "platform IN ('a', 'x', 'y', NULL) AND platform IN ('a', 'b', 'c', 'd', NULL)",
+            1,
+        ),
+        ("platform IN ('a', 'b', 'c', 'd')", 4),
+        (
+            "dataset IN ('tenset', 'x', 'y', NULL) AND platform = 'a'",
+            1,
+        ),
+    ] {
+        for from in [
+            "records".to_owned(),
+            "records JOIN (SELECT 1 AS one) AS o ON one = one".to_owned(),
+            "(SELECT * FROM records UNION ALL SELECT * FROM records WHERE line < 0) AS r"
+                .to_owned(),
+        ] {
+            let sql = format!("SELECT count(*) FROM {from} WHERE {condition}");
+            assert_eq!(count(&context, &sql).await, files * ROWS, "{sql}");
+        }
+        let sql = format!(
+            "SELECT CAST(coalesce(median(line), 0) AS BIGINT) FROM records WHERE {condition}"
+        );
+        let middle = if files == 0 { 0 } else { (ROWS + 1) / 2 };
+        assert_eq!(count(&context, &sql).await, middle, "{sql}");
+    }
+    let value = datafusion::common::ScalarValue::Utf8(None);
+    let bound = context
+        .sql("SELECT * FROM records WHERE platform = $p")
+        .await
+        .unwrap();
+    let bound = bound.with_param_values(vec![("p", value)]).unwrap();
+    assert_eq!(bound.count().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn filters_in_another_order_keep_the_same_rows() {
+    let store = store().await;
+    let (ours, theirs) = (
+        store.session().await.unwrap(),
+        store.session().await.unwrap(),
+    );
+    theirs
+        .sql("SET datafusion.execution.parquet.reorder_filters = false")
+        .await
+        .unwrap();
+    for condition in [
+        "graph_id = 105 AND runtime_ns > 9000 AND repeat_count = 3",
+        "config_id % 1000 = 7 AND error_no = 0 AND graph_id IN (101, 107)",
+        "runtime_ns IS NULL AND line > 39000 AND platform = 't4'",
+        "error_no <> 0 AND (runtime_ns IS NULL OR line < 100)",
+    ] {
+        let sql = format!(
+            "SELECT platform, line, runtime_ns, error_message FROM records WHERE {condition}"
+        );
+        let rows = answer(&theirs, &sql).await;
+        assert!(rows.len() > 4, "{condition}");
+        assert_eq!(answer(&ours, &sql).await, rows, "{condition}");
+    }
+}
+
+#[test]
+fn settings_that_make_answers_wrong_stay_off() {
+    let context = engine(None).unwrap();
+    let options = context.state().config_options().optimizer.clone();
+    assert!(!options.enable_aggregate_dynamic_filter_pushdown);
+    assert!(!options.enable_window_topn);
+    assert!(may_be_set("datafusion.optimizer.enable_window_topn").is_err());
+    assert!(may_be_set("datafusion.execution.batch_size").is_ok());
+}
