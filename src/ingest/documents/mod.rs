@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::ledger::Ledger;
-use super::orphans::Orphans;
+use super::orphans::{Orphans, Scope};
 use super::run::Halt;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
@@ -53,13 +53,13 @@ pub(super) async fn run(
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
-    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let scope = scope(&ledger, &inputs, options.platform.as_deref());
+    let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
-    let platform = options.platform.clone();
     let mut messages = read::start(
         inputs,
-        platform.unwrap_or_else(|| PLATFORM.to_owned()),
+        options.platform.clone(),
         ledger,
         parsers,
         Arc::clone(&options.progress),
@@ -92,23 +92,33 @@ pub(super) async fn run(
     Ok(Some(run.report))
 }
 
+/// What the files may be called; in archives there may be any.
+fn scope(ledger: &Ledger, inputs: &[(Input, Format)], platform: Option<&str>) -> Scope {
+    if inputs.iter().any(|(_, format)| *format == Format::Tar) {
+        return Scope::dataset(NAME);
+    }
+    let files = inputs.iter().map(|(input, _)| {
+        let was = input.was(NAME).map(|file| file.platform.as_str());
+        let platform = platform.or(was).unwrap_or(PLATFORM);
+        (NAME, platform, input.name.as_str())
+    });
+    Scope::files(ledger, files)
+}
+
 impl Run<'_> {
     fn take(&mut self, message: Message) -> Result<()> {
         match message {
             Message::Document(found) => self.document(*found),
             Message::Unchanged => self.report.unchanged_files += 1,
-            Message::Alias {
-                name,
-                path,
-                same_as,
-            } => {
-                if self.refused.contains(&same_as.source_id) {
-                    let reason = format!("the same bytes as {}", same_as.name);
+            Message::Alias { alias, path } => {
+                if self.refused.contains(&alias.same_as.source_id) {
+                    let reason = format!("the same bytes as {}", alias.same_as.name);
                     return self.fail(path, reason);
                 }
+                let closed = Closed::alias(NAME, *alias, path);
                 self.report.same_files += 1;
-                self.closed
-                    .push(Closed::alias(NAME, name, 0, path, &same_as));
+                self.report.renamed(&closed);
+                self.closed.push(closed);
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed {
@@ -149,7 +159,7 @@ impl Run<'_> {
             self.report.records += count;
         }
         let held = Held::new(document, &found.reading, &found.place, resumed);
-        self.closed.push(Closed {
+        let closed = Closed {
             dataset: NAME,
             path: found.path,
             compression: None,
@@ -174,7 +184,9 @@ impl Run<'_> {
                 ..About::default()
             },
             reading: found.reading,
-        });
+        };
+        self.report.renamed(&closed);
+        self.closed.push(closed);
         self.group.add(held);
     }
 
@@ -186,10 +198,7 @@ impl Run<'_> {
         if closed.is_empty() {
             return Ok(true);
         }
-        let done = self.commits.rows("records", files, &closed).await?;
-        if done {
-            self.commits.sources(&closed).await?;
-        }
-        Ok(done)
+        let (lines, orphans) = (Vec::new(), &self.orphans);
+        self.commits.add(lines, files, &closed, orphans).await
     }
 }

@@ -1,0 +1,264 @@
+//! Rows that interrupted runs left behind: in a table, and not in the ledger.
+//!
+//! A run over the same file completes them; those of a file that nobody gives again can be taken away.
+//! They show in queries until then: to hide them, every question would have to read the ledger first.
+//!
+//! No run that goes on loses rows by it:
+//!
+//! - What is taken away was there `least_age` before, which is more than the [`LEASE`] of a run: one that
+//!   was stopped for so long looks at everything again before it writes into the ledger.
+//! - A run that goes on with rows of an interrupted one looks whether they are there before every attempt
+//!   to write into the ledger.
+//! - After rows are taken out there is a commit to the ledger. A run that looked before them and wrote
+//!   before this commit is seen by it, and gets the rows back; one that writes later collides with it, and
+//!   looks again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::Int64Type;
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::prelude::{cast, col, lit};
+
+use super::without::{Rows, put_back, take_out};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::ingest::commits::LEASE;
+use crate::ingest::ledger::Ledger;
+use crate::store::{At, Change, Snapshot, Store};
+
+/// Tables whose rows belong to sources, in the order in which they are emptied.
+const TABLES: [&str; 3] = ["records", "runs", "lines"];
+
+/// Who says in the ledger's log that rows were taken away.
+const FENCE: &str = "tsql:orphans";
+
+/// Rows of a source that the ledger does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Orphaned {
+    pub(crate) table: &'static str,
+    pub(crate) source_id: i64,
+    /// Its name, where the ledger knows the beginning of it or another name of it.
+    pub(crate) name: Option<String>,
+    /// Dataset and platform of its records.
+    pub(crate) place: Option<(String, String)>,
+    pub(crate) rows: u64,
+}
+
+impl Orphaned {
+    /// In words, for people.
+    pub(crate) fn told(&self) -> String {
+        let place = self.place.as_ref();
+        let place = place.map(|(dataset, platform)| format!(" ({dataset}, platform {platform})"));
+        let place = place.unwrap_or_default();
+        let whose = match &self.name {
+            Some(name) => format!("of {name}{place}"),
+            None => format!("of source {}{place}, whose name is not known", self.source_id),
+        };
+        format!("{} rows {whose} are not in the ledger: a run was interrupted", self.rows)
+    }
+}
+
+impl Store {
+    /// Rows of `records`, `runs` and `lines` that the ledger does not know, by source. Those of a run that
+    /// is at work are among them for a moment.
+    pub(crate) async fn orphaned(&self) -> Result<Vec<Orphaned>> {
+        Ok(find(self).await?.into_iter().map(|(one, _)| one).collect())
+    }
+
+    /// Takes away rows that the ledger does not know, if they were there `least_age` ago; gives what it
+    /// took.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an age that a running ingest may have, and failures of the storage.
+    pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+        if least_age < LEASE {
+            let least = LEASE.as_secs() / 60;
+            return Err(Error::Usage(format!(
+                "rows of the last {least} minutes may be of an ingest that is at work"
+            )));
+        }
+        self.remove_orphaned_since(least_age).await
+    }
+
+    async fn remove_orphaned_since(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+        let age_ms = i64::try_from(least_age.as_millis()).unwrap_or(i64::MAX);
+        let then_ms = chrono::Utc::now().timestamp_millis().saturating_sub(age_ms);
+        let then = self.at(&At::Time(then_ms)).await?;
+        let found = find(self).await?;
+        let mut old_files = BTreeMap::new();
+        let mut young = BTreeSet::new();
+        for table in TABLES {
+            let old = then.snapshot(table).await?;
+            let old = old.iter().flat_map(|old| old.files().iter());
+            let old: BTreeSet<String> = old.map(|file| file.path.clone()).collect();
+            if let Some(now) = self.snapshot(table).await? {
+                let files = now.files().iter();
+                let new = files.filter(|file| !old.contains(&file.path)).cloned();
+                let rows = rows_of(&found, table, &young);
+                let new = rows_in(self, table, &now.only(new.collect()), &rows).await?;
+                young.extend(new.into_keys());
+            }
+            old_files.insert(table, old);
+        }
+        let mut taken = Vec::new();
+        for table in TABLES {
+            let rows = rows_of(&found, table, &young);
+            if !rows.is_empty() {
+                taken.push((table, take_out(self, table, &rows, old_files.get(table)).await?));
+            }
+        }
+        if taken.iter().all(|(_, files)| files.is_empty()) {
+            return Ok(Vec::new());
+        }
+        if self.fence(&found, &young).await? {
+            for (table, files) in taken {
+                put_back(self, table, files).await?;
+            }
+            return Ok(Vec::new());
+        }
+        let gone = found.into_iter().map(|(one, _)| one);
+        Ok(gone.filter(|one| !young.contains(&one.source_id)).collect())
+    }
+
+    /// Puts a commit between runs that saw these rows and the ledger; true where one of them has written
+    /// into it before.
+    async fn fence(&self, found: &[(Orphaned, i64)], young: &BTreeSet<i64>) -> Result<bool> {
+        let mut written = false;
+        self.commit("sources", "mend", async |snapshot: &Snapshot| {
+            let ledger = Ledger::at(self, snapshot).await?;
+            let taken = found.iter().filter(|(one, _)| !young.contains(&one.source_id));
+            let mut taken = taken.filter(|(one, _)| one.table != "runs");
+            written = taken.any(|(one, from)| first(&ledger, one.table, one.source_id) != *from);
+            let version = snapshot.version().cast_signed() + 1;
+            Ok(Some(Change {
+                transactions: vec![(FENCE.to_owned(), version)],
+                ..Change::default()
+            }))
+        })
+        .await?;
+        Ok(written)
+    }
+}
+
+/// The line, or segment of `lines`, from which on rows of a source are not in the ledger.
+fn first(ledger: &Ledger, table: &str, source_id: i64) -> i64 {
+    match ledger.source(source_id).filter(|source| source.same_as.is_none()) {
+        None => 0,
+        Some(source) if table == "lines" => source.segments.into(),
+        Some(source) => {
+            let open = source.open_line.as_deref() == Some("other");
+            source.last_line.cast_signed() + i64::from(!open)
+        }
+    }
+}
+
+fn rows_of(found: &[(Orphaned, i64)], table: &str, without: &BTreeSet<i64>) -> Rows {
+    let mut rows = Rows::default();
+    for (one, from) in found {
+        if one.table == table && !without.contains(&one.source_id) {
+            rows.add(one.source_id, *from);
+        }
+    }
+    rows
+}
+
+/// All rows that the ledger does not know, and where they begin.
+async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
+    let mut snapshots = Vec::new();
+    for table in TABLES {
+        snapshots.extend(store.snapshot(table).await?.map(|snapshot| (table, snapshot)));
+    }
+    // After the tables: what a run has written since is in it.
+    let ledger = Ledger::load(store).await?;
+    let mut found = Vec::new();
+    for (table, snapshot) in snapshots {
+        let stored: u64 = snapshot.files().iter().map(|file| file.stats.num_records).sum();
+        let known = match table {
+            "records" => Some((ledger.record_count, &ledger.records_of)),
+            "lines" => Some((ledger.other_count, &ledger.others_of)),
+            _ => None,
+        };
+        if known.is_some_and(|(rows, _)| rows == stored) {
+            continue;
+        }
+        let mut suspects = Rows::default();
+        let mut places = BTreeMap::new();
+        for (id, place, rows) in counted(store, table, &snapshot).await? {
+            let in_ledger = known.and_then(|(_, of)| of.get(&id)).copied().unwrap_or(0);
+            if rows != in_ledger || first(&ledger, table, id) == 0 {
+                suspects.add(id, first(&ledger, table, id));
+                places.insert(id, place);
+            }
+        }
+        for (id, rows) in rows_in(store, table, &snapshot, &suspects).await? {
+            let name = ledger.source(id).map(|source| source.name.clone());
+            let place = places.remove(&id).flatten();
+            let one = Orphaned {
+                table,
+                source_id: id,
+                name,
+                place,
+                rows,
+            };
+            found.push((one, first(&ledger, table, id)));
+        }
+    }
+    Ok(found)
+}
+
+type Counted = (i64, Option<(String, String)>, u64);
+
+/// Rows of each source, with its dataset and platform.
+async fn counted(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<Counted>> {
+    let placed = table == "records";
+    let mut groups = vec![col("source_id")];
+    if placed {
+        groups.extend(["dataset", "platform"].map(col));
+    }
+    let frame = store.frame(table, at)?;
+    let frame = frame.aggregate(groups, vec![count(lit(1_i64)).alias("rows")]);
+    let batches = frame.map_err(Error::Query)?.collect().await.map_err(Error::Query)?;
+    let mut found = Vec::new();
+    for batch in batches {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let rows = column::numbers::<Int64Type>(&batch, "rows")?;
+        for row in 0..batch.num_rows() {
+            let text = |name| Ok::<_, Error>(column::text(&batch, name)?.value(row).to_owned());
+            let place = placed.then(|| Ok::<_, Error>((text("dataset")?, text("platform")?)));
+            let rows = rows.value(row).unsigned_abs();
+            found.push((ids.value(row), place.transpose()?, rows));
+        }
+    }
+    Ok(found)
+}
+
+/// How many of these rows each source has.
+async fn rows_in(
+    store: &Store,
+    table: &str,
+    at: &Snapshot,
+    rows: &Rows,
+) -> Result<BTreeMap<i64, u64>> {
+    let mut found = BTreeMap::new();
+    if rows.is_empty() || at.files().is_empty() {
+        return Ok(found);
+    }
+    let frame = store.frame(table, at)?;
+    let place = cast(col(Rows::place(table)), arrow::datatypes::DataType::Int64);
+    let frame = frame.select(vec![col("source_id"), place.alias("place")]);
+    let frame = frame.and_then(|frame| frame.filter(rows.among()));
+    let mut batches = frame.map_err(Error::Query)?.collect().await.map_err(Error::Query)?;
+    for batch in batches.drain(..) {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let places = batch.column(1).as_primitive::<Int64Type>();
+        for (id, place) in ids.values().iter().zip(places.values()) {
+            if rows.has(*id, *place) {
+                *found.entry(*id).or_default() += 1;
+            }
+        }
+    }
+    Ok(found)
+}
+
