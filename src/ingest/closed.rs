@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 
+use super::commits::application;
 use super::ledger::{Alias, Reading, Source, UNCOMMITTED};
 use super::tables::{Other, repeated, texts};
 use crate::reader::Compression;
@@ -97,7 +98,7 @@ impl Closed {
 
     /// Who this is, and how far it got, in the log of the records.
     pub(super) fn transaction(&self) -> Option<(String, i64)> {
-        let application = format!("source:{:016x}", self.reading.source_id);
+        let application = application(self.reading.source_id);
         self.same_as
             .is_none()
             .then(|| (application, self.end_byte.cast_signed()))

@@ -21,6 +21,11 @@ use crate::store::{Change, Snapshot, Store};
 /// `upkeep::orphans`.
 pub(crate) const LEASE: Duration = Duration::from_mins(15);
 
+/// The name of a source among the applications in the logs of its rows.
+pub(crate) fn application(source_id: i64) -> String {
+    format!("source:{source_id:016x}")
+}
+
 /// Commits rows of files that nobody else has committed meanwhile.
 pub(super) struct Commits<'a> {
     pub(super) store: &'a Store,

@@ -24,7 +24,7 @@ use datafusion::prelude::{cast, col, lit};
 use super::without::{Rows, put_back, take_out};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ingest::commits::LEASE;
+use crate::ingest::commits::{LEASE, application};
 use crate::ingest::ledger::Ledger;
 use crate::store::{At, Change, Snapshot, Store};
 
@@ -102,11 +102,22 @@ impl Store {
             }
             old_files.insert(table, old);
         }
+        // As far as the ledger knows them: a run that takes one up again is not told that it is done.
+        let ledger = Ledger::load(self).await?;
+        let transactions = found.iter().map(|(one, _)| {
+            let source = ledger.source(one.source_id);
+            let end = source.map_or(0, |source| source.end_byte.cast_signed());
+            (application(one.source_id), end)
+        });
+        let transactions: BTreeMap<String, i64> = transactions.collect();
+        let transactions: Vec<(String, i64)> = transactions.into_iter().collect();
         let mut taken = Vec::new();
         for table in TABLES {
             let rows = rows_of(&found, table, &young);
             if !rows.is_empty() {
-                taken.push((table, take_out(self, table, &rows, old_files.get(table)).await?));
+                let only = old_files.get(table);
+                let files = take_out(self, table, &rows, only, &transactions).await?;
+                taken.push((table, files));
             }
         }
         if taken.iter().all(|(_, files)| files.is_empty()) {

@@ -96,7 +96,7 @@ impl Store {
         .await?;
         for table in ["records", "runs", "lines"] {
             if self.snapshot(table).await?.is_some() {
-                take_out(self, table, &rows, None).await?;
+                take_out(self, table, &rows, None, &[]).await?;
             }
         }
         Ok(())

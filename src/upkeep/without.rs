@@ -63,19 +63,23 @@ impl Rows {
     }
 }
 
-/// Takes rows out of a table in one exclusive commit, of all files or only of these; gives the files
-/// of the rows that were taken out, which are in no table.
+/// Takes rows out of a table in one exclusive commit, of all files or only of these, with which go
+/// `transactions`; gives the files of the rows that were taken out, which are in no table.
 pub(super) async fn take_out(
     store: &Store,
     table: &str,
     rows: &Rows,
     only: Option<&BTreeSet<String>>,
+    transactions: &[(String, i64)],
 ) -> Result<Vec<DataFile>> {
     let mut split: HashMap<String, Option<Split>> = HashMap::new();
     let mut taken = Vec::new();
     store
         .commit(table, "mend", async |snapshot: &Snapshot| {
-            let mut change = Change::default();
+            let mut change = Change {
+                transactions: transactions.to_vec(),
+                ..Change::default()
+            };
             taken.clear();
             let files = snapshot.files().iter();
             let files = files.filter(|file| only.is_none_or(|only| only.contains(&file.path)));
