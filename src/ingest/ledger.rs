@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{Int32Type, Int64Type};
 
+use super::prefixes::Prefixes;
 use crate::column;
 use crate::error::{Error, Result};
-use super::prefixes::Prefixes;
 use crate::identity::{sample_id, source_id};
 use crate::reader::graphnet::sample::METADATA;
 use crate::reader::naming::numbered;

@@ -34,9 +34,9 @@ use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::reader::{self, Dialect, Format, Input, STDIN, exported};
 use crate::store::Store;
+use closed::Closed;
 pub use known::{KnownSample, Level};
 pub use run::Position;
-use closed::Closed;
 use samples::find::{self, Place};
 pub use stream::{AppendOptions, Appender, StreamFormat};
 

@@ -161,7 +161,10 @@ impl Orphans {
                     *rows.entry(*id).or_default() += u64::from(line.unsigned_abs() <= through);
                 }
             }
-            if found.iter().any(|(id, stored)| rows.get(id) != Some(&stored.rows)) {
+            if found
+                .iter()
+                .any(|(id, stored)| rows.get(id) != Some(&stored.rows))
+            {
                 return Ok(false);
             }
         }

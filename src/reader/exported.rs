@@ -132,7 +132,11 @@ impl Exports {
                     files: files.collect(),
                 }))
             }
-            None => folder.parent().map(|above| self.of(above)).transpose()?.flatten(),
+            None => folder
+                .parent()
+                .map(|above| self.of(above))
+                .transpose()?
+                .flatten(),
         };
         self.0.insert(folder.to_owned(), found.clone());
         Ok(found)

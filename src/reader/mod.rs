@@ -60,6 +60,12 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Gzip, Self::Zstd];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
     /// Its name in the `sources` table.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -208,9 +214,7 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
     if path.is_dir() {
         let mut found = Vec::new();
         let root = path.canonicalize().map_err(Error::io(path))?;
-        let prefix = root
-            .file_name()
-            .map(naming::readable);
+        let prefix = root.file_name().map(naming::readable);
         walk(
             path,
             &prefix.unwrap_or_default(),
@@ -239,10 +243,7 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
 
 fn explicit(path: &Path, argument: &str) -> Result<Input> {
     let file = path.canonicalize().map_err(Error::io(path))?;
-    let part = |path: Option<&Path>| {
-        path.and_then(Path::file_name)
-            .map(naming::readable)
-    };
+    let part = |path: Option<&Path>| path.and_then(Path::file_name).map(naming::readable);
     Ok(Input {
         path: argument.to_owned(),
         name: part(Some(&file)).unwrap_or_default(),

@@ -138,7 +138,9 @@ mod tests {
         let letters = [b'%', b'2', b'5', b'E', b'4', 0xe4, 0xc3, 0xa9];
         let mut seen = std::collections::HashMap::new();
         for number in 0..8_usize.pow(5) {
-            let bytes: Vec<u8> = (0..5).map(|at| letters[number / 8_usize.pow(at) % 8]).collect();
+            let bytes: Vec<u8> = (0..5)
+                .map(|at| letters[number / 8_usize.pow(at) % 8])
+                .collect();
             let text = written(&bytes);
             assert_eq!(read(&text), bytes);
             assert_eq!(seen.insert(text, bytes.clone()), None, "{bytes:?}");

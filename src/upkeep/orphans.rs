@@ -54,9 +54,15 @@ impl Orphaned {
         let place = place.unwrap_or_default();
         let whose = match &self.name {
             Some(name) => format!("of {name}{place}"),
-            None => format!("of source {}{place}, whose name is not known", self.source_id),
+            None => format!(
+                "of source {}{place}, whose name is not known",
+                self.source_id
+            ),
         };
-        format!("{} rows {whose} are not in the ledger: a run was interrupted", self.rows)
+        format!(
+            "{} rows {whose} are not in the ledger: a run was interrupted",
+            self.rows
+        )
     }
 }
 
@@ -72,6 +78,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Usage`] for an age that a running ingest may have, and failures of the storage.
+    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
         if least_age < LEASE {
             let least = LEASE.as_secs() / 60;
@@ -139,7 +146,9 @@ impl Store {
         let mut written = false;
         self.commit("sources", "mend", async |snapshot: &Snapshot| {
             let ledger = Ledger::at(self, snapshot).await?;
-            let taken = found.iter().filter(|(one, _)| !young.contains(&one.source_id));
+            let taken = found
+                .iter()
+                .filter(|(one, _)| !young.contains(&one.source_id));
             let mut taken = taken.filter(|(one, _)| one.table != "runs");
             written = taken.any(|(one, from)| first(&ledger, one.table, one.source_id) != *from);
             let version = snapshot.version().cast_signed() + 1;
@@ -155,7 +164,10 @@ impl Store {
 
 /// The line, or segment of `lines`, from which on rows of a source are not in the ledger.
 fn first(ledger: &Ledger, table: &str, source_id: i64) -> i64 {
-    match ledger.source(source_id).filter(|source| source.same_as.is_none()) {
+    match ledger
+        .source(source_id)
+        .filter(|source| source.same_as.is_none())
+    {
         None => 0,
         Some(source) if table == "lines" => source.segments.into(),
         Some(source) => {
@@ -179,13 +191,22 @@ fn rows_of(found: &[(Orphaned, i64)], table: &str, without: &BTreeSet<i64>) -> R
 async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
     let mut snapshots = Vec::new();
     for table in TABLES {
-        snapshots.extend(store.snapshot(table).await?.map(|snapshot| (table, snapshot)));
+        snapshots.extend(
+            store
+                .snapshot(table)
+                .await?
+                .map(|snapshot| (table, snapshot)),
+        );
     }
     // After the tables: what a run has written since is in it.
     let ledger = Ledger::load(store).await?;
     let mut found = Vec::new();
     for (table, snapshot) in snapshots {
-        let stored: u64 = snapshot.files().iter().map(|file| file.stats.num_records).sum();
+        let stored: u64 = snapshot
+            .files()
+            .iter()
+            .map(|file| file.stats.num_records)
+            .sum();
         let known = match table {
             "records" => Some((ledger.record_count, &ledger.records_of)),
             "lines" => Some((ledger.other_count, &ledger.others_of)),
@@ -230,7 +251,11 @@ async fn counted(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<Counte
     }
     let frame = store.frame(table, at)?;
     let frame = frame.aggregate(groups, vec![count(lit(1_i64)).alias("rows")]);
-    let batches = frame.map_err(Error::Query)?.collect().await.map_err(Error::Query)?;
+    let batches = frame
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)?;
     let mut found = Vec::new();
     for batch in batches {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
@@ -260,7 +285,11 @@ async fn rows_in(
     let place = cast(col(Rows::place(table)), arrow::datatypes::DataType::Int64);
     let frame = frame.select(vec![col("source_id"), place.alias("place")]);
     let frame = frame.and_then(|frame| frame.filter(rows.among()));
-    let mut batches = frame.map_err(Error::Query)?.collect().await.map_err(Error::Query)?;
+    let mut batches = frame
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)?;
     for batch in batches.drain(..) {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
         let places = batch.column(1).as_primitive::<Int64Type>();
@@ -273,3 +302,151 @@ async fn rows_in(
     Ok(found)
 }
 
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::ingest::{Event, IngestOptions};
+
+    /// Lines of measured records.
+    fn lines(first: u32, count: u32) -> String {
+        let line = |number| {
+            format!(
+                "{{\"workload_key\": [\"mm\", 8], \"steps\": {{\"TILE\": {number}}}, \"repeats_ns\": [{number}.5, 9]}}\n"
+            )
+        };
+        (first..first + count).map(line).collect()
+    }
+
+    async fn ingest(store: &Store, file: &Path, progress: crate::ingest::Progress) {
+        let options = IngestOptions {
+            platform: Some("p".to_owned()),
+            progress,
+            ..IngestOptions::default()
+        };
+        let input = file.to_str().unwrap().to_owned();
+        let report = store.ingest(&[input], &options).await.unwrap();
+        assert!(report.failed_files.is_empty(), "{report:?}");
+    }
+
+    /// A store with `a.jsonl`, and with rows of `b.jsonl` that its ledger does not have.
+    async fn interrupted(folder: &Path) -> Store {
+        let location = folder.join("s");
+        let location = location.to_str().unwrap();
+        let store = Store::create(location).await.unwrap();
+        std::fs::write(folder.join("a.jsonl"), lines(1, 5)).unwrap();
+        std::fs::write(folder.join("b.jsonl"), lines(100, 7) + "no record\n").unwrap();
+        for file in ["a.jsonl", "b.jsonl"] {
+            ingest(&store, &folder.join(file), Arc::new(|_| {})).await;
+        }
+        let last = folder.join("s/sources/_delta_log/00000000000000000002.json");
+        std::fs::remove_file(last).unwrap();
+        Store::open(location).await.unwrap()
+    }
+
+    async fn records(store: &Store) -> u64 {
+        let records = store.snapshot("records").await.unwrap().unwrap();
+        records
+            .files()
+            .iter()
+            .map(|file| file.stats.num_records)
+            .sum()
+    }
+
+    #[tokio::test]
+    async fn rows_that_the_ledger_does_not_know_are_told_and_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let found = store.orphaned().await.unwrap();
+        let told: Vec<_> = found.iter().map(|one| (one.table, one.rows)).collect();
+        assert_eq!(told, [("records", 7), ("lines", 1)]);
+        let place = ("measured".to_owned(), "p".to_owned());
+        assert_eq!(found[0].place, Some(place));
+        let checked = store.check().await.unwrap();
+        let checked: Vec<&String> = checked.damage.iter().map(|(_, told)| told).collect();
+        let wanted = "7 rows of source";
+        assert!(
+            checked.iter().any(|told| told.contains(wanted)),
+            "{checked:?}"
+        );
+        // They are young, and might be of a run that is at work.
+        let hour = Duration::from_hours(1);
+        assert_eq!(store.remove_orphaned(hour).await.unwrap(), []);
+        assert!(store.remove_orphaned(Duration::from_mins(1)).await.is_err());
+        assert_eq!(records(&store).await, 12);
+        let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
+        assert_eq!(gone, found);
+        assert_eq!(records(&store).await, 5);
+        assert_eq!(store.check().await.unwrap().damage, []);
+        assert_eq!(
+            store.remove_orphaned_since(Duration::ZERO).await.unwrap(),
+            []
+        );
+        // The file can be ingested as if nothing had been.
+        ingest(&store, &folder.path().join("b.jsonl"), Arc::new(|_| {})).await;
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_that_goes_on_with_them_stores_them_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let (other, runtime) = (store.clone(), tokio::runtime::Handle::current());
+        let done = Arc::new(AtomicBool::new(false));
+        let hears = Arc::clone(&done);
+        // The run has found the rows and begins to read their file.
+        let progress = move |event: Event<'_>| {
+            if matches!(event, Event::File(_)) && !hears.swap(true, Ordering::Relaxed) {
+                let gone = runtime.block_on(other.remove_orphaned_since(Duration::ZERO));
+                assert_eq!(gone.unwrap().len(), 2);
+            }
+        };
+        ingest(&store, &folder.path().join("b.jsonl"), Arc::new(progress)).await;
+        assert!(done.load(Ordering::Relaxed));
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    #[tokio::test]
+    async fn the_new_lines_of_a_file_that_grew_are_taken_away_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let (a, b) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
+        ingest(&store, &b, Arc::new(|_| {})).await;
+        std::fs::write(&a, lines(1, 8)).unwrap();
+        ingest(&store, &a, Arc::new(|_| {})).await;
+        let location = store.location().local_directory().unwrap().to_owned();
+        let log = location.join("sources/_delta_log");
+        let mut entries: Vec<_> = std::fs::read_dir(&log).unwrap().flatten().collect();
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        std::fs::remove_file(entries.last().unwrap().path()).unwrap();
+        let store = Store::open(location.to_str().unwrap()).await.unwrap();
+        let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
+        let gone: Vec<_> = gone
+            .iter()
+            .map(|one| (one.name.as_deref(), one.rows))
+            .collect();
+        assert_eq!(gone, [(Some("a.jsonl"), 3)]);
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    /// Rows that nobody gives again cost later runs nothing: the file that they lie in is not read.
+    #[tokio::test]
+    async fn later_runs_do_not_look_at_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let records = store.snapshot("records").await.unwrap().unwrap();
+        for file in records.files().iter() {
+            let path = folder.path().join("s/records").join(&file.path);
+            std::fs::remove_file(path).unwrap();
+        }
+        let c = folder.path().join("c.jsonl");
+        std::fs::write(&c, lines(200, 2)).unwrap();
+        ingest(&store, &c, Arc::new(|_| {})).await;
+    }
+}

@@ -44,6 +44,7 @@ pub(crate) struct Twin {
 
 impl Store {
     /// Logs whose bytes another one of the same platform has: their records are there twice.
+    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn twins(&self) -> Result<Vec<Twin>> {
         let context = self.session().await?;
         let mut twins = Vec::new();
@@ -78,6 +79,7 @@ impl Store {
     /// # Errors
     /// Failures of the storage. Where it ends between its commits, rows that are taken out by
     /// `remove_orphaned` are left.
+    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn merge_twins(&self, twins: &[Twin]) -> Result<()> {
         let ids: BTreeMap<i64, i64> = twins
             .iter()
@@ -172,4 +174,69 @@ fn alias(row: &RecordBatch, same_as: i64) -> Result<RecordBatch> {
     });
     RecordBatch::try_new(Arc::clone(&schema), columns.collect())
         .map_err(|error| Error::damaged("sources", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let target = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                std::fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+
+    /// `tests/stores/README.md` says what is in the store.
+    #[tokio::test]
+    async fn what_an_earlier_version_stored_twice_becomes_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/doubled");
+        copy(&old, folder.path());
+        let store = Store::open(folder.path().to_str().unwrap()).await.unwrap();
+        let twins = store.twins().await.unwrap();
+        let names = twins
+            .iter()
+            .map(|twin| (twin.name.as_str(), twin.same_as.1.as_str()));
+        let names: Vec<_> = names.collect();
+        assert_eq!(
+            names,
+            [
+                ("logs/run.log.gz", "logs/run.log"),
+                ("p/a.json.gz", "p/a.json")
+            ]
+        );
+        store.merge_twins(&twins).await.unwrap();
+        assert_eq!(store.twins().await.unwrap(), []);
+        assert_eq!(store.orphaned().await.unwrap(), []);
+        let rows = |table: &'static str| {
+            let store = store.clone();
+            async move {
+                let snapshot = store.snapshot(table).await.unwrap().unwrap();
+                let files = snapshot.files().iter();
+                files.map(|file| file.stats.num_records).sum::<u64>()
+            }
+        };
+        let counts = [
+            rows("records").await,
+            rows("runs").await,
+            rows("lines").await,
+            rows("sources").await,
+        ];
+        assert_eq!(counts, [4 + 3 + 4, 4, 2, 5]);
+        assert_eq!(store.check().await.unwrap().damage, []);
+        let back = folder.path().join("back");
+        let exported = store.export(&back, &crate::ExportOptions::default()).await;
+        let exported = exported.unwrap();
+        assert_eq!((exported.files, exported.recompressed), (5, 2));
+        assert!(exported.is_clean(), "{exported:?}");
+    }
 }

@@ -141,7 +141,10 @@ async fn split(
     let mut parts = Vec::new();
     for filter in [rows.filter(table), not(rows.filter(table))] {
         let batches = store.read(table, &alone, &columns, Some(filter)).await?;
-        let count: usize = batches.iter().map(arrow::array::RecordBatch::num_rows).sum();
+        let count: usize = batches
+            .iter()
+            .map(arrow::array::RecordBatch::num_rows)
+            .sum();
         if count == 0 {
             parts.push(None);
             continue;

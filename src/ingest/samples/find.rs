@@ -9,8 +9,8 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::error::{Error, Result};
 use super::NO_PLATFORM;
+use crate::error::{Error, Result};
 use crate::reader::graphnet::sample::METADATA;
 use crate::reader::naming::readable_path;
 use crate::reader::{self, Input, graphnet};
