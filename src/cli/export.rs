@@ -148,11 +148,24 @@ async fn give_back(store: &Store, command: &Export, folder: &Path) -> Result<u8,
 /// Lines about files, unless they are too many.
 fn listed(lines: Vec<(&String, String)>) {
     for (name, said) in lines.iter().take(SHOWN) {
-        talk(&format!("{}: {said}", name.escape_debug()));
+        talk(&format!("{}: {said}", visible(name)));
     }
     if lines.len() > SHOWN {
         talk(&format!("... and {} more", lines.len() - SHOWN));
     }
+}
+
+/// A name without what a terminal would take for orders.
+fn visible(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// Says that there is nothing to be written.

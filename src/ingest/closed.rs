@@ -93,6 +93,7 @@ impl Closed {
             collection: self.about.collection.clone(),
             split: self.about.split.clone(),
             sample_id: self.about.sample_id,
+            arrays: None,
         }
     }
 

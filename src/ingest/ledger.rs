@@ -36,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) split: Option<String>,
     /// GraphNet: the sample that it belongs to.
     pub(crate) sample_id: Option<i64>,
+    /// TpuGraphs: its arrays and the hash of their numbers.
+    pub(crate) arrays: Option<(String, String)>,
 }
 
 /// In place of a number of segments: the source is read by this run and not committed yet.
@@ -132,6 +134,8 @@ impl Ledger {
             "collection",
             "split",
             "sample_id",
+            "arrays",
+            "arrays_hash",
         ];
         for batch in store.read("sources", snapshot, &columns, None).await? {
             self.learn(&batch)?;
@@ -167,6 +171,7 @@ impl Ledger {
         );
         let (collections, splits) = (texts("collection")?, texts("split")?);
         let samples = integers("sample_id")?;
+        let (arrays, arrays_hashes) = (texts("arrays")?, texts("arrays_hash")?);
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
             *self.records_of.entry(ids.value(row)).or_default() +=
@@ -187,6 +192,10 @@ impl Ledger {
                 collection: column::text_at(collections, row).map(str::to_owned),
                 split: column::text_at(splits, row).map(str::to_owned),
                 sample_id: column::value(samples, row),
+                arrays: column::text_at(arrays, row).and_then(|arrays| {
+                    let hash = column::text_at(arrays_hashes, row)?;
+                    Some((arrays.to_owned(), hash.to_owned()))
+                }),
             };
             if let Some(id) = source.sample_id
                 && let Some(path) = source.name.strip_suffix(METADATA)
@@ -333,6 +342,16 @@ impl Ledger {
     ) -> impl Iterator<Item = i64> {
         let last = self.of_name(name).len() + count;
         (1..=last).map(move |copy| source_id(dataset, platform, &numbered(name, copy)))
+    }
+
+    /// Has one of the files of this name these arrays, if in another container?
+    pub(crate) fn has_arrays(&self, platform: &str, name: &str, arrays: (&str, &str)) -> bool {
+        let mut same_name = self.of_name(name).into_iter();
+        same_name.any(|source| {
+            let known = source.arrays.as_ref();
+            let known = known.map(|(forms, hash)| (forms.as_str(), hash.as_str()));
+            source.platform == platform && known == Some(arrays)
+        })
     }
 
     /// The source of this number.

@@ -343,6 +343,7 @@ impl Reader {
             collection: None,
             split: None,
             sample_id: None,
+            arrays: None,
         });
         let failed = end.failure.is_some();
         self.send(Message::End(end))?;

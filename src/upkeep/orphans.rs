@@ -332,6 +332,16 @@ mod tests {
         assert!(report.failed_files.is_empty(), "{report:?}");
     }
 
+    /// Takes the last commit of a table out of its log.
+    fn forget_last(table: &Path) {
+        let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().flatten();
+        let log = entries(table)
+            .map(|entry| entry.path())
+            .find(|path| path.is_dir());
+        let last = entries(&log.unwrap()).map(|entry| entry.path()).max();
+        std::fs::remove_file(last.unwrap()).unwrap();
+    }
+
     /// A store with `a.jsonl`, and with rows of `b.jsonl` that its ledger does not have.
     async fn interrupted(folder: &Path) -> Store {
         let location = folder.join("s");
@@ -342,8 +352,7 @@ mod tests {
         for file in ["a.jsonl", "b.jsonl"] {
             ingest(&store, &folder.join(file), Arc::new(|_| {})).await;
         }
-        let last = folder.join("s/sources/_delta_log/00000000000000000002.json");
-        std::fs::remove_file(last).unwrap();
+        forget_last(&folder.join("s/sources"));
         Store::open(location).await.unwrap()
     }
 
@@ -420,10 +429,7 @@ mod tests {
         std::fs::write(&a, lines(1, 8)).unwrap();
         ingest(&store, &a, Arc::new(|_| {})).await;
         let location = store.location().local_directory().unwrap().to_owned();
-        let log = location.join("sources/_delta_log");
-        let mut entries: Vec<_> = std::fs::read_dir(&log).unwrap().flatten().collect();
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        std::fs::remove_file(entries.last().unwrap().path()).unwrap();
+        forget_last(&location.join("sources"));
         let store = Store::open(location.to_str().unwrap()).await.unwrap();
         let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
         let gone: Vec<_> = gone

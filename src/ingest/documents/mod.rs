@@ -36,6 +36,8 @@ const GROUP_FILES: usize = 512;
 
 struct Run<'a> {
     commits: Commits<'a>,
+    /// As it was when the run began.
+    ledger: Ledger,
     orphans: Orphans,
     group: Group<'a>,
     closed: Vec<Closed>,
@@ -53,6 +55,7 @@ pub(super) async fn run(
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
+    let known = ledger.clone();
     let scope = scope(&ledger, &inputs, options.platform.as_deref());
     let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
     let parsers = options.parsers();
@@ -67,6 +70,7 @@ pub(super) async fn run(
     );
     let mut run = Run {
         commits: Commits::new(store, clear),
+        ledger: known,
         orphans,
         group: Group::new(store),
         closed: Vec::new(),
@@ -146,6 +150,16 @@ impl Run<'_> {
 
     fn document(&mut self, found: Found) {
         let document = found.document;
+        let arrays = (Form::spell_all(&document.forms), &document.arrays_hash);
+        let reading = &found.reading;
+        let known = reading.given.as_ref().is_some_and(|given| {
+            let arrays = (arrays.0.as_str(), arrays.1.as_str());
+            self.ledger.has_arrays(&reading.platform, given, arrays)
+        });
+        if known {
+            self.report.unchanged_files += 1;
+            return;
+        }
         let count = document.runtimes.len() as u64;
         let withheld = document.runtimes.iter().filter(|&&runtime| runtime == 0);
         self.report.files += 1;
@@ -158,6 +172,7 @@ impl Run<'_> {
         } else {
             self.report.records += count;
         }
+        let arrays = arrays.0;
         let held = Held::new(document, &found.reading, &found.place, resumed);
         let closed = Closed {
             dataset: NAME,
@@ -179,7 +194,7 @@ impl Run<'_> {
                 split: found.place.split.clone(),
                 network: Some(found.place.network().to_owned()),
                 graph_id: Some(held.graph_id),
-                arrays: Some(Form::spell_all(&held.document.forms)),
+                arrays: Some(arrays),
                 arrays_hash: Some(held.document.arrays_hash.clone()),
                 ..About::default()
             },

@@ -249,6 +249,7 @@ impl Reader {
             collection: place.collection.clone(),
             split: place.split.clone(),
             sample_id: None,
+            arrays: None,
         });
         let work = Work {
             reading,

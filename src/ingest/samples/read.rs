@@ -240,6 +240,7 @@ impl Reader {
             collection: None,
             split: None,
             sample_id: None,
+            arrays: None,
         });
         self.send(Message::Loose(Box::new(Loose {
             reading,
