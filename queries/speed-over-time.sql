@@ -5,7 +5,7 @@ SELECT s.name AS source, g.workload_key, r.line, r.measured_at, r.runtime_ns,
   count(*) OVER search AS measured, sum(CAST(r.all_cost_s AS DOUBLE)) OVER search AS measuring_s
 FROM records AS r
 JOIN graphs AS g ON g.graph_id = r.graph_id
-JOIN (SELECT DISTINCT source_id, name FROM sources) AS s ON s.source_id = r.source_id
+JOIN files AS s ON s.source_id = r.source_id
 WHERE r.platform = $platform AND r.status <> 'unmeasured'
 WINDOW search AS (PARTITION BY r.source_id, r.graph_id ORDER BY r.line ROWS UNBOUNDED PRECEDING)
 ORDER BY source, r.line

@@ -14,7 +14,7 @@ FROM (
   JOIN environments AS e ON e.environment_id = r.environment_id
   WHERE r.platform = $platform
 ) AS t
-JOIN (SELECT DISTINCT source_id, name FROM sources) AS s ON s.source_id = t.source_id
+JOIN files AS s ON s.source_id = t.source_id
 WHERE t.status = 'ok'
 WINDOW task AS (PARTITION BY t.workload_key, t.target)
 ORDER BY source, t.line

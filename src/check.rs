@@ -88,6 +88,9 @@ impl Store {
         calls(&context, &mut checked).await?;
         programs(&context, &mut checked).await?;
         counts(&context, &mut checked).await?;
+        let orphaned = self.orphaned().await?.into_iter();
+        let orphaned = orphaned.map(|one| (one.table.to_owned(), one.told()));
+        checked.damage.extend(orphaned);
         checked.mendable = self.mendable().await?;
         if checked.damage.is_empty() {
             let rebuilt = self.rebuild_all().await?;

@@ -11,7 +11,7 @@
 //! # A tour
 //!
 //! ```
-//! use tsql::{IngestOptions, Store};
+//! use tsql::{ExportOptions, IngestOptions, Store};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! // A store is a directory; `memory:` is one that ends with the process.
 //! let store = Store::create("memory:").await?;
@@ -28,7 +28,7 @@
 //!
 //! // And every file comes back, byte for byte (npz files of TpuGraphs: array for array).
 //! let folder = tempfile::tempdir().unwrap();
-//! let exported = store.export(folder.path(), None, None).await?;
+//! let exported = store.export(folder.path(), &ExportOptions::default()).await?;
 //! assert!(exported.damaged.is_empty());
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
@@ -162,7 +162,7 @@ pub mod cli;
 pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
 pub use check::{Checked, Mendable};
 pub use error::{Error, Result};
-pub use export::Exported;
+pub use export::{ExportOptions, Exported};
 pub use ingest::{
     AppendOptions, Appender, Event, IngestOptions, KnownSample, Level, Position, Progress, Report,
     StreamFormat,

@@ -107,7 +107,7 @@ impl Store {
             "WITH about AS (SELECT sample, min(source) AS source, min(heuristic_tag) AS heuristic_tag, \
              min(framework) AS framework FROM samples GROUP BY sample), \
              known AS (SELECT r.*, s.name, a.source, a.heuristic_tag, a.framework FROM runs AS r \
-             JOIN sources AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
+             JOIN files AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
              SELECT arrow_cast({by}, 'Utf8View') AS report_curve, arrow_cast({category}, 'Utf8View') AS report_category, \
              sample, speedup, passes, upstream_status FROM known WHERE {predicate} \
              ORDER BY report_curve, source_id, line"

@@ -29,7 +29,8 @@ const TABLES: [&str; 11] = [
     include_str!("../schemas/subsets.toml"),
 ];
 
-const VIEWS: [&str; 7] = [
+const VIEWS: [&str; 8] = [
+    include_str!("../schemas/files.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
     include_str!("../schemas/rejects.toml"),

@@ -26,6 +26,8 @@ mod weed;
 mod durable;
 #[path = "suite/engines.rs"]
 mod engines;
+#[path = "suite/exports.rs"]
+mod exports;
 #[path = "suite/giving_back.rs"]
 mod giving_back;
 #[path = "suite/graphnet.rs"]

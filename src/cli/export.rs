@@ -1,13 +1,17 @@
 //! `tsql export`: the store's content given back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
 use crate::error::Error;
+use crate::export::ExportOptions;
 use crate::store::Store;
+
+/// Files of each kind that are told.
+const SHOWN: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
@@ -21,15 +25,18 @@ enum Form {
 
 /// Give sources back byte for byte, or records as log lines
 ///
-/// With --to, every ingested file is written again, proven against the hash that was taken when it
-/// was ingested (TpuGraphs: every array bit for bit, in a zip file of our own). With --format tenset,
+/// With --to, every ingested file is written again under its name, proven against the hash that was taken
+/// when it was ingested (TpuGraphs: every array bit for bit, in a zip file of our own). Files that were
+/// compressed are compressed anew: the same bytes inside, another container. The list tsql-export.json
+/// beside them lets `tsql ingest` take them in again as what they were. Files that are there already stay,
+/// unless --overwrite is given. With --format tenset,
 /// the records that --where selects are written as lines that TVM loads; with --format submission,
 /// predictions as a file for Kaggle's "Fast or Slow?"; with --format graphnet, the files of the
 /// samples that --where selects as the Parquet file of GraphNet's hub.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
-    tsql export --to back/ --source 'a100/*conv2d*'\n  \
+    tsql export --to back/ --source 'a100/*conv2d*' --overwrite\n  \
     tsql export --to back/ --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
     tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json\n  \
     tsql export --format submission --predictions predictions.parquet -o submission.csv\n  \
@@ -41,6 +48,9 @@ pub(super) struct Export {
     /// Only sources whose name matches this pattern
     #[arg(long, value_name = "PATTERN", requires = "to")]
     source: Option<String>,
+    /// Replace files that are there already
+    #[arg(long, requires = "to")]
+    overwrite: bool,
     /// Write records in this format instead
     #[arg(long, value_enum, conflicts_with = "to")]
     format: Option<Form>,
@@ -63,27 +73,7 @@ pub(super) struct Export {
 pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     let store = place.open().await?;
     if let Some(folder) = &command.to {
-        let exported = store
-            .export(
-                folder,
-                command.source.as_deref(),
-                command.predicate.as_deref(),
-            )
-            .await?;
-        for (name, reason) in &exported.damaged {
-            talk(&format!("{name}: {reason}"));
-        }
-        let files = counted(exported.files, "file");
-        talk(&format!(
-            "{files}, {} bytes, {} differ from what was ingested",
-            exported.bytes,
-            exported.damaged.len()
-        ));
-        return Ok(if exported.damaged.is_empty() {
-            DONE
-        } else {
-            PARTLY
-        });
+        return give_back(&store, &command, folder).await;
     }
     let written = match &command.output {
         Some(path) => {
@@ -98,9 +88,116 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     match written {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error.into()),
-        Ok(written) => talk(&written),
+        Ok((0, _)) if command.predicate.is_some() => {
+            nothing(&command);
+            return Ok(PARTLY);
+        }
+        Ok((count, what)) => talk(&counted(count, what)),
     }
     Ok(DONE)
+}
+
+/// Writes sources, and says what became of them.
+async fn give_back(store: &Store, command: &Export, folder: &Path) -> Result<u8, Failure> {
+    let mut options = ExportOptions::default();
+    options.source.clone_from(&command.source);
+    options.samples.clone_from(&command.predicate);
+    options.overwrite = command.overwrite;
+    let exported = store.export(folder, &options).await?;
+    let chosen = command.source.is_some() || command.predicate.is_some();
+    if chosen && exported.wanted == 0 {
+        nothing(command);
+        return Ok(PARTLY);
+    }
+    let renamed = exported.renamed.iter();
+    let renamed = renamed.map(|(name, path)| (name, format!("comes back as {path}")));
+    let refused = exported.refused.iter().chain(&exported.damaged);
+    let refused = refused.map(|(name, reason)| (name, reason.clone()));
+    listed(renamed.collect());
+    listed(refused.collect());
+    if !exported.refused.is_empty() {
+        talk("hint: --overwrite replaces files that are there");
+    }
+    let files = counted(exported.files, "file");
+    talk(&format!(
+        "{files}, {} bytes, {} differ from what was ingested",
+        exported.bytes,
+        exported.damaged.len()
+    ));
+    if exported.recompressed > 0 {
+        talk(&format!(
+            "{} of them compressed anew: the same bytes inside, another container",
+            exported.recompressed
+        ));
+    }
+    if exported.untouched > 0 {
+        talk(&format!(
+            "{} of them were there already, and were left as they are",
+            exported.untouched
+        ));
+    }
+    if !exported.refused.is_empty() {
+        talk(&format!(
+            "{} not written",
+            counted(exported.refused.len() as u64, "file")
+        ));
+    }
+    Ok(if exported.is_clean() { DONE } else { PARTLY })
+}
+
+/// Lines about files, unless they are too many.
+fn listed(lines: Vec<(&String, String)>) {
+    for (name, said) in lines.iter().take(SHOWN) {
+        talk(&format!("{}: {said}", visible(name)));
+    }
+    if lines.len() > SHOWN {
+        talk(&format!("... and {} more", lines.len() - SHOWN));
+    }
+}
+
+/// A name without what a terminal would take for orders.
+fn visible(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Says that there is nothing to be written.
+fn nothing(command: &Export) {
+    let records = command.to.is_none() && command.format == Some(Form::Tenset);
+    let of = if records {
+        "record"
+    } else {
+        "sample of GraphNet"
+    };
+    match (&command.source, &command.predicate) {
+        (Some(pattern), None) => {
+            talk(&format!("no source matches `{pattern}`"));
+            talk("hint: `tsql queries sources` lists them");
+        }
+        (Some(pattern), Some(sql)) => {
+            talk(&format!(
+                "no source matches `{pattern}` and is of a sample with `{sql}`"
+            ));
+        }
+        (None, sql) => {
+            talk(&format!(
+                "no {of} matches `{}`",
+                sql.as_deref().unwrap_or("true")
+            ));
+            if !records {
+                talk(
+                    "hint: --where is SQL over `samples`; sources of any kind are chosen with --source",
+                );
+            }
+        }
+    }
 }
 
 /// Writes what was asked for; says how much it was.
@@ -108,20 +205,20 @@ async fn write(
     store: &Store,
     command: &Export,
     out: &mut (dyn std::io::Write + Send),
-) -> Result<String, Error> {
+) -> Result<(u64, &'static str), Error> {
     if command.format == Some(Form::Graphnet) {
         let exported = store.export_hub(command.predicate.as_deref(), out).await?;
         for (name, reason) in &exported.damaged {
             talk(&format!("{name}: {reason}"));
         }
-        return Ok(counted(exported.files, "file"));
+        return Ok((exported.files, "file"));
     }
     if let (Some(Form::Submission), Some(predictions)) = (command.format, &command.predictions) {
         let rows = store.write_submission(predictions, out).await?;
-        return Ok(counted(rows, "row"));
+        return Ok((rows, "row"));
     }
     let records = store
         .export_lines(command.predicate.as_deref().unwrap_or("true"), out)
         .await?;
-    Ok(counted(records, "record"))
+    Ok((records, "record"))
 }

@@ -139,6 +139,17 @@ fn tell(report: &Report) {
         };
         talk(&format!("note: {place}: {reason}"));
     }
+    for (path, name) in report.renamed_files.iter().take(SHOWN) {
+        talk(&format!(
+            "note: {path}: the store has another one of this name; this one is {name} there"
+        ));
+    }
+    let unlisted = report.renamed_files.len().saturating_sub(SHOWN);
+    if unlisted > 0 {
+        talk(&format!(
+            "... and {unlisted} more that have other names in the store"
+        ));
+    }
     for line in known_samples(report) {
         talk(&line);
     }
@@ -175,6 +186,7 @@ fn summary(report: &Report) -> Vec<String> {
         (report.grown_files, "grown"),
         (report.unchanged_files, "already there"),
         (report.same_files, "with the bytes of another"),
+        (report.exported_files, "taken as tsql-export.json says"),
         (report.skipped_files.len() as u64, "of no known format"),
         (report.failed_files.len() as u64, "not read to the end"),
     ] {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use twox_hash::xxhash3_128::Hasher;
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
+use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::source::SourceFile;
 use crate::error::{Error, Result};
@@ -73,6 +73,7 @@ fn failed(path: &Path, error: zip::result::ZipError) -> Error {
 impl<W: Write + Seek> Sink for Npz<'_, W> {
     fn begin(&mut self, name: &str, header: &Header) -> Result<()> {
         let options = SimpleFileOptions::default()
+            .last_modified_time(DateTime::default())
             .compression_method(CompressionMethod::Deflated)
             .large_file(true);
         let started = self.zip.start_file(format!("{name}.npy"), options);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use arrow::array::Array;
 use arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
@@ -14,12 +13,15 @@ use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
+use crate::reader::Compression;
 
 /// A file as the ledger has it.
 #[derive(Clone, Debug)]
 pub(super) struct SourceFile {
+    pub(super) source_id: i64,
     pub(super) name: String,
-    compressed: bool,
+    pub(super) dataset: String,
+    pub(super) compression: Option<Compression>,
     /// The source whose rows are this one's too: itself, or the one with the same bytes.
     pub(super) rows_of: i64,
     pub(super) segments: Vec<Segment>,
@@ -29,11 +31,12 @@ pub(super) struct SourceFile {
     pub(super) document: Option<SourceDocument>,
     /// GraphNet: the sample that it belongs to.
     pub(super) sample_id: Option<i64>,
-    platform: String,
+    pub(super) platform: String,
     /// How it was named at ingest.
     pub(super) path: String,
     /// TpuGraphs' collection, or the folder of GraphNet's hub.
     pub(super) collection: Option<String>,
+    pub(super) split: Option<String>,
 }
 
 /// What a document's arrays are made of.
@@ -55,14 +58,16 @@ pub(super) struct Segment {
     crlf: bool,
     content_hash: String,
     name: String,
-    compressed: bool,
+    compression: Option<Compression>,
     same_as: Option<i64>,
     document: Option<SourceDocument>,
     text: Option<SourceText>,
     sample_id: Option<i64>,
+    dataset: String,
     platform: String,
     path: String,
     collection: Option<String>,
+    split: Option<String>,
 }
 
 /// A line that is no record, or a part of one.
@@ -91,14 +96,6 @@ impl SourceFile {
 
     pub(super) fn end_byte(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.end_byte)
-    }
-
-    /// The name that it is exported under: what was compressed comes back uncompressed.
-    pub(super) fn export_name(&self) -> &str {
-        let plain = [".gz", ".zst"]
-            .iter()
-            .find_map(|suffix| self.name.strip_suffix(suffix));
-        plain.filter(|_| self.compressed).unwrap_or(&self.name)
     }
 
     /// Does a later segment say something else about this line?
@@ -137,7 +134,8 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let graphs = integers("graph_id")?;
         let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
         let (paths, collections) = (text("path")?, text("collection")?);
-        let platforms = text("platform")?;
+        let (platforms, datasets) = (text("platform")?, text("dataset")?);
+        let splits = text("split")?;
         let kept = |row| {
             let part = SourceText {
                 sample_id: column::value(samples, row),
@@ -162,7 +160,7 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 crlf: endings.value(row) == "crlf",
                 content_hash: hashes.value(row).to_owned(),
                 name: names.value(row).to_owned(),
-                compressed: compression.is_valid(row),
+                compression: column::text_at(compression, row).and_then(Compression::named),
                 same_as: column::value(same_as, row),
                 document: document(row),
                 text: kept(row),
@@ -170,6 +168,8 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 platform: platforms.value(row).to_owned(),
                 path: paths.value(row).to_owned(),
                 collection: column::text_at(collections, row).map(str::to_owned),
+                split: column::text_at(splits, row).map(str::to_owned),
+                dataset: datasets.value(row).to_owned(),
             });
         }
     }
@@ -196,8 +196,10 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
         .cloned()
         .collect();
     Ok(SourceFile {
+        source_id: id,
         name: last.name.clone(),
-        compressed: last.compressed,
+        dataset: last.dataset.clone(),
+        compression: last.compression,
         rows_of,
         crlf: segments.first().is_some_and(|segment| segment.crlf),
         document: segments
@@ -208,6 +210,7 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
         platform: last.platform.clone(),
         path: last.path.clone(),
         collection: last.collection.clone(),
+        split: last.split.clone(),
         content_hash: last.content_hash.clone(),
     })
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 
-use super::ledger::{Reading, Source, UNCOMMITTED};
+use super::commits::application;
+use super::ledger::{Alias, Reading, Source, UNCOMMITTED};
 use super::tables::{Other, repeated, texts};
+use crate::reader::Compression;
 
 /// A file's row in the ledger, with its lines that are no records.
 pub(super) struct Closed {
@@ -43,31 +45,22 @@ pub(super) struct About {
 }
 
 impl Closed {
-    /// A file with the bytes of `same_as`.
-    pub(super) fn alias(
-        dataset: &'static str,
-        name: String,
-        segment: i32,
-        path: String,
-        same_as: &Source,
-    ) -> Self {
+    /// A file with the bytes of another.
+    pub(super) fn alias(dataset: &'static str, alias: Alias, path: String) -> Self {
+        let same_as = alias.same_as;
         let reading = Reading {
-            source_id: crate::identity::source_id(dataset, &same_as.platform, &name),
-            platform: same_as.platform.clone(),
-            name,
-            segment,
-            first_byte: 0,
-            first_line: 1,
-            crlf: None,
+            given: alias.given,
+            segment: alias.segment,
+            ..Reading::of_file(dataset, &same_as.platform, alias.name)
         };
         Self {
             dataset,
             reading,
             path,
-            compression: None,
+            compression: alias.compression.map(Compression::name),
             crlf: same_as.crlf,
             end_byte: same_as.end_byte,
-            content_hash: same_as.content_hash.clone(),
+            content_hash: same_as.content_hash,
             line_count: 0,
             records: 0,
             rejects: 0,
@@ -77,8 +70,8 @@ impl Closed {
             open_line: None,
             same_as: Some(same_as.source_id),
             about: About {
-                collection: same_as.collection.clone(),
-                split: same_as.split.clone(),
+                collection: same_as.collection,
+                split: same_as.split,
                 ..About::default()
             },
         }
@@ -100,12 +93,13 @@ impl Closed {
             collection: self.about.collection.clone(),
             split: self.about.split.clone(),
             sample_id: self.about.sample_id,
+            arrays: None,
         }
     }
 
     /// Who this is, and how far it got, in the log of the records.
     pub(super) fn transaction(&self) -> Option<(String, i64)> {
-        let application = format!("source:{:016x}", self.reading.source_id);
+        let application = application(self.reading.source_id);
         self.same_as
             .is_none()
             .then(|| (application, self.end_byte.cast_signed()))

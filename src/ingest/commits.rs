@@ -1,17 +1,30 @@
 //! The last commits of whole files: their rows, then the ledger.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::closed::{Closed, source_columns};
 use super::group::one_file;
+use super::orphans::Orphans;
 use crate::column;
 use crate::dedupe::ReadFiles;
 use crate::error::Result;
 use crate::store::file::DataFile;
 use crate::store::{Change, Snapshot, Store};
+
+/// How long a run may take from its rows to their entry in the ledger: more than two commits are tried
+/// at most. One that was stopped for longer looks at everything again. So whoever takes away rows that
+/// the ledger does not know takes none of a run that goes on, if they are much older: see
+/// `upkeep::orphans`.
+pub(crate) const LEASE: Duration = Duration::from_mins(15);
+
+/// The name of a source among the applications in the logs of its rows.
+pub(crate) fn application(source_id: i64) -> String {
+    format!("source:{source_id:016x}")
+}
 
 /// Commits rows of files that nobody else has committed meanwhile.
 pub(super) struct Commits<'a> {
@@ -34,8 +47,24 @@ impl<'a> Commits<'a> {
         }
     }
 
+    /// Makes files that were read to their end part of the store: their other lines, their records,
+    /// then the ledger. False where another run is about to do so with one of them, or where rows that
+    /// an interrupted run had stored were taken away: all must be looked at again.
+    pub(super) async fn add(
+        &mut self,
+        lines: Vec<DataFile>,
+        records: Vec<DataFile>,
+        closed: &[Closed],
+        orphans: &Orphans,
+    ) -> Result<bool> {
+        let begun = Instant::now();
+        Ok(self.rows("lines", lines, closed).await?
+            && self.rows("records", records, closed).await?
+            && self.sources(closed, orphans, begun).await?)
+    }
+
     /// Adds files of rows, unless the log says by now that rows of the same sources are there.
-    pub(super) async fn rows(
+    async fn rows(
         &mut self,
         table: &'static str,
         add: Vec<DataFile>,
@@ -73,8 +102,15 @@ impl<'a> Commits<'a> {
         Ok(done)
     }
 
-    /// Adds files to the ledger, the last of all commits.
-    pub(super) async fn sources(&mut self, closed: &[Closed]) -> Result<()> {
+    /// Adds files to the ledger, the last of all commits; false where their rows, which were seen when
+    /// this had `begun`, may be gone by now.
+    async fn sources(
+        &mut self,
+        closed: &[Closed],
+        orphans: &Orphans,
+        begun: Instant,
+    ) -> Result<bool> {
+        let mut all_there = true;
         let (store, segments, read) = (self.store, &mut self.segments, &mut self.read);
         let mut written: Option<(usize, Change)> = None;
         store
@@ -93,6 +129,11 @@ impl<'a> Commits<'a> {
                 if new.is_empty() {
                     return Ok(None);
                 }
+                let ids = new.iter().map(|file| file.reading.source_id).collect();
+                all_there = begun.elapsed() < LEASE && orphans.are_there(store, ids).await?;
+                if !all_there {
+                    return Ok(None);
+                }
                 if written
                     .as_ref()
                     .is_none_or(|(count, _)| *count != new.len())
@@ -102,7 +143,8 @@ impl<'a> Commits<'a> {
                 }
                 Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
-            .await
+            .await?;
+        Ok(all_there)
     }
 }
 

@@ -168,6 +168,7 @@ impl Elsewhere {
             name,
             directory,
             explicit: self.explicit,
+            exported: None,
         })
     }
 }

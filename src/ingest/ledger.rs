@@ -1,17 +1,17 @@
 //! The ledger: which files the store has, and what a file that is given again means.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::Read;
-use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{Int32Type, Int64Type};
 
+use super::prefixes::Prefixes;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::identity::{ContentHasher, sample_id, source_id};
+use crate::identity::{sample_id, source_id};
 use crate::reader::graphnet::sample::METADATA;
-use crate::reader::{self, Input};
+use crate::reader::naming::numbered;
+use crate::reader::{self, Compression, Input};
 use crate::store::{Snapshot, Store};
 
 /// What the ledger says of one file, over all its segments.
@@ -36,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) split: Option<String>,
     /// GraphNet: the sample that it belongs to.
     pub(crate) sample_id: Option<i64>,
+    /// TpuGraphs: its arrays and the hash of their numbers.
+    pub(crate) arrays: Option<(String, String)>,
 }
 
 /// In place of a number of segments: the source is read by this run and not committed yet.
@@ -46,13 +48,14 @@ pub(crate) const UNCOMMITTED: i32 = i32::MAX;
 pub(crate) struct Ledger {
     sources: BTreeMap<i64, Source>,
     by_name: HashMap<String, i64>,
-    /// Platform and size -> sources.
-    by_size: HashMap<(String, u64), Vec<i64>>,
+    /// Platform -> size -> sources.
+    by_size: HashMap<String, HashMap<u64, Vec<i64>>>,
     /// Identifiers and directories of samples.
     samples: HashSet<i64>,
     sample_paths: HashSet<String>,
-    /// Records of each source.
+    /// Records, and other lines, of each source.
     pub(crate) records_of: HashMap<i64, u64>,
+    pub(crate) others_of: HashMap<i64, u64>,
     /// Records and other lines that all its rows stand for.
     pub(crate) record_count: u64,
     pub(crate) other_count: u64,
@@ -64,13 +67,20 @@ pub(crate) enum Plan {
     /// The store has all of it.
     Unchanged,
     /// The store has the very same bytes under another name: only the name is new.
-    Alias {
-        name: String,
-        segment: i32,
-        same_as: Source,
-    },
+    Alias(Box<Alias>),
     /// Read it, from somewhere on.
     Read(Reading),
+}
+
+/// Another name of what the store has.
+#[derive(Clone, Debug)]
+pub(crate) struct Alias {
+    pub(crate) name: String,
+    /// See [`Reading::given`].
+    pub(crate) given: Option<String>,
+    pub(crate) segment: i32,
+    pub(crate) compression: Option<Compression>,
+    pub(crate) same_as: Source,
 }
 
 /// A file that is read, from its start or from where the store's knowledge of it ends.
@@ -79,6 +89,8 @@ pub(crate) struct Reading {
     pub(crate) source_id: i64,
     pub(crate) platform: String,
     pub(crate) name: String,
+    /// The name that it was given under, where the store has another file of that name.
+    pub(crate) given: Option<String>,
     pub(crate) segment: i32,
     pub(crate) first_byte: u64,
     pub(crate) first_line: u64,
@@ -89,9 +101,17 @@ pub(crate) struct Reading {
 impl Ledger {
     /// Reads the ledger of a store.
     pub(crate) async fn load(store: &Store) -> Result<Self> {
+        match store.snapshot("sources").await? {
+            Some(snapshot) => Self::at(store, &snapshot).await,
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// The ledger at a version of its table.
+    pub(crate) async fn at(store: &Store, snapshot: &Snapshot) -> Result<Self> {
         let mut ledger = Self::default();
-        if let Some(snapshot) = store.snapshot("sources").await? {
-            ledger.read(store, &snapshot).await?;
+        if !snapshot.files().is_empty() {
+            ledger.read(store, snapshot).await?;
         }
         Ok(ledger)
     }
@@ -114,22 +134,23 @@ impl Ledger {
             "collection",
             "split",
             "sample_id",
+            "arrays",
+            "arrays_hash",
         ];
         for batch in store.read("sources", snapshot, &columns, None).await? {
             self.learn(&batch)?;
         }
-        for source in self.sources.values() {
-            let size = (source.platform.clone(), source.end_byte);
-            self.by_size.entry(size).or_default().push(source.source_id);
-            self.by_name.insert(source.name.clone(), source.source_id);
+        for source in std::mem::take(&mut self.sources).into_values() {
+            self.add(source);
         }
         Ok(())
     }
 
     /// Adds a source that this run has read and not committed yet.
     pub(crate) fn add(&mut self, source: Source) {
-        let size = (source.platform.clone(), source.end_byte);
-        self.by_size.entry(size).or_default().push(source.source_id);
+        let sizes = self.by_size.entry(source.platform.clone()).or_default();
+        let same_size = sizes.entry(source.end_byte).or_default();
+        same_size.push(source.source_id);
         self.by_name.insert(source.name.clone(), source.source_id);
         self.sources.insert(source.source_id, source);
     }
@@ -150,10 +171,12 @@ impl Ledger {
         );
         let (collections, splits) = (texts("collection")?, texts("split")?);
         let samples = integers("sample_id")?;
+        let (arrays, arrays_hashes) = (texts("arrays")?, texts("arrays_hash")?);
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
             *self.records_of.entry(ids.value(row)).or_default() +=
                 records.value(row).unsigned_abs();
+            *self.others_of.entry(ids.value(row)).or_default() += others.value(row).unsigned_abs();
             self.other_count += others.value(row).unsigned_abs();
             let source = Source {
                 source_id: ids.value(row),
@@ -169,6 +192,10 @@ impl Ledger {
                 collection: column::text_at(collections, row).map(str::to_owned),
                 split: column::text_at(splits, row).map(str::to_owned),
                 sample_id: column::value(samples, row),
+                arrays: column::text_at(arrays, row).and_then(|arrays| {
+                    let hash = column::text_at(arrays_hashes, row)?;
+                    Some((arrays.to_owned(), hash.to_owned()))
+                }),
             };
             if let Some(id) = source.sample_id
                 && let Some(path) = source.name.strip_suffix(METADATA)
@@ -184,14 +211,19 @@ impl Ledger {
     }
 
     /// What is to be done with `input` on `platform`. Reads the file only where the store has one
-    /// of its name, or one of its size.
+    /// of its name, or one of its size; how many bytes are in a compressed one shows only then.
     pub(crate) fn plan(&self, dataset: &str, platform: &str, input: &Input) -> Result<Plan> {
         let same_name = self.of_name(&input.name);
         let size = std::fs::metadata(&input.file)
             .map_err(Error::io(&input.file))?
             .len();
-        let same_size = self.by_size.get(&(platform.to_owned(), size));
-        if !same_name.is_empty() || (size > 0 && same_size.is_some()) {
+        let (_, compression) = reader::open(&input.file)?;
+        let known = self.by_size.get(platform);
+        let alike = known.is_some_and(|sizes| compression.is_some() || sizes.contains_key(&size));
+        let copy = same_name.len() + 1;
+        let name = numbered(&input.name, copy);
+        let given = (copy > 1).then(|| input.name.clone());
+        if !same_name.is_empty() || (size > 0 && alike) {
             let offsets = same_name.iter().map(|source| source.end_byte).collect();
             let prefixes = Prefixes::read(&input.file, offsets)?;
             let mut begun: Vec<&Source> = same_name
@@ -209,25 +241,33 @@ impl Ledger {
                     return Ok(grown(longest, &prefixes));
                 }
             }
-            let twin = same_size
-                .into_iter()
-                .flatten()
-                .filter_map(|id| self.sources.get(id));
-            let mut twin = twin.filter(|source| source.same_as.is_none());
-            if let Some(twin) = twin.find(|source| source.content_hash == prefixes.whole) {
+            let mut twins = self.of_size(platform, prefixes.size);
+            let twin = twins.find(|twin| twin.content_hash == prefixes.whole);
+            if let Some(twin) = twin.filter(|_| prefixes.size > 0) {
                 let begun = begun
                     .last()
                     .filter(|begun| begun.same_as == Some(twin.source_id));
-                let name = numbered(&input.name, same_name.len() + 1);
-                return Ok(Plan::Alias {
+                return Ok(Plan::Alias(Box::new(Alias {
+                    given: given.filter(|_| begun.is_none()),
                     name: begun.map_or(name, |begun| begun.name.clone()),
                     segment: begun.map_or(0, |begun| begun.segments),
+                    compression,
                     same_as: twin.clone(),
-                });
+                })));
             }
         }
-        let name = numbered(&input.name, same_name.len() + 1);
-        Ok(Plan::Read(Reading::of_file(dataset, platform, name)))
+        let reading = Reading::of_file(dataset, platform, name);
+        Ok(Plan::Read(Reading { given, ..reading }))
+    }
+
+    /// The sources of this size on a platform that have rows of their own.
+    fn of_size(&self, platform: &str, size: u64) -> impl Iterator<Item = &Source> {
+        let sizes = self.by_size.get(platform);
+        let ids = sizes.and_then(|sizes| sizes.get(&size));
+        let sources = ids.into_iter().flatten();
+        sources
+            .filter_map(|id| self.sources.get(id))
+            .filter(|source| source.same_as.is_none())
     }
 
     /// What is to be done with a file that is read as a whole or not at all: `named`, with these
@@ -248,17 +288,22 @@ impl Ledger {
         if same_name.iter().copied().any(|source| same(&source)) {
             return Plan::Unchanged;
         }
-        let name = numbered(named, same_name.len() + 1);
-        let same_size = self.by_size.get(&(platform.to_owned(), bytes));
-        let twins = same_size.into_iter().flatten();
-        let mut twins = twins.filter_map(|id| self.sources.get(id)).filter(same);
-        match twins.find(|twin| twin.same_as.is_none() && alike(twin)) {
-            Some(twin) => Plan::Alias {
+        let copy = same_name.len() + 1;
+        let name = numbered(named, copy);
+        let given = (copy > 1).then(|| named.to_owned());
+        let mut twins = self.of_size(platform, bytes).filter(same);
+        match twins.find(|twin| alike(twin)) {
+            Some(twin) => Plan::Alias(Box::new(Alias {
                 name,
+                given,
                 segment: 0,
+                compression: None,
                 same_as: twin.clone(),
-            },
-            None => Plan::Read(Reading::of_file(dataset, platform, name)),
+            })),
+            None => Plan::Read(Reading {
+                given,
+                ..Reading::of_file(dataset, platform, name)
+            }),
         }
     }
 
@@ -286,6 +331,34 @@ impl Ledger {
         self.sample_paths.insert(path.to_owned());
     }
 
+    /// The sources that files of these names on a platform may become or go on with, where `count` of
+    /// each are given.
+    pub(crate) fn candidates(
+        &self,
+        dataset: &str,
+        platform: &str,
+        name: &str,
+        count: usize,
+    ) -> impl Iterator<Item = i64> {
+        let last = self.of_name(name).len() + count;
+        (1..=last).map(move |copy| source_id(dataset, platform, &numbered(name, copy)))
+    }
+
+    /// Has one of the files of this name these arrays, if in another container?
+    pub(crate) fn has_arrays(&self, platform: &str, name: &str, arrays: (&str, &str)) -> bool {
+        let mut same_name = self.of_name(name).into_iter();
+        same_name.any(|source| {
+            let known = source.arrays.as_ref();
+            let known = known.map(|(forms, hash)| (forms.as_str(), hash.as_str()));
+            source.platform == platform && known == Some(arrays)
+        })
+    }
+
+    /// The source of this number.
+    pub(crate) fn source(&self, source_id: i64) -> Option<&Source> {
+        self.sources.get(&source_id)
+    }
+
     /// The source of exactly this name.
     pub(crate) fn named(&self, name: &str) -> Option<&Source> {
         self.sources.get(self.by_name.get(name)?)
@@ -307,25 +380,12 @@ impl Reading {
             source_id: source_id(dataset, platform, &name),
             platform: platform.to_owned(),
             name,
+            given: None,
             segment: 0,
             first_byte: 0,
             first_line: 1,
             crlf: None,
         }
-    }
-}
-
-/// The name of the first, second, ... file that is given under the same name with other content:
-/// `a/b.json`, `a/b~2.json`.
-fn numbered(name: &str, copy: usize) -> String {
-    if copy == 1 {
-        return name.to_owned();
-    }
-    let folder = name.rfind('/').map_or(0, |slash| slash + 1);
-    let (folder, file) = name.split_at(folder);
-    match file.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => format!("{folder}{stem}~{copy}.{extension}"),
-        _ => format!("{folder}{file}~{copy}"),
     }
 }
 
@@ -340,80 +400,10 @@ fn grown(source: &Source, prefixes: &Prefixes) -> Plan {
         source_id: source.source_id,
         platform: source.platform.clone(),
         name: source.name.clone(),
+        given: None,
         segment: source.segments,
         first_byte,
         first_line,
         crlf: source.crlf.filter(|_| source.end_byte > 0),
     })
-}
-
-/// Hashes of a file's beginnings.
-#[derive(Debug)]
-struct Prefixes {
-    size: u64,
-    whole: String,
-    /// Offset -> hash up to there, and where the line begins that the byte before it is in.
-    at: BTreeMap<u64, (String, u64)>,
-}
-
-impl Prefixes {
-    fn read(file: &Path, mut offsets: Vec<u64>) -> Result<Self> {
-        let (mut reader, _) = reader::open(file)?;
-        offsets.sort_unstable();
-        offsets.dedup();
-        let mut offsets = offsets.into_iter().peekable();
-        let mut hasher = ContentHasher::new();
-        let (mut size, mut line_start) = (0_u64, 0_u64);
-        let mut at = BTreeMap::new();
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            while offsets.next_if_eq(&size).is_some() {
-                at.insert(size, (hasher.hex(), line_start));
-            }
-            let wanted = offsets
-                .peek()
-                .map_or(buffer.len() as u64, |next| next - size);
-            let wanted = usize::try_from(wanted)
-                .unwrap_or(buffer.len())
-                .min(buffer.len());
-            let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
-            // A damaged compressed file ends here: what follows is no line that anyone has.
-            let Ok(read) = reader.read(target) else { break };
-            let new = target.get(..read).unwrap_or(&[]);
-            if new.is_empty() {
-                break;
-            }
-            hasher.update(new);
-            if let Some(last) = memchr::memrchr(b'\n', new) {
-                line_start = size + last as u64 + 1;
-            }
-            size += read as u64;
-        }
-        Ok(Self {
-            size,
-            whole: hasher.hex(),
-            at,
-        })
-    }
-
-    fn hash_at(&self, offset: u64) -> Option<&String> {
-        self.at.get(&offset).map(|(hash, _)| hash)
-    }
-
-    fn line_start(&self, offset: u64) -> u64 {
-        self.at.get(&offset).map_or(offset, |&(_, start)| start)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_are_numbered_before_the_extension() {
-        assert_eq!(numbered("a/b.c.json", 1), "a/b.c.json");
-        assert_eq!(numbered("a/b.c.json", 2), "a/b.c~2.json");
-        assert_eq!(numbered("a.b/log", 3), "a.b/log~3");
-        assert_eq!(numbered(".hidden", 2), ".hidden~2");
-    }
 }

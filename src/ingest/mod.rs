@@ -6,7 +6,7 @@
 
 mod batches;
 mod closed;
-mod commits;
+pub(crate) mod commits;
 mod documents;
 mod fetch;
 mod group;
@@ -16,13 +16,14 @@ mod orphans;
 mod paced;
 mod pipeline;
 mod platform;
+mod prefixes;
 mod run;
 mod runs;
 mod samples;
 mod stream;
 pub(crate) mod tables;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,8 +32,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::reader::{self, Dialect, Format, Input};
+use crate::reader::{self, Dialect, Format, Input, STDIN, exported};
 use crate::store::Store;
+use closed::Closed;
 pub use known::{KnownSample, Level};
 pub use run::Position;
 use samples::find::{self, Place};
@@ -43,9 +45,6 @@ const REJECTS_LISTED: usize = 20;
 
 /// How often an ingest begins again because another one took a file of its.
 const ATTEMPTS: usize = 20;
-
-/// Standard input, as it is named on the command line.
-const STDIN: &str = "-";
 
 /// How to ingest.
 #[derive(Clone)]
@@ -118,6 +117,10 @@ pub struct Report {
     pub same_files: u64,
     /// Files of which only new lines at the end were read.
     pub grown_files: u64,
+    /// Files of whose name the store has another one: path, and the name that each got in the store.
+    pub renamed_files: Vec<(String, String)>,
+    /// Files that were taken as what the list of a `tsql export` beside them says.
+    pub exported_files: u64,
     /// Files found in directories that no reader takes.
     pub skipped_files: Vec<String>,
     /// Files that could not be read, or not to their end: path and reason.
@@ -177,6 +180,39 @@ impl Report {
         Ok(())
     }
 
+    /// Counts files of an export, and says where they are not taken as what they were.
+    fn recalled(&mut self, inputs: &[Input], platform: Option<&str>) {
+        let mut others: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+        for input in inputs {
+            let Some(exported) = &input.exported else {
+                continue;
+            };
+            self.exported_files += 1;
+            let differs = platform.is_some_and(|platform| platform != exported.platform);
+            if differs && exported.platform != samples::NO_PLATFORM {
+                let of = others.entry(exported.platform.as_str());
+                of.or_insert((0, input.path.as_str())).0 += 1;
+            }
+        }
+        for (was, (files, first)) in others {
+            let platform = platform.unwrap_or_default();
+            let reason = format!(
+                "{} says platform `{was}` of {files} files like it; they are taken as `{platform}`, as asked",
+                exported::SIDECAR
+            );
+            self.notes += 1;
+            self.first_notes.push((first.to_owned(), 0, reason));
+        }
+    }
+
+    /// Says where a file could not keep its name.
+    fn renamed(&mut self, file: &Closed) {
+        if file.reading.given.is_some() {
+            let renamed = (file.path.clone(), file.reading.name.clone());
+            self.renamed_files.push(renamed);
+        }
+    }
+
     /// Adds what another run did.
     fn add(&mut self, other: Self) {
         for (sum, count) in [
@@ -184,6 +220,7 @@ impl Report {
             (&mut self.unchanged_files, other.unchanged_files),
             (&mut self.same_files, other.same_files),
             (&mut self.grown_files, other.grown_files),
+            (&mut self.exported_files, other.exported_files),
             (&mut self.lines, other.lines),
             (&mut self.records, other.records),
             (&mut self.resumed_records, other.resumed_records),
@@ -200,6 +237,7 @@ impl Report {
         ] {
             *sum += count;
         }
+        self.renamed_files.extend(other.renamed_files);
         self.skipped_files.extend(other.skipped_files);
         self.failed_files.extend(other.failed_files);
         self.first_rejects.extend(other.first_rejects);
@@ -236,7 +274,7 @@ impl Store {
                 found.extend(reader::find(input)?);
             }
         }
-        let found = distinct(found);
+        let found = exported::recall(distinct(found))?;
         let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
         let (files, bytes): (Vec<u64>, Vec<u64>) =
             elsewhere.iter().map(fetch::Elsewhere::size).unzip();
@@ -249,7 +287,8 @@ impl Store {
         drop(spooled);
         for mut files in elsewhere {
             while let Some(portion) = files.next().await? {
-                report.add(self.ingest_found(portion.inputs, options).await?);
+                let inputs = exported::recall(portion.inputs)?;
+                report.add(self.ingest_found(inputs, options).await?);
             }
         }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
@@ -259,9 +298,15 @@ impl Store {
 
     /// Ingests files that lie here.
     async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
+        let mut report = Report::default();
+        report.recalled(&found, options.platform.as_deref());
         let (mut places, others) = find::split(found);
         let (mut logs, mut documents, mut benchmarks) = (Vec::new(), Vec::new(), Vec::new());
         for input in others {
+            if find::is_loose(&input) {
+                places.push(Place::Loose(input));
+                continue;
+            }
             match reader::format(&input.file).unwrap_or(Format::Lines) {
                 Format::Lines => logs.push(input),
                 Format::Benchmark => benchmarks.push(input),
@@ -281,7 +326,6 @@ impl Store {
             (logs, documents) = (Vec::new(), Vec::new());
         }
         let jobs = jobs(logs, options.platform.as_deref())?;
-        let mut report = Report::default();
         if !jobs.is_empty() {
             report.add(until_done(async || run::run(self, jobs.clone(), options).await).await?);
         }
@@ -350,9 +394,17 @@ fn distinct(inputs: Vec<Input>) -> Vec<Input> {
 /// The logs with their platforms.
 fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>> {
     let mut jobs = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    for mut input in inputs {
+        let was = Dialect::ALL
+            .into_iter()
+            .find_map(|dialect| Some((dialect, input.was(dialect.dataset())?)));
+        let recalled = was.map(|(dialect, file)| (dialect, file.platform.clone()));
+        // It was a log, whatever it looks like.
+        input.explicit |= recalled.is_some();
+        let (dialect, recalled) = recalled.unzip();
         let platform = platform
             .map(str::to_owned)
+            .or(recalled)
             .or_else(|| input.directory.clone());
         let platform = platform
             .filter(|platform| !platform.is_empty())
@@ -362,7 +414,7 @@ fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>
                     .to_owned(),
             })?;
         platform::check(&platform, &input.path)?;
-        let dialect = Dialect::of_file(&input.file);
+        let dialect = dialect.unwrap_or_else(|| Dialect::of_file(&input.file));
         jobs.push(pipeline::Job {
             input,
             platform,
@@ -404,5 +456,6 @@ fn standard_input(file: &std::path::Path) -> Result<Input> {
         name,
         directory: None,
         explicit: true,
+        exported: None,
     })
 }

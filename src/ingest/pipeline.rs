@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
+use super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::run::Position;
 use super::{Event, Progress};
 use crate::error::Result;
@@ -51,11 +51,9 @@ pub(super) enum Message {
     Unchanged,
     /// The store has its bytes under another name.
     Alias {
-        name: String,
-        segment: i32,
+        alias: Box<Alias>,
         path: String,
         dialect: Dialect,
-        same_as: Source,
     },
     /// It is no file that a reader takes.
     Skipped { path: String },
@@ -79,6 +77,14 @@ pub(super) struct Job {
     pub(super) input: Input,
     pub(super) platform: String,
     pub(super) dialect: Dialect,
+}
+
+impl Job {
+    /// Dataset, platform and name.
+    pub(super) fn place(&self) -> (&'static str, &str, &str) {
+        let dataset = self.dialect.dataset();
+        (dataset, &self.platform, &self.input.name)
+    }
 }
 
 /// Work or a message with its place among all messages.
@@ -205,18 +211,12 @@ impl Reader {
         match self.prepare(job) {
             Ok(None) => self.send(Message::Skipped { path: path.clone() }),
             Ok(Some(Plan::Unchanged)) => self.send(Message::Unchanged),
-            Ok(Some(Plan::Alias {
-                name,
-                segment,
-                same_as,
-            })) => {
-                let path = path.clone();
+            Ok(Some(Plan::Alias(alias))) => {
+                let (path, dialect) = (path.clone(), job.dialect);
                 self.send(Message::Alias {
-                    name,
-                    segment,
+                    alias,
                     path,
-                    dialect: job.dialect,
-                    same_as,
+                    dialect,
                 })
             }
             Ok(Some(Plan::Read(reading))) => match self.open(job, &reading) {
@@ -343,6 +343,7 @@ impl Reader {
             collection: None,
             split: None,
             sample_id: None,
+            arrays: None,
         });
         let failed = end.failure.is_some();
         self.send(Message::End(end))?;

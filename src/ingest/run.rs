@@ -7,7 +7,7 @@ use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::Group;
 use super::ledger::{Ledger, Reading, Source};
-use super::orphans::Orphans;
+use super::orphans::{Orphans, Scope};
 use super::pipeline::{self, End, Job, Message, Reader};
 use super::tables::{Other, other_columns};
 use super::{IngestOptions, REJECTS_LISTED, Report};
@@ -55,22 +55,25 @@ pub(super) async fn run(
     jobs: Vec<Job>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let read = move |reader: &mut Reader, _: &Orphans| reader.files(&jobs);
-    run_reader(store, options, read, None).await
+    let given = jobs.clone();
+    let read = move |reader: &mut Reader, _: &Orphans| reader.files(&given);
+    run_reader(store, options, &jobs, read, None).await
 }
 
 /// Is told how far a stream is in the store, after each of its groups.
 pub(super) type Durable = Arc<dyn Fn(Position) + Send + Sync>;
 
-/// Ingests what `read` reads; with `durable`, each file is committed as it ends.
+/// Ingests what `read` reads of `jobs`; with `durable`, each file is committed as it ends.
 pub(super) async fn run_reader(
     store: &Store,
     options: &IngestOptions,
+    jobs: &[Job],
     read: impl FnOnce(&mut Reader, &Orphans) + Send + 'static,
     durable: Option<Durable>,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
-    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let scope = Scope::files(&ledger, jobs.iter().map(Job::place));
+    let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let progress = Arc::clone(&options.progress);
@@ -165,20 +168,14 @@ impl Run<'_> {
             }
             Message::Unchanged => self.report.unchanged_files += 1,
             Message::Alias {
-                name,
-                segment,
+                alias,
                 path,
                 dialect,
-                same_as,
             } => {
+                let closed = Closed::alias(dialect.dataset(), *alias, path);
                 self.report.same_files += 1;
-                self.closed.push(Closed::alias(
-                    dialect.dataset(),
-                    name,
-                    segment,
-                    path,
-                    &same_as,
-                ));
+                self.report.renamed(&closed);
+                self.closed.push(closed);
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
@@ -279,7 +276,9 @@ impl Run<'_> {
             let reason = format!("{failure} after line {line}; what came before is kept");
             report.failed_files.push((open.path.clone(), reason));
         }
-        self.closed.push(open.close(end));
+        let closed = open.close(end);
+        self.report.renamed(&closed);
+        self.closed.push(closed);
         if self.durable.is_some() || self.group.is_full() {
             self.commit().await
         } else {
@@ -296,10 +295,9 @@ impl Run<'_> {
             return Ok(true);
         }
         let lines = self.write_lines(&closed).await?;
-        let done = self.commits.rows("lines", lines, &closed).await?
-            && self.commits.rows("records", records, &closed).await?;
+        let commits = &mut self.commits;
+        let done = commits.add(lines, records, &closed, &self.orphans).await?;
         if done {
-            self.commits.sources(&closed).await?;
             for file in &closed {
                 self.orphans.forget(file.reading.source_id);
                 if let Some(durable) = &self.durable {

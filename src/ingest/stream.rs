@@ -115,6 +115,7 @@ impl AppendOptions {
                 name: format!("{FOLDER}/{}/{}.{ending}", self.platform, self.stream),
                 directory: None,
                 explicit: true,
+                exported: None,
             },
             platform: self.platform.clone(),
             dialect,
@@ -224,13 +225,13 @@ impl Store {
             strict: options.strict,
             ..IngestOptions::default()
         };
-        let name = job.input.path.clone();
+        let (name, jobs) = (job.input.path.clone(), [job.clone()]);
         let paced = Paced::new(input, limits, Arc::clone(&options.stop));
         let read = move |reader: &mut Reader, orphans: &Orphans| {
             // Nobody listens any more where this ends early: the run says why.
             let _ = reader.stream(&job, paced, orphans);
         };
-        let report = run::run_reader(self, &ingest, read, Some(Arc::new(durable))).await?;
+        let report = run::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable))).await?;
         let Some(mut report) = report else {
             return Err(Error::Source {
                 location: name,

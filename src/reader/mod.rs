@@ -3,9 +3,11 @@
 //! One module per format. Takes paths, patterns and standard input; gives streams of decompressed
 //! bytes ([`open`]) and the rows of a format's own reader. Writes nothing.
 
+pub(crate) mod exported;
 pub(crate) mod graphnet;
 pub(crate) mod lines;
 pub(crate) mod measured;
+pub(crate) mod naming;
 pub(crate) mod rows;
 pub(crate) mod tenset;
 pub(crate) mod tpugraphs;
@@ -13,10 +15,14 @@ pub(crate) mod tpugraphs;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::marker;
 use rows::Rows;
+
+/// Standard input, as it is named on the command line.
+pub(crate) const STDIN: &str = "-";
 
 /// How much of a file tells its format.
 pub(crate) const HEAD_BYTES: u64 = 16 << 10;
@@ -34,6 +40,16 @@ pub(crate) struct Input {
     pub(crate) directory: Option<String>,
     /// It was named itself, not found in a directory.
     pub(crate) explicit: bool,
+    /// What it was in the store that it was exported from.
+    pub(crate) exported: Option<Arc<exported::ExportedFile>>,
+}
+
+impl Input {
+    /// What it was in the store that it was exported from, if it was of this dataset.
+    pub(crate) fn was(&self, dataset: &str) -> Option<&exported::ExportedFile> {
+        let exported = self.exported.as_deref();
+        exported.filter(|file| file.dataset == dataset)
+    }
 }
 
 /// Compression that a file's first bytes give away.
@@ -44,6 +60,12 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Gzip, Self::Zstd];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
     /// Its name in the `sources` table.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -192,9 +214,7 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
     if path.is_dir() {
         let mut found = Vec::new();
         let root = path.canonicalize().map_err(Error::io(path))?;
-        let prefix = root
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let prefix = root.file_name().map(naming::readable);
         walk(
             path,
             &prefix.unwrap_or_default(),
@@ -223,16 +243,14 @@ pub(crate) fn find(argument: &str) -> Result<Vec<Input>> {
 
 fn explicit(path: &Path, argument: &str) -> Result<Input> {
     let file = path.canonicalize().map_err(Error::io(path))?;
-    let part = |path: Option<&Path>| {
-        path.and_then(Path::file_name)
-            .map(|name| name.to_string_lossy().into_owned())
-    };
+    let part = |path: Option<&Path>| path.and_then(Path::file_name).map(naming::readable);
     Ok(Input {
         path: argument.to_owned(),
         name: part(Some(&file)).unwrap_or_default(),
         directory: part(file.parent()),
         file,
         explicit: true,
+        exported: None,
     })
 }
 
@@ -243,7 +261,7 @@ fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result
         .map_err(Error::io(folder))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        let part = entry.file_name().to_string_lossy().into_owned();
+        let part = naming::readable(&entry.file_name());
         let (below, path) = (format!("{name}/{part}"), format!("{path}/{part}"));
         let file = entry.path();
         let meta = std::fs::metadata(&file);
@@ -260,6 +278,7 @@ fn walk(folder: &Path, name: &str, path: &str, found: &mut Vec<Input>) -> Result
                 name: below,
                 directory,
                 explicit: false,
+                exported: None,
             });
         }
     }

@@ -3,7 +3,10 @@
 //! The rows stay the same, so readers and time travel are not disturbed; the old files go when
 //! `vacuum` says so.
 
+pub(crate) mod orphans;
 mod sketches;
+pub(crate) mod twins;
+mod without;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Files come back as they were, whatever they look like and however they grew.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use crate::support::{Place, line, log};
 
@@ -124,7 +124,7 @@ fn a_copy_is_named_and_not_stored_twice() {
 }
 
 #[test]
-fn compressed_files_come_back_uncompressed() {
+fn compressed_files_come_back_compressed() {
     let place = Place::new();
     let text = log(1, 50);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -142,9 +142,15 @@ fn compressed_files_come_back_uncompressed() {
     let kept = place.rows("SELECT platform, count(*) FROM records GROUP BY 1 ORDER BY 1");
     assert_eq!(&kept[..2], ["p,50", "q,50"]);
     place.ok(&["check"]);
-    place.ok(&["export", "--to", "back"]);
-    assert_eq!(place.read("back/p/a.json"), text.as_bytes());
-    assert_eq!(place.read("back/q/b.json"), text.as_bytes());
+    let told = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(told.contains("3 of them compressed anew"), "{told}");
+    let packed = place.read("back/q/b.json.zst");
+    assert_eq!(zstd::decode_all(&packed[..]).unwrap(), text.as_bytes());
+    let packed = place.read("back/p/a.json.gz");
+    let mut back = Vec::new();
+    let mut decoder = flate2::read::MultiGzDecoder::new(&packed[..]);
+    decoder.read_to_end(&mut back).unwrap();
+    assert_eq!(back, text.as_bytes());
 }
 
 #[test]

@@ -200,7 +200,9 @@ fn one_sample_is_written_alone_and_lists_are_kept() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     place.ok(&["export", "--to", "one", "--where", "path LIKE '%/tiny'"]);
-    let names: Vec<String> = files(&place.path().join("one")).into_keys().collect();
+    let mut names = files(&place.path().join("one"));
+    assert!(names.remove("tsql-export.json").is_some());
+    let names: Vec<String> = names.into_keys().collect();
     assert_eq!(names.len(), 7, "with its variant: {names:?}");
     assert!(names.iter().all(|name| name.contains("/tiny/")));
 
@@ -467,6 +469,7 @@ fn real_samples_are_counted_as_cpython_counts_them() {
     tar::Archive::new(zstd::Decoder::new(raw).unwrap())
         .unpack(&unpacked)
         .unwrap();
+    fs::remove_file(place.path().join("back/tsql-export.json")).unwrap();
     assert_same_files(&unpacked, &place.path().join("back"));
 
     let Some(python) = crate::engines::python() else {

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::ledger::Ledger;
-use super::orphans::Orphans;
+use super::orphans::{Orphans, Scope};
 use super::run::Halt;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
@@ -36,6 +36,8 @@ const GROUP_FILES: usize = 512;
 
 struct Run<'a> {
     commits: Commits<'a>,
+    /// As it was when the run began.
+    ledger: Ledger,
     orphans: Orphans,
     group: Group<'a>,
     closed: Vec<Closed>,
@@ -53,13 +55,14 @@ pub(super) async fn run(
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
-    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let known = ledger.clone();
+    let scope = scope(&ledger, &inputs, options.platform.as_deref());
+    let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
-    let platform = options.platform.clone();
     let mut messages = read::start(
         inputs,
-        platform.unwrap_or_else(|| PLATFORM.to_owned()),
+        options.platform.clone(),
         ledger,
         parsers,
         Arc::clone(&options.progress),
@@ -67,6 +70,7 @@ pub(super) async fn run(
     );
     let mut run = Run {
         commits: Commits::new(store, clear),
+        ledger: known,
         orphans,
         group: Group::new(store),
         closed: Vec::new(),
@@ -92,23 +96,33 @@ pub(super) async fn run(
     Ok(Some(run.report))
 }
 
+/// What the files may be called; in archives there may be any.
+fn scope(ledger: &Ledger, inputs: &[(Input, Format)], platform: Option<&str>) -> Scope {
+    if inputs.iter().any(|(_, format)| *format == Format::Tar) {
+        return Scope::dataset(NAME);
+    }
+    let files = inputs.iter().map(|(input, _)| {
+        let was = input.was(NAME).map(|file| file.platform.as_str());
+        let platform = platform.or(was).unwrap_or(PLATFORM);
+        (NAME, platform, input.name.as_str())
+    });
+    Scope::files(ledger, files)
+}
+
 impl Run<'_> {
     fn take(&mut self, message: Message) -> Result<()> {
         match message {
             Message::Document(found) => self.document(*found),
             Message::Unchanged => self.report.unchanged_files += 1,
-            Message::Alias {
-                name,
-                path,
-                same_as,
-            } => {
-                if self.refused.contains(&same_as.source_id) {
-                    let reason = format!("the same bytes as {}", same_as.name);
+            Message::Alias { alias, path } => {
+                if self.refused.contains(&alias.same_as.source_id) {
+                    let reason = format!("the same bytes as {}", alias.same_as.name);
                     return self.fail(path, reason);
                 }
+                let closed = Closed::alias(NAME, *alias, path);
                 self.report.same_files += 1;
-                self.closed
-                    .push(Closed::alias(NAME, name, 0, path, &same_as));
+                self.report.renamed(&closed);
+                self.closed.push(closed);
             }
             Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed {
@@ -136,6 +150,16 @@ impl Run<'_> {
 
     fn document(&mut self, found: Found) {
         let document = found.document;
+        let arrays = (Form::spell_all(&document.forms), &document.arrays_hash);
+        let reading = &found.reading;
+        let known = reading.given.as_ref().is_some_and(|given| {
+            let arrays = (arrays.0.as_str(), arrays.1.as_str());
+            self.ledger.has_arrays(&reading.platform, given, arrays)
+        });
+        if known {
+            self.report.unchanged_files += 1;
+            return;
+        }
         let count = document.runtimes.len() as u64;
         let withheld = document.runtimes.iter().filter(|&&runtime| runtime == 0);
         self.report.files += 1;
@@ -148,8 +172,9 @@ impl Run<'_> {
         } else {
             self.report.records += count;
         }
+        let arrays = arrays.0;
         let held = Held::new(document, &found.reading, &found.place, resumed);
-        self.closed.push(Closed {
+        let closed = Closed {
             dataset: NAME,
             path: found.path,
             compression: None,
@@ -169,12 +194,14 @@ impl Run<'_> {
                 split: found.place.split.clone(),
                 network: Some(found.place.network().to_owned()),
                 graph_id: Some(held.graph_id),
-                arrays: Some(Form::spell_all(&held.document.forms)),
+                arrays: Some(arrays),
                 arrays_hash: Some(held.document.arrays_hash.clone()),
                 ..About::default()
             },
             reading: found.reading,
-        });
+        };
+        self.report.renamed(&closed);
+        self.closed.push(closed);
         self.group.add(held);
     }
 
@@ -186,10 +213,7 @@ impl Run<'_> {
         if closed.is_empty() {
             return Ok(true);
         }
-        let done = self.commits.rows("records", files, &closed).await?;
-        if done {
-            self.commits.sources(&closed).await?;
-        }
-        Ok(done)
+        let (lines, orphans) = (Vec::new(), &self.orphans);
+        self.commits.add(lines, files, &closed, orphans).await
     }
 }

@@ -10,11 +10,13 @@ use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
 
-use super::super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
+use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::super::pipeline::{Numbered, Ordered, workers};
 use super::super::{Event, Progress};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
+use crate::reader::exported::ExportedFile;
+use crate::reader::naming::readable_path;
 use crate::reader::tpugraphs::{self, Document, Place};
 use crate::reader::{self, Format, Input};
 
@@ -28,11 +30,7 @@ pub(super) enum Message {
     /// The store has it already.
     Unchanged,
     /// The store has its bytes under another name.
-    Alias {
-        name: String,
-        path: String,
-        same_as: Box<Source>,
-    },
+    Alias { alias: Box<Alias>, path: String },
     /// It is no file that a reader takes.
     Skipped { path: String },
     /// It was refused.
@@ -71,7 +69,7 @@ struct Work {
 /// ends the threads.
 pub(super) fn start(
     inputs: Vec<(Input, Format)>,
-    platform: String,
+    platform: Option<String>,
     ledger: Ledger,
     parsers: usize,
     progress: Progress,
@@ -120,7 +118,8 @@ fn parse(work: Work) -> Message {
 }
 
 struct Reader {
-    platform: String,
+    /// What was asked for.
+    platform: Option<String>,
     ledger: Ledger,
     work: SyncSender<Numbered<Work>>,
     results: mpsc::Sender<Numbered<Message>>,
@@ -138,7 +137,11 @@ impl Reader {
             Format::Npz => File::open(&input.file)
                 .map_err(Error::io(&input.file))
                 .and_then(|file| {
-                    self.document(Box::new(file), &input.name, input.path.clone(), &located)
+                    let was = input.was(tpugraphs::NAME);
+                    let place = was.map_or_else(|| Place::of(&located), recalled);
+                    let platform = was.map(|file| file.platform.as_str());
+                    let (name, path) = (&input.name, input.path.clone());
+                    self.document(Box::new(file), name, path, place, platform)
                 }),
             _ => self.archive(input, &located),
         };
@@ -186,12 +189,12 @@ impl Reader {
             if !entry.header().entry_type().is_file() {
                 continue;
             }
-            let name = entry.path().map_err(broken)?.to_string_lossy().into_owned();
+            let name = readable_path(&entry.path().map_err(broken)?);
             let name = name.trim_start_matches("./").to_owned();
             let path = format!("{}/{name}", input.path);
             let listened = if name.ends_with(".npz") {
-                let located = format!("{located}/{name}");
-                self.document(open(entry).map_err(broken)?, &name, path, &located)?
+                let place = Place::of(&format!("{located}/{name}"));
+                self.document(open(entry).map_err(broken)?, &name, path, place, None)?
             } else {
                 self.send(Message::Skipped { path })
             };
@@ -208,34 +211,28 @@ impl Reader {
         mut input: Box<dyn Bytes>,
         name: &str,
         path: String,
-        located: &str,
+        place: Place,
+        recalled_platform: Option<&str>,
     ) -> Result<Option<()>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let (bytes, content_hash) = hashed(&mut input).map_err(Error::io(&path))?;
         (self.progress)(Event::Bytes(bytes));
-        let place = Place::of(located);
         let alike = |source: &Source| {
             let other = Place::of(&source.name);
             source.collection == place.collection
                 && source.split == place.split
                 && other.stem == place.stem
         };
-        let (dataset, platform) = (tpugraphs::NAME, &self.platform);
+        let platform = self.platform.as_deref().or(recalled_platform);
+        let (dataset, platform) = (tpugraphs::NAME, platform.unwrap_or(tpugraphs::PLATFORM));
         let plan = self
             .ledger
             .plan_document(dataset, platform, name, bytes, &content_hash, alike);
         let reading = match plan {
             Plan::Unchanged => return Ok(self.send(Message::Unchanged)),
-            Plan::Alias { name, same_as, .. } => {
-                let same_as = Box::new(same_as);
-                return Ok(self.send(Message::Alias {
-                    name,
-                    path,
-                    same_as,
-                }));
-            }
+            Plan::Alias(alias) => return Ok(self.send(Message::Alias { alias, path })),
             Plan::Read(reading) => reading,
         };
         self.ledger.add(Source {
@@ -252,6 +249,7 @@ impl Reader {
             collection: place.collection.clone(),
             split: place.split.clone(),
             sample_id: None,
+            arrays: None,
         });
         let work = Work {
             reading,
@@ -278,6 +276,15 @@ impl Reader {
         let number = self.number;
         self.number += 1;
         self.results.blocking_send((number, message)).ok()
+    }
+}
+
+/// Where a file of an export stood.
+fn recalled(file: &ExportedFile) -> Place {
+    Place {
+        collection: file.collection.clone(),
+        split: file.split.clone(),
+        ..Place::of(&file.name)
     }
 }
 

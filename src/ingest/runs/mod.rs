@@ -17,7 +17,7 @@ use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::KnownIds;
 use super::ledger::{Ledger, Plan};
-use super::orphans::Orphans;
+use super::orphans::{Orphans, Scope};
 use super::{Event, IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::identity::{ContentHasher, text_id};
@@ -49,7 +49,7 @@ pub(super) async fn run(
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
-    let (orphans, clear) = Orphans::find(store, &ledger).await?;
+    let (orphans, clear) = Orphans::find(store, &ledger, &Scope::dataset(NAME)).await?;
     let mut run = Ingest {
         commits: Commits::new(store, clear),
         options,
@@ -96,7 +96,8 @@ struct Ingest<'a> {
 impl Ingest<'_> {
     /// Reads a log, unless the store has it.
     fn log(&mut self, input: &Input) -> Result<()> {
-        let platform = match &self.options.platform {
+        let was = input.was(NAME).map(|file| &file.platform);
+        let platform = match self.options.platform.as_ref().or(was) {
             Some(platform) => platform.clone(),
             None => hardware(input)?
                 .filter(|name| refused_value(name).is_none())
@@ -107,17 +108,12 @@ impl Ingest<'_> {
                 self.report.unchanged_files += 1;
                 return Ok(());
             }
-            Plan::Alias {
-                name,
-                segment,
-                same_as,
-            } => {
+            Plan::Alias(alias) => {
+                let closed = Closed::alias(NAME, *alias, input.path.clone());
                 self.report.same_files += 1;
-                let path = input.path.clone();
-                self.held.push(Held {
-                    closed: Closed::alias(NAME, name, segment, path, &same_as),
-                    text: Vec::new(),
-                });
+                self.report.renamed(&closed);
+                let text = Vec::new();
+                self.held.push(Held { closed, text });
                 return Ok(());
             }
             Plan::Read(reading) => reading,
@@ -162,6 +158,7 @@ impl Ingest<'_> {
             reading,
         };
         self.report.files += 1;
+        self.report.renamed(&closed);
         self.report.grown_files += u64::from(closed.reading.segment > 0);
         self.report.lines += closed.line_count;
         self.report.bytes_in += bytes.len() as u64 - closed.reading.first_byte;
@@ -224,11 +221,8 @@ impl Ingest<'_> {
         self.report.new_graphs += graphs;
         self.report.new_configurations += configurations;
         let closed: Vec<Closed> = held.into_iter().map(|log| log.closed).collect();
-        let done = self.commits.rows("records", files, &closed).await?;
-        if done {
-            self.commits.sources(&closed).await?;
-        }
-        Ok(done)
+        let (lines, orphans) = (Vec::new(), &self.orphans);
+        self.commits.add(lines, files, &closed, orphans).await
     }
 }
 

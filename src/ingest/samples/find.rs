@@ -9,9 +9,11 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::NO_PLATFORM;
 use crate::error::{Error, Result};
 use crate::reader::graphnet::sample::METADATA;
-use crate::reader::{self, Input};
+use crate::reader::naming::readable_path;
+use crate::reader::{self, Input, graphnet};
 
 /// Something to read samples from.
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub(in crate::ingest) enum Place {
     Tar(Input),
     /// Rows `(path, content, source_folder)`.
     Parquet(Input),
+    /// A file that was exported, and belonged to no sample.
+    Loose(Input),
 }
 
 /// A file's text on its way in.
@@ -76,6 +80,12 @@ pub(in crate::ingest) fn split(found: Vec<Input>) -> (Vec<Place>, Vec<Input>) {
     (samples.collect(), others)
 }
 
+/// Is it a file of an export that belonged to no sample and had no records?
+pub(in crate::ingest) fn is_loose(input: &Input) -> bool {
+    let was = input.was(graphnet::NAME);
+    was.is_some_and(|file| file.platform == NO_PLATFORM)
+}
+
 /// Does a tar hold samples?
 pub(in crate::ingest) fn in_tar(input: &Input) -> bool {
     let mut found = false;
@@ -96,7 +106,7 @@ fn each_name(input: &Input, mut enough: impl FnMut(&str) -> bool) -> Result<()> 
     for entry in tar::Archive::new(stream).entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         if entry.header().entry_type().is_file() {
-            let name = entry.path().map_err(broken)?.to_string_lossy().into_owned();
+            let name = readable_path(&entry.path().map_err(broken)?);
             if enough(name.trim_start_matches("./")) {
                 break;
             }
@@ -121,6 +131,7 @@ pub(super) fn each(place: &Place, take: &mut dyn FnMut(Piece) -> Option<()>) -> 
             let members: Result<Vec<Member>> = files.iter().map(read).collect();
             Ok(take(Piece::Sample(folder.clone(), members?)))
         }
+        Place::Loose(input) => Ok(take(Piece::Loose(read(input)?))),
         Place::Tar(input) => {
             let mut names = Vec::new();
             // Damage shows again below, after what came before it.
@@ -145,11 +156,13 @@ pub(super) fn each(place: &Place, take: &mut dyn FnMut(Piece) -> Option<()>) -> 
 
 fn read(input: &Input) -> Result<Member> {
     let bytes = std::fs::read(&input.file).map_err(Error::io(&input.file))?;
+    let was = input.was(graphnet::NAME);
+    let hub_path = was.and_then(|file| file.hub_path.as_ref());
     Ok(Member {
         name: input.name.clone(),
-        path: input.path.clone(),
+        path: hub_path.unwrap_or(&input.path).clone(),
         bytes,
-        source_folder: None,
+        source_folder: was.and_then(|file| file.collection.clone()),
     })
 }
 
@@ -164,7 +177,7 @@ fn tar_members(input: &Input, take: &mut dyn FnMut(Member) -> Option<()>) -> Res
         if !entry.header().entry_type().is_file() {
             continue;
         }
-        let name = entry.path().map_err(broken)?.to_string_lossy().into_owned();
+        let name = readable_path(&entry.path().map_err(broken)?);
         let name = name.trim_start_matches("./").to_owned();
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).map_err(broken)?;

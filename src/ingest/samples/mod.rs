@@ -20,6 +20,7 @@ use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::known::Levels;
 use super::ledger::{Ledger, Reading};
+use super::orphans::Orphans;
 use super::run::Halt;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
@@ -28,7 +29,8 @@ use crate::reader::graphnet::NAME;
 use crate::store::Store;
 use find::Place;
 use group::{Group, Held};
-use read::{Loose, Message, NO_PLATFORM};
+pub(super) use read::NO_PLATFORM;
+use read::{Loose, Message};
 pub(super) use rows::text_columns;
 
 /// Bytes of files that are committed together.
@@ -95,14 +97,11 @@ impl Run<'_> {
                 self.report.unchanged_files += files;
                 Ok(())
             }
-            Message::Alias {
-                name,
-                path,
-                same_as,
-            } => {
+            Message::Alias { alias, path } => {
+                let closed = Closed::alias(NAME, *alias, path);
                 self.report.same_files += 1;
-                self.closed
-                    .push(Closed::alias(NAME, name, 0, path, &same_as));
+                self.report.renamed(&closed);
+                self.closed.push(closed);
                 Ok(())
             }
             Message::Failed { path, reason } => {
@@ -124,6 +123,10 @@ impl Run<'_> {
             let path = format!("{}/{name}", found.shown);
             self.report
                 .note(path, *line, reason.clone(), self.options.strict)?;
+        }
+        if found.renamed {
+            let renamed = (found.shown.clone(), found.path.clone());
+            self.report.renamed_files.push(renamed);
         }
         for row in held.rows().iter().filter(|row| row.variant_of.is_none()) {
             let program = row.sample.program.as_ref();
@@ -174,15 +177,17 @@ impl Run<'_> {
             ..About::default()
         };
         let bytes = loose.file.bytes.len() as u64;
-        self.report.files += 1;
-        self.report.bytes_in += bytes;
-        self.closed.push(closed(
+        let closed = closed(
             loose.reading.clone(),
             loose.path.clone(),
             bytes,
             loose.file.content_hash.clone(),
             about,
-        ));
+        );
+        self.report.files += 1;
+        self.report.bytes_in += bytes;
+        self.report.renamed(&closed);
+        self.closed.push(closed);
         self.group.add_loose(loose);
     }
 
@@ -198,7 +203,14 @@ impl Run<'_> {
         }
         self.group.finish().await?;
         let closed = std::mem::take(&mut self.closed);
-        self.commits.sources(&closed).await
+        let none = Orphans::default();
+        // They have no rows that could be taken away: where it took too long it is done again.
+        while !self
+            .commits
+            .add(Vec::new(), Vec::new(), &closed, &none)
+            .await?
+        {}
+        Ok(())
     }
 }
 

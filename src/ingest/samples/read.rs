@@ -8,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
 
-use super::super::ledger::{Ledger, Plan, Reading, Source, UNCOMMITTED};
+use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::super::pipeline::{Numbered, Ordered, workers};
 use super::super::{Event, Progress};
 use super::find::{self, Member, Piece, Place};
@@ -17,7 +17,7 @@ use crate::reader::graphnet::NAME;
 use crate::reader::graphnet::sample::{self, File, Taken};
 
 /// Platform of files that have no records.
-pub(super) const NO_PLATFORM: &str = "none";
+pub(in crate::ingest) const NO_PLATFORM: &str = "none";
 
 /// What became of a sample or a file, in order.
 pub(super) enum Message {
@@ -28,9 +28,8 @@ pub(super) enum Message {
     Unchanged(u64),
     /// The store has the bytes of a loose file under another name.
     Alias {
-        name: String,
+        alias: Box<Alias>,
         path: String,
-        same_as: Box<Source>,
     },
     Failed {
         path: String,
@@ -44,6 +43,8 @@ pub(super) struct Found {
     pub(super) path: String,
     /// How it is named to people.
     pub(super) shown: String,
+    /// The store has another sample in the directory that it was given in.
+    pub(super) renamed: bool,
     pub(super) files_hash: String,
     pub(super) files: Vec<File>,
     /// For each file how it was named, and the hub's folder.
@@ -61,6 +62,7 @@ pub(super) struct Loose {
 struct Work {
     path: String,
     shown: String,
+    renamed: bool,
     files_hash: String,
     files: Vec<File>,
     origins: Vec<(String, Option<String>)>,
@@ -101,6 +103,7 @@ fn parse(work: Work) -> Message {
         Ok(taken) => Message::Sample(Box::new(Found {
             path: work.path,
             shown: work.shown,
+            renamed: work.renamed,
             files_hash: work.files_hash,
             files: work.files,
             origins: work.origins,
@@ -130,7 +133,7 @@ impl Reader {
                 let first = files.first().map(|file| file.path.as_str());
                 folder_of(first.unwrap_or_default()).to_owned()
             }
-            Place::Tar(input) | Place::Parquet(input) => input.path.clone(),
+            Place::Tar(input) | Place::Parquet(input) | Place::Loose(input) => input.path.clone(),
         };
         (self.progress.clone())(Event::File(&shown));
         let taken = find::each(place, &mut |piece| match piece {
@@ -192,6 +195,7 @@ impl Reader {
         self.ledger.add_sample(&path, sample_id(&path, &files_hash));
         let work = Work {
             shown: shown.unwrap_or_else(|| path.clone()),
+            renamed: path != folder,
             path,
             files_hash,
             files,
@@ -216,12 +220,9 @@ impl Reader {
         );
         let reading = match plan {
             Plan::Unchanged => return self.send(Message::Unchanged(1)),
-            Plan::Alias { name, same_as, .. } => {
-                return self.send(Message::Alias {
-                    name,
-                    path: member.path,
-                    same_as: Box::new(same_as),
-                });
+            Plan::Alias(alias) => {
+                let path = member.path;
+                return self.send(Message::Alias { alias, path });
             }
             Plan::Read(reading) => reading,
         };
@@ -239,6 +240,7 @@ impl Reader {
             collection: None,
             split: None,
             sample_id: None,
+            arrays: None,
         });
         self.send(Message::Loose(Box::new(Loose {
             reading,

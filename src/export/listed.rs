@@ -1,0 +1,56 @@
+//! The list of an export's files, by which they are taken in again as what they were.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use super::source::SourceFile;
+use crate::error::{Error, Result};
+use crate::reader::exported::{ExportedFile, SIDECAR, Sidecar};
+use crate::reader::{graphnet, naming};
+
+/// What it says of a source that lies at `path`.
+pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {
+    let hub = source.dataset == graphnet::NAME && source.collection.is_some();
+    ExportedFile {
+        path: naming::readable_path(path),
+        name: source.name.clone(),
+        dataset: source.dataset.clone(),
+        platform: source.platform.clone(),
+        collection: source.collection.clone(),
+        split: source.split.clone(),
+        hub_path: hub.then(|| source.path.clone()),
+    }
+}
+
+/// Writes it into the folder of an export, with what an earlier export into the same folder has left.
+pub(super) fn write(folder: &Path, files: Vec<ExportedFile>, overwrite: bool) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let known = match Sidecar::read(folder) {
+        Err(_) if overwrite => None,
+        known => known?,
+    };
+    let known = known.into_iter().flat_map(|known| known.files);
+    let all: BTreeMap<String, ExportedFile> = known
+        .chain(files)
+        .map(|file| (file.path.clone(), file))
+        .collect();
+    let list = Sidecar::new(all.into_values().collect());
+    let path = folder.join(SIDECAR);
+    let failed = |error: serde_json::Error| Error::io(&path)(error.into());
+    let mut text = serde_json::to_vec_pretty(&list).map_err(failed)?;
+    text.push(b'\n');
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(folder))?;
+    file.write_all(&text).map_err(Error::io(&path))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
+    }
+    let persisted = file.persist(&path).map_err(|error| error.error);
+    persisted.map_err(Error::io(&path))?;
+    Ok(())
+}

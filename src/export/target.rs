@@ -1,0 +1,182 @@
+//! Where the bytes of a source go: a file that appears when it is finished, and replaces none unasked.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::write::GzEncoder;
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+use crate::identity::ContentHasher;
+use crate::reader::{self, Compression};
+
+/// Level of zstd where something is compressed anew: what its command takes.
+const ZSTD_LEVEL: i32 = 3;
+
+/// A file that is being written.
+pub(super) struct Target {
+    /// `None`: the bytes are only looked at.
+    out: Option<Out>,
+    path: PathBuf,
+    compression: Option<Compression>,
+    overwrite: bool,
+}
+
+type Plain = BufWriter<NamedTempFile>;
+
+enum Out {
+    Plain(Plain),
+    Gzip(GzEncoder<Plain>),
+    Zstd(zstd::stream::write::Encoder<'static, Plain>),
+}
+
+/// What became of a file.
+pub(super) enum Kept {
+    Written,
+    /// It was there, with these bytes (in whatever container).
+    AsItWas,
+    /// Something else is there.
+    Refused(String),
+}
+
+impl Target {
+    /// The bytes are not wanted.
+    pub(super) fn nowhere() -> Self {
+        Self {
+            out: None,
+            path: PathBuf::new(),
+            compression: None,
+            overwrite: false,
+        }
+    }
+
+    pub(super) fn open(
+        path: PathBuf,
+        compression: Option<Compression>,
+        overwrite: bool,
+    ) -> Result<Self> {
+        let parent = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(Error::io(parent))?;
+        let temporary = NamedTempFile::new_in(parent).map_err(Error::io(parent))?;
+        let plain = BufWriter::new(temporary);
+        let out = match compression {
+            None => Out::Plain(plain),
+            Some(Compression::Gzip) => {
+                Out::Gzip(GzEncoder::new(plain, flate2::Compression::default()))
+            }
+            Some(Compression::Zstd) => {
+                let encoder = zstd::stream::write::Encoder::new(plain, ZSTD_LEVEL);
+                Out::Zstd(encoder.map_err(Error::io(&path))?)
+            }
+        };
+        Ok(Self {
+            out: Some(out),
+            path,
+            compression,
+            overwrite,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match &mut self.out {
+            None => Ok(()),
+            Some(Out::Plain(out)) => out.write_all(bytes),
+            Some(Out::Gzip(out)) => out.write_all(bytes),
+            Some(Out::Zstd(out)) => out.write_all(bytes),
+        };
+        written.map_err(Error::io(&self.path))
+    }
+
+    /// The file itself, for who seeks in it; `None` where the bytes are not wanted.
+    pub(super) fn take_plain(&mut self) -> Option<Plain> {
+        match self.out.take() {
+            Some(Out::Plain(plain)) => Some(plain),
+            _ => None,
+        }
+    }
+
+    /// Gives it back.
+    pub(super) fn put_plain(&mut self, plain: Plain) {
+        self.out = Some(Out::Plain(plain));
+    }
+
+    /// Gives the finished file its name. A file that is there already stays; it is as good if its content
+    /// has one of these hashes, or the same bytes.
+    pub(super) fn keep(self, hashes: &[&str]) -> Result<Kept> {
+        let path = self.path;
+        let plain = match self.out {
+            None => return Ok(Kept::Written),
+            Some(Out::Plain(out)) => Ok(out),
+            Some(Out::Gzip(out)) => out.finish(),
+            Some(Out::Zstd(out)) => out.finish(),
+        };
+        let file =
+            plain.and_then(|plain| plain.into_inner().map_err(io::IntoInnerError::into_error));
+        let file = file.map_err(Error::io(&path))?;
+        if !self.overwrite && fs::symlink_metadata(&path).is_ok() {
+            return Ok(compared(&path, file.path(), self.compression, hashes));
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let open = fs::Permissions::from_mode(0o644);
+            fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
+        }
+        if self.overwrite {
+            let persisted = file.persist(&path).map_err(|error| error.error);
+            persisted.map_err(Error::io(&path))?;
+            return Ok(Kept::Written);
+        }
+        match file.persist_noclobber(&path) {
+            Ok(_) => Ok(Kept::Written),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                let new = error.file.path();
+                Ok(compared(&path, new, self.compression, hashes))
+            }
+            Err(error) => Err(Error::io(&path)(error.error)),
+        }
+    }
+}
+
+/// Is what is there as good as the new file?
+fn compared(there: &Path, new: &Path, compression: Option<Compression>, hashes: &[&str]) -> Kept {
+    let content = match compression {
+        Some(_) => reader::open(there).map(|(opened, _)| opened),
+        None => File::open(there)
+            .map(|file| Box::new(file) as Box<dyn Read + Send>)
+            .map_err(Error::io(there)),
+    };
+    let same = content.is_ok_and(|opened| {
+        let found = hash(opened).ok();
+        let found = found.as_deref();
+        let bytes = || File::open(new).and_then(hash).ok();
+        found.is_some_and(|found| hashes.contains(&found))
+            || (found.is_some() && found == bytes().as_deref())
+    });
+    if same {
+        return Kept::AsItWas;
+    }
+    let what = if there.is_dir() {
+        "a folder"
+    } else {
+        "another file"
+    };
+    Kept::Refused(format!("{what} is at {} already", there.display()))
+}
+
+fn hash(mut opened: impl Read) -> io::Result<String> {
+    let mut hasher = ContentHasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = opened.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hasher.hex());
+        }
+        hasher.update(buffer.get(..read).unwrap_or(&[]));
+    }
+}

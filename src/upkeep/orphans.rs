@@ -1,0 +1,458 @@
+//! Rows that interrupted runs left behind: in a table, and not in the ledger.
+//!
+//! A run over the same file completes them; those of a file that nobody gives again can be taken away.
+//! They show in queries until then: to hide them, every question would have to read the ledger first.
+//!
+//! No run that goes on loses rows by it:
+//!
+//! - What is taken away was there `least_age` before, which is more than the [`LEASE`] of a run: one that
+//!   was stopped for so long looks at everything again before it writes into the ledger.
+//! - A run that goes on with rows of an interrupted one looks whether they are there before every attempt
+//!   to write into the ledger.
+//! - After rows are taken out there is a commit to the ledger. A run that looked before them and wrote
+//!   before this commit is seen by it, and gets the rows back; one that writes later collides with it, and
+//!   looks again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::Int64Type;
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::prelude::{cast, col, lit};
+
+use super::without::{Rows, put_back, take_out};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::ingest::commits::{LEASE, application};
+use crate::ingest::ledger::Ledger;
+use crate::store::{At, Change, Snapshot, Store};
+
+/// Tables whose rows belong to sources, in the order in which they are emptied.
+const TABLES: [&str; 3] = ["records", "runs", "lines"];
+
+/// Who says in the ledger's log that rows were taken away.
+const FENCE: &str = "tsql:orphans";
+
+/// Rows of a source that the ledger does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Orphaned {
+    pub(crate) table: &'static str,
+    pub(crate) source_id: i64,
+    /// Its name, where the ledger knows the beginning of it or another name of it.
+    pub(crate) name: Option<String>,
+    /// Dataset and platform of its records.
+    pub(crate) place: Option<(String, String)>,
+    pub(crate) rows: u64,
+}
+
+impl Orphaned {
+    /// In words, for people.
+    pub(crate) fn told(&self) -> String {
+        let place = self.place.as_ref();
+        let place = place.map(|(dataset, platform)| format!(" ({dataset}, platform {platform})"));
+        let place = place.unwrap_or_default();
+        let whose = match &self.name {
+            Some(name) => format!("of {name}{place}"),
+            None => format!(
+                "of source {}{place}, whose name is not known",
+                self.source_id
+            ),
+        };
+        format!(
+            "{} rows {whose} are not in the ledger: a run was interrupted",
+            self.rows
+        )
+    }
+}
+
+impl Store {
+    /// Rows of `records`, `runs` and `lines` that the ledger does not know, by source. Those of a run that
+    /// is at work are among them for a moment.
+    pub(crate) async fn orphaned(&self) -> Result<Vec<Orphaned>> {
+        Ok(find(self).await?.into_iter().map(|(one, _)| one).collect())
+    }
+
+    /// Takes away rows that the ledger does not know, if they were there `least_age` ago; gives what it
+    /// took.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an age that a running ingest may have, and failures of the storage.
+    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
+    pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+        if least_age < LEASE {
+            let least = LEASE.as_secs() / 60;
+            return Err(Error::Usage(format!(
+                "rows of the last {least} minutes may be of an ingest that is at work"
+            )));
+        }
+        self.remove_orphaned_since(least_age).await
+    }
+
+    async fn remove_orphaned_since(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+        let age_ms = i64::try_from(least_age.as_millis()).unwrap_or(i64::MAX);
+        let then_ms = chrono::Utc::now().timestamp_millis().saturating_sub(age_ms);
+        let then = self.at(&At::Time(then_ms)).await?;
+        let found = find(self).await?;
+        let mut old_files = BTreeMap::new();
+        let mut young = BTreeSet::new();
+        for table in TABLES {
+            let old = then.snapshot(table).await?;
+            let old = old.iter().flat_map(|old| old.files().iter());
+            let old: BTreeSet<String> = old.map(|file| file.path.clone()).collect();
+            if let Some(now) = self.snapshot(table).await? {
+                let files = now.files().iter();
+                let new = files.filter(|file| !old.contains(&file.path)).cloned();
+                let rows = rows_of(&found, table, &young);
+                let new = rows_in(self, table, &now.only(new.collect()), &rows).await?;
+                young.extend(new.into_keys());
+            }
+            old_files.insert(table, old);
+        }
+        // As far as the ledger knows them: a run that takes one up again is not told that it is done.
+        let ledger = Ledger::load(self).await?;
+        let transactions = found.iter().map(|(one, _)| {
+            let source = ledger.source(one.source_id);
+            let end = source.map_or(0, |source| source.end_byte.cast_signed());
+            (application(one.source_id), end)
+        });
+        let transactions: BTreeMap<String, i64> = transactions.collect();
+        let transactions: Vec<(String, i64)> = transactions.into_iter().collect();
+        let mut taken = Vec::new();
+        for table in TABLES {
+            let rows = rows_of(&found, table, &young);
+            if !rows.is_empty() {
+                let only = old_files.get(table);
+                let files = take_out(self, table, &rows, only, &transactions).await?;
+                taken.push((table, files));
+            }
+        }
+        if taken.iter().all(|(_, files)| files.is_empty()) {
+            return Ok(Vec::new());
+        }
+        if self.fence(&found, &young).await? {
+            for (table, files) in taken {
+                put_back(self, table, files).await?;
+            }
+            return Ok(Vec::new());
+        }
+        let gone = found.into_iter().map(|(one, _)| one);
+        Ok(gone.filter(|one| !young.contains(&one.source_id)).collect())
+    }
+
+    /// Puts a commit between runs that saw these rows and the ledger; true where one of them has written
+    /// into it before.
+    async fn fence(&self, found: &[(Orphaned, i64)], young: &BTreeSet<i64>) -> Result<bool> {
+        let mut written = false;
+        self.commit("sources", "mend", async |snapshot: &Snapshot| {
+            let ledger = Ledger::at(self, snapshot).await?;
+            let taken = found
+                .iter()
+                .filter(|(one, _)| !young.contains(&one.source_id));
+            let mut taken = taken.filter(|(one, _)| one.table != "runs");
+            written = taken.any(|(one, from)| first(&ledger, one.table, one.source_id) != *from);
+            let version = snapshot.version().cast_signed() + 1;
+            Ok(Some(Change {
+                transactions: vec![(FENCE.to_owned(), version)],
+                ..Change::default()
+            }))
+        })
+        .await?;
+        Ok(written)
+    }
+}
+
+/// The line, or segment of `lines`, from which on rows of a source are not in the ledger.
+fn first(ledger: &Ledger, table: &str, source_id: i64) -> i64 {
+    match ledger
+        .source(source_id)
+        .filter(|source| source.same_as.is_none())
+    {
+        None => 0,
+        Some(source) if table == "lines" => source.segments.into(),
+        Some(source) => {
+            let open = source.open_line.as_deref() == Some("other");
+            source.last_line.cast_signed() + i64::from(!open)
+        }
+    }
+}
+
+fn rows_of(found: &[(Orphaned, i64)], table: &str, without: &BTreeSet<i64>) -> Rows {
+    let mut rows = Rows::default();
+    for (one, from) in found {
+        if one.table == table && !without.contains(&one.source_id) {
+            rows.add(one.source_id, *from);
+        }
+    }
+    rows
+}
+
+/// All rows that the ledger does not know, and where they begin.
+async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
+    let mut snapshots = Vec::new();
+    for table in TABLES {
+        snapshots.extend(
+            store
+                .snapshot(table)
+                .await?
+                .map(|snapshot| (table, snapshot)),
+        );
+    }
+    // After the tables: what a run has written since is in it.
+    let ledger = Ledger::load(store).await?;
+    let mut found = Vec::new();
+    for (table, snapshot) in snapshots {
+        let stored: u64 = snapshot
+            .files()
+            .iter()
+            .map(|file| file.stats.num_records)
+            .sum();
+        let known = match table {
+            "records" => Some((ledger.record_count, &ledger.records_of)),
+            "lines" => Some((ledger.other_count, &ledger.others_of)),
+            _ => None,
+        };
+        if known.is_some_and(|(rows, _)| rows == stored) {
+            continue;
+        }
+        let mut suspects = Rows::default();
+        let mut places = BTreeMap::new();
+        for (id, place, rows) in counted(store, table, &snapshot).await? {
+            let in_ledger = known.and_then(|(_, of)| of.get(&id)).copied().unwrap_or(0);
+            if rows != in_ledger || first(&ledger, table, id) == 0 {
+                suspects.add(id, first(&ledger, table, id));
+                places.insert(id, place);
+            }
+        }
+        for (id, rows) in rows_in(store, table, &snapshot, &suspects).await? {
+            let name = ledger.source(id).map(|source| source.name.clone());
+            let place = places.remove(&id).flatten();
+            let one = Orphaned {
+                table,
+                source_id: id,
+                name,
+                place,
+                rows,
+            };
+            found.push((one, first(&ledger, table, id)));
+        }
+    }
+    Ok(found)
+}
+
+type Counted = (i64, Option<(String, String)>, u64);
+
+/// Rows of each source, with its dataset and platform.
+async fn counted(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<Counted>> {
+    let placed = table == "records";
+    let mut groups = vec![col("source_id")];
+    if placed {
+        groups.extend(["dataset", "platform"].map(col));
+    }
+    let frame = store.frame(table, at)?;
+    let frame = frame.aggregate(groups, vec![count(lit(1_i64)).alias("rows")]);
+    let batches = frame
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)?;
+    let mut found = Vec::new();
+    for batch in batches {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let rows = column::numbers::<Int64Type>(&batch, "rows")?;
+        for row in 0..batch.num_rows() {
+            let text = |name| Ok::<_, Error>(column::text(&batch, name)?.value(row).to_owned());
+            let place = placed.then(|| Ok::<_, Error>((text("dataset")?, text("platform")?)));
+            let rows = rows.value(row).unsigned_abs();
+            found.push((ids.value(row), place.transpose()?, rows));
+        }
+    }
+    Ok(found)
+}
+
+/// How many of these rows each source has.
+async fn rows_in(
+    store: &Store,
+    table: &str,
+    at: &Snapshot,
+    rows: &Rows,
+) -> Result<BTreeMap<i64, u64>> {
+    let mut found = BTreeMap::new();
+    if rows.is_empty() || at.files().is_empty() {
+        return Ok(found);
+    }
+    let frame = store.frame(table, at)?;
+    let place = cast(col(Rows::place(table)), arrow::datatypes::DataType::Int64);
+    let frame = frame.select(vec![col("source_id"), place.alias("place")]);
+    let frame = frame.and_then(|frame| frame.filter(rows.among()));
+    let mut batches = frame
+        .map_err(Error::Query)?
+        .collect()
+        .await
+        .map_err(Error::Query)?;
+    for batch in batches.drain(..) {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let places = batch.column(1).as_primitive::<Int64Type>();
+        for (id, place) in ids.values().iter().zip(places.values()) {
+            if rows.has(*id, *place) {
+                *found.entry(*id).or_default() += 1;
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::ingest::{Event, IngestOptions};
+
+    /// Lines of measured records.
+    fn lines(first: u32, count: u32) -> String {
+        let line = |number| {
+            format!(
+                "{{\"workload_key\": [\"mm\", 8], \"steps\": {{\"TILE\": {number}}}, \"repeats_ns\": [{number}.5, 9]}}\n"
+            )
+        };
+        (first..first + count).map(line).collect()
+    }
+
+    async fn ingest(store: &Store, file: &Path, progress: crate::ingest::Progress) {
+        let options = IngestOptions {
+            platform: Some("p".to_owned()),
+            progress,
+            ..IngestOptions::default()
+        };
+        let input = file.to_str().unwrap().to_owned();
+        let report = store.ingest(&[input], &options).await.unwrap();
+        assert!(report.failed_files.is_empty(), "{report:?}");
+    }
+
+    /// Takes the last commit of a table out of its log.
+    fn forget_last(table: &Path) {
+        let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().flatten();
+        let log = entries(table)
+            .map(|entry| entry.path())
+            .find(|path| path.is_dir());
+        let last = entries(&log.unwrap()).map(|entry| entry.path()).max();
+        std::fs::remove_file(last.unwrap()).unwrap();
+    }
+
+    /// A store with `a.jsonl`, and with rows of `b.jsonl` that its ledger does not have.
+    async fn interrupted(folder: &Path) -> Store {
+        let location = folder.join("s");
+        let location = location.to_str().unwrap();
+        let store = Store::create(location).await.unwrap();
+        std::fs::write(folder.join("a.jsonl"), lines(1, 5)).unwrap();
+        std::fs::write(folder.join("b.jsonl"), lines(100, 7) + "no record\n").unwrap();
+        for file in ["a.jsonl", "b.jsonl"] {
+            ingest(&store, &folder.join(file), Arc::new(|_| {})).await;
+        }
+        forget_last(&folder.join("s/sources"));
+        Store::open(location).await.unwrap()
+    }
+
+    async fn records(store: &Store) -> u64 {
+        let records = store.snapshot("records").await.unwrap().unwrap();
+        records
+            .files()
+            .iter()
+            .map(|file| file.stats.num_records)
+            .sum()
+    }
+
+    #[tokio::test]
+    async fn rows_that_the_ledger_does_not_know_are_told_and_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let found = store.orphaned().await.unwrap();
+        let told: Vec<_> = found.iter().map(|one| (one.table, one.rows)).collect();
+        assert_eq!(told, [("records", 7), ("lines", 1)]);
+        let place = ("measured".to_owned(), "p".to_owned());
+        assert_eq!(found[0].place, Some(place));
+        let checked = store.check().await.unwrap();
+        let checked: Vec<&String> = checked.damage.iter().map(|(_, told)| told).collect();
+        let wanted = "7 rows of source";
+        assert!(
+            checked.iter().any(|told| told.contains(wanted)),
+            "{checked:?}"
+        );
+        // They are young, and might be of a run that is at work.
+        let hour = Duration::from_hours(1);
+        assert_eq!(store.remove_orphaned(hour).await.unwrap(), []);
+        assert!(store.remove_orphaned(Duration::from_mins(1)).await.is_err());
+        assert_eq!(records(&store).await, 12);
+        let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
+        assert_eq!(gone, found);
+        assert_eq!(records(&store).await, 5);
+        assert_eq!(store.check().await.unwrap().damage, []);
+        assert_eq!(
+            store.remove_orphaned_since(Duration::ZERO).await.unwrap(),
+            []
+        );
+        // The file can be ingested as if nothing had been.
+        ingest(&store, &folder.path().join("b.jsonl"), Arc::new(|_| {})).await;
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_that_goes_on_with_them_stores_them_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let (other, runtime) = (store.clone(), tokio::runtime::Handle::current());
+        let done = Arc::new(AtomicBool::new(false));
+        let hears = Arc::clone(&done);
+        // The run has found the rows and begins to read their file.
+        let progress = move |event: Event<'_>| {
+            if matches!(event, Event::File(_)) && !hears.swap(true, Ordering::Relaxed) {
+                let gone = runtime.block_on(other.remove_orphaned_since(Duration::ZERO));
+                assert_eq!(gone.unwrap().len(), 2);
+            }
+        };
+        ingest(&store, &folder.path().join("b.jsonl"), Arc::new(progress)).await;
+        assert!(done.load(Ordering::Relaxed));
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    #[tokio::test]
+    async fn the_new_lines_of_a_file_that_grew_are_taken_away_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let (a, b) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
+        ingest(&store, &b, Arc::new(|_| {})).await;
+        std::fs::write(&a, lines(1, 8)).unwrap();
+        ingest(&store, &a, Arc::new(|_| {})).await;
+        let location = store.location().local_directory().unwrap().to_owned();
+        forget_last(&location.join("sources"));
+        let store = Store::open(location.to_str().unwrap()).await.unwrap();
+        let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
+        let gone: Vec<_> = gone
+            .iter()
+            .map(|one| (one.name.as_deref(), one.rows))
+            .collect();
+        assert_eq!(gone, [(Some("a.jsonl"), 3)]);
+        assert_eq!(records(&store).await, 12);
+        assert_eq!(store.check().await.unwrap().damage, []);
+    }
+
+    /// Rows that nobody gives again cost later runs nothing: the file that they lie in is not read.
+    #[tokio::test]
+    async fn later_runs_do_not_look_at_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = interrupted(folder.path()).await;
+        let records = store.snapshot("records").await.unwrap().unwrap();
+        for file in records.files().iter() {
+            let path = folder.path().join("s/records").join(&file.path);
+            std::fs::remove_file(path).unwrap();
+        }
+        let c = folder.path().join("c.jsonl");
+        std::fs::write(&c, lines(200, 2)).unwrap();
+        ingest(&store, &c, Arc::new(|_| {})).await;
+    }
+}

@@ -1,0 +1,550 @@
+//! What is exported: every file under its own name, nothing replaced, taken in again as what it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use crate::npz::{layout_file, npz, tile_file};
+use crate::support::{Place, line, log};
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    out.write_all(text.as_bytes()).unwrap();
+    out.finish().unwrap()
+}
+
+fn zstd(text: &str) -> Vec<u8> {
+    zstd::encode_all(text.as_bytes(), 3).unwrap()
+}
+
+/// What is inside of a file.
+fn content(place: &Place, name: &str) -> String {
+    let bytes = place.read(name);
+    let mut text = String::new();
+    match bytes.get(..2) {
+        Some([0x1f, 0x8b]) => {
+            let mut decoder = flate2::read::MultiGzDecoder::new(&bytes[..]);
+            decoder.read_to_string(&mut text).unwrap();
+        }
+        Some([0x28, 0xb5]) => {
+            let mut decoder = zstd::Decoder::new(&bytes[..]).unwrap();
+            decoder.read_to_string(&mut text).unwrap();
+        }
+        _ => text = String::from_utf8(bytes).unwrap(),
+    }
+    text
+}
+
+#[test]
+fn twins_are_found_whatever_their_compression() {
+    let text = log(1, 40);
+    let half = log(1, 20);
+    // Also as two members, which a decompressor puts together.
+    let members = [gzip(&half), gzip(&text[half.len()..])].concat();
+    let files = [
+        ("p/a.json", text.clone().into_bytes()),
+        ("p/b.json.gz", gzip(&text)),
+        ("p/c.json.gz", gzip(&text)),
+        ("p/d.json.zst", zstd(&text)),
+        ("p/e.json.gz", members),
+        ("p/f.json", text.clone().into_bytes()),
+    ];
+    for (together, backwards) in [(true, false), (false, true)] {
+        let place = Place::new();
+        let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+        for (name, bytes) in &files {
+            place.write(name, bytes);
+        }
+        if backwards {
+            names.reverse();
+        }
+        let args = ["ingest", "--platform", "p"];
+        if together {
+            let ran = place.ok(&[&args[..], &names].concat());
+            assert!(
+                ran.stderr.contains("5 with the bytes of another"),
+                "{}",
+                ran.stderr
+            );
+        } else {
+            for name in &names {
+                place.ok(&[&args[..], &[name]].concat());
+            }
+        }
+        assert_eq!(place.rows("SELECT count(*) FROM records"), ["40"]);
+        assert_eq!(
+            place.rows("SELECT count(*), count(same_as), count(compression) FROM sources"),
+            ["6,5,4"]
+        );
+        let again = place.ok(&[&args[..], &names].concat()).stderr;
+        assert!(again.contains("6 already there"), "{again}");
+        place.ok(&["check"]);
+        let told = place.ok(&["export", "--to", "back"]).stderr;
+        assert!(told.contains("6 files"), "{told}");
+        let anew = "4 of them compressed anew: the same bytes inside, another container";
+        assert!(told.contains(anew), "{told}");
+        for (name, bytes) in &files {
+            let name = name.replace("p/", "back/");
+            assert_eq!(content(&place, &name), text, "{name}");
+            assert_eq!(place.read(&name)[..2], bytes[..2], "{name}");
+        }
+    }
+}
+
+#[test]
+fn two_names_of_a_broken_archive_are_stored_once() {
+    let place = Place::new();
+    let whole = gzip(&log(1, 400));
+    for name in ["p/a.json.gz", "p/b.json.gz"] {
+        place.write(name, &whole[..whole.len() - 20]);
+    }
+    let ran = place.tsql(&["ingest", "p"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("1 with the bytes of another"),
+        "{}",
+        ran.stderr
+    );
+    place.ok(&["check"]);
+}
+
+#[test]
+fn a_compressed_log_that_grew_adds_only_its_new_lines() {
+    for pack in [gzip, zstd] {
+        let place = Place::new();
+        place.write("p/a.json.gz", pack(&log(1, 30)));
+        place.ok(&["ingest", "p"]);
+        place.write("p/a.json.gz", pack(&log(1, 50)));
+        let ran = place.ok(&["ingest", "p"]);
+        assert!(ran.stderr.contains("1 grown"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("records          20"), "{}", ran.stderr);
+        assert_eq!(
+            place.rows("SELECT count(*), count(DISTINCT line), max(line) FROM records"),
+            ["50,50,50"]
+        );
+        place.ok(&["check"]);
+        place.ok(&["export", "--to", "back"]);
+        assert_eq!(content(&place, "back/p/a.json.gz"), log(1, 50));
+    }
+}
+
+#[test]
+fn files_that_differ_in_their_compression_alone_all_come_back() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.write("p/a.json.gz", gzip(&log(10, 4)));
+    place.write("p/a.json.zst", zstd(&log(20, 5)));
+    place.ok(&["ingest", "p"]);
+    let told = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(told.contains("3 files"), "{told}");
+    assert_eq!(content(&place, "back/p/a.json"), log(1, 3));
+    assert_eq!(content(&place, "back/p/a.json.gz"), log(10, 4));
+    assert_eq!(content(&place, "back/p/a.json.zst"), log(20, 5));
+}
+
+/// Rows of a Parquet file may have any names.
+#[test]
+fn names_that_cannot_be_files_come_back_under_others() {
+    let place = Place::new();
+    let rows = [
+        ("'plain.txt'", "plain"),
+        ("'a' || chr(0) || 'b'", "zero"),
+        ("'f'", "a file"),
+        ("'f/g'", "in a folder"),
+        ("'x/../y'", "up"),
+        ("'x/_/y'", "taken"),
+        ("'/x//_/y'", "slashes"),
+        ("repeat('n', 300)", "long"),
+        ("'tsql-export.json'", "ours"),
+        ("'.'", "nothing"),
+    ];
+    let rows = rows.map(|(name, text)| format!("SELECT {name} AS path, '{text}' AS content"));
+    let sql = rows.join(" UNION ALL ");
+    place.ok(&["init"]);
+    place.ok(&[&sql, "--format", "parquet", "-o", "hub.parquet"]);
+    place.ok(&["ingest", "hub.parquet"]);
+    let told = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(told.contains("10 files"), "{told}");
+    for (name, text) in [
+        ("plain.txt", "plain"),
+        ("a%00b", "zero"),
+        ("f~2", "a file"),
+        ("f/g", "in a folder"),
+        ("x/_/y", "taken"),
+        ("tsql-export~2.json", "ours"),
+        ("_", "nothing"),
+    ] {
+        assert_eq!(content(&place, &format!("back/{name}")), text, "{name}");
+    }
+    assert!(told.contains("a\\u{0}b: comes back as a%00b"), "{told}");
+    assert!(told.contains("f: comes back as f~2"), "{told}");
+    let mut others: Vec<String> = ["back/x/_/y~2", "back/x/_/y~3"]
+        .map(|name| content(&place, name))
+        .to_vec();
+    others.sort();
+    assert_eq!(others, ["slashes", "up"]);
+    let long = fs::read_dir(place.path().join("back")).unwrap().flatten();
+    let mut long = long.filter(|entry| entry.file_name().to_string_lossy().starts_with("nnn"));
+    assert_eq!(
+        fs::read_to_string(long.next().unwrap().path()).unwrap(),
+        "long"
+    );
+    // They are taken in again as what they were.
+    let names = "SELECT name, platform, end_byte FROM sources ORDER BY name";
+    let before = place.rows(names);
+    place.ok(&["init", "again"]);
+    place.ok(&["ingest", "back", "--store", "again"]);
+    let after = place.ok(&[names, "--store", "again"]).stdout;
+    assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn files_that_are_there_are_not_replaced_unasked() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.write("p/b.json", log(10, 3));
+    place.write("p/c.json.gz", gzip(&log(20, 3)));
+    place.write("p/d.npz", npz(&tile_file(5, &[(0.0, 100.0, 100.0)])));
+    place.ok(&["ingest", "p"]);
+    let to = ["export", "--to", "back"];
+    place.ok(&to);
+    // The same once more, and over the very files that were ingested: all may stay.
+    let again = place.ok(&to).stderr;
+    assert!(again.contains("4 of them were there already"), "{again}");
+    let original = place.read("p/c.json.gz");
+    place.ok(&["export", "--to", "."]);
+    assert_eq!(place.read("p/c.json.gz"), original);
+
+    place.write("back/p/a.json", "mine");
+    fs::remove_file(place.path().join("back/p/b.json")).unwrap();
+    fs::create_dir(place.path().join("back/p/b.json")).unwrap();
+    fs::remove_file(place.path().join("back/p/c.json.gz")).unwrap();
+    let refused = place.tsql(&to);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    for told in [
+        "p/a.json: another file is at back/p/a.json already",
+        "p/b.json: a folder is at back/p/b.json already",
+        "hint: --overwrite",
+        "2 files not written",
+    ] {
+        assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
+    }
+    assert_eq!(place.read("back/p/a.json"), b"mine");
+    assert_eq!(content(&place, "back/p/c.json.gz"), log(20, 3));
+    fs::remove_dir(place.path().join("back/p/b.json")).unwrap();
+    place.ok(&[&to[..], &["--overwrite"]].concat());
+    assert_eq!(content(&place, "back/p/a.json"), log(1, 3));
+    assert_eq!(content(&place, "back/p/b.json"), log(10, 3));
+}
+
+#[test]
+fn a_file_that_changed_without_growing_is_told() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "p"]);
+    place.write("p/a.json", log(5, 3));
+    let ran = place.ok(&["ingest", "p"]);
+    let told = "p/a.json: the store has another one of this name; this one is p/a~2.json there";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    // What is not new is not told again.
+    let again = place.ok(&["ingest", "p"]).stderr;
+    assert!(!again.contains("another one"), "{again}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_no_utf8_comes_back_as_it_was() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Place::new();
+    let names: [&[u8]; 4] = [
+        b"b\xe4r.json",
+        b"b\xc4r.json",
+        b"b%E4r.json",
+        b"100%25.json",
+    ];
+    let path = |folder: &str, name: &[u8]| place.path().join(folder).join(OsStr::from_bytes(name));
+    fs::create_dir(place.path().join("p")).unwrap();
+    for (number, name) in (0..).zip(names) {
+        fs::write(path("p", name), log(1 + number * 10, 2)).unwrap();
+    }
+    place.ok(&["ingest", "p"]);
+    assert_eq!(
+        place.rows("SELECT name FROM sources ORDER BY name"),
+        [
+            "p/100%25.json",
+            "p/b%25E4r.json",
+            "p/b%C4r.json",
+            "p/b%E4r.json"
+        ]
+    );
+    place.ok(&["export", "--to", "back"]);
+    for name in names {
+        let back = fs::read(path("back/p", name)).unwrap();
+        assert_eq!(back, fs::read(path("p", name)).unwrap());
+    }
+    let again = place.ok(&["ingest", "back"]).stderr;
+    assert!(again.contains("4 already there"), "{again}");
+}
+
+#[test]
+fn an_export_of_nothing_says_so() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "p"]);
+    for (args, told) in [
+        (
+            vec!["--to", "x", "--where", "path = 'p/a.json'"],
+            "no sample of GraphNet matches `path = 'p/a.json'`",
+        ),
+        (
+            vec!["--to", "x", "--source", "q/*"],
+            "no source matches `q/*`",
+        ),
+        (
+            vec!["--format", "tenset", "--where", "line > 99"],
+            "no record matches `line > 99`",
+        ),
+        (
+            vec!["--format", "graphnet", "--where", "path = 'x'"],
+            "no sample of GraphNet matches",
+        ),
+    ] {
+        let ran = place.tsql(&[&["export"], args.as_slice()].concat());
+        assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+    }
+    assert!(!place.path().join("x").exists());
+}
+
+/// All columns of all records, and what the ledger says of their files.
+fn all(place: &Place, store: &str) -> Vec<String> {
+    let records = "SELECT dataset, platform, collection, split, graph_id, runtime_ns, min_ns, repeat_count, \
+        error_no, error_message, baseline_ns, measured_at, environment_id, source_id, line, flags \
+        FROM records ORDER BY source_id, line";
+    let sources = "SELECT source_id, dataset, platform, name, collection, split, id, compression, line_count, \
+        record_count, other_count, sample_id FROM sources ORDER BY source_id, segment";
+    let mut found = Vec::new();
+    for sql in [records, sources] {
+        found.push(place.ok(&[sql, "--store", store]).stdout);
+    }
+    found
+}
+
+/// Sources of every kind under platforms that nothing in an export says but its list.
+fn place_of_all_kinds() -> Place {
+    let place = Place::new();
+    let measured = |first: u32| -> String {
+        let lines = (first..first + 4).map(|tile| {
+            format!("{{\"workload_key\": [\"mm\", 8], \"steps\": {{\"T\": {tile}}}, \"repeats_ns\": [{tile}00.5, 7]}}\n")
+        });
+        lines.collect()
+    };
+    place.write("logs/a.json", log(1, 3));
+    place.write(
+        "logs/b.json.gz",
+        gzip(&(log(20, 3) + "# a comment\nno record\n")),
+    );
+    place.write("logs/c.json.zst", zstd(&log(1, 3)));
+    place.write("logs/only.json", "# nothing but a comment\n");
+    place.write("mine/m.jsonl", measured(1));
+    place.tsql(&["ingest", "logs", "--platform", "k80"]);
+    place.ok(&["ingest", "logs/a.json", "--platform", "t4"]);
+    place.tsql(&["ingest", "logs/only.json", "--platform", "t4"]);
+    place.ok(&["ingest", "mine", "--platform", "epyc-1t"]);
+    let append = [
+        "append",
+        "--stream",
+        "s",
+        "--platform",
+        "night",
+        "--format",
+        "measured",
+    ];
+    let ran = place.tsql_with_input(&append, measured(50).as_bytes());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let tile = npz(&tile_file(5, &[(0.0, 100.0, 100.0), (1.0, 90.0, 100.0)]));
+    place.write("t/tile/xla/valid/k.npz", tile);
+    place.write(
+        "l/layout/xla/random/train/g.npz",
+        npz(&layout_file(&[((0, 1), 1000.0)])),
+    );
+    let one = "t/tile/xla/valid/k.npz";
+    place.ok(&["ingest", one, "--platform", "tpu-x"]);
+    place.ok(&["ingest", "l"]);
+    let own = crate::graphnet::own();
+    let samples = own.join("samples").to_str().unwrap().to_owned();
+    let runs = own.join("logs/run.log").to_str().unwrap().to_owned();
+    place.ok(&["ingest", &samples]);
+    place.ok(&["ingest", &runs, "--platform", "here"]);
+    let hub = "SELECT 'loose.txt' AS path, 'loose' AS content, 'folder' AS source_folder";
+    place.ok(&[hub, "--format", "parquet", "-o", "hub.parquet"]);
+    place.ok(&["ingest", "hub.parquet"]);
+    place
+}
+
+#[test]
+fn what_was_given_back_is_taken_in_as_what_it_was() {
+    let place = place_of_all_kinds();
+    let before = all(&place, ".tsql");
+    assert!(
+        before[0].contains("night") && before[0].contains("tpu-x"),
+        "{before:?}"
+    );
+    place.ok(&["export", "--to", "back"]);
+    // Into the same store: nothing is new.
+    let same = place.tsql(&["ingest", "back"]).stderr;
+    assert!(same.contains("files            0 ("), "{same}");
+    assert_eq!(all(&place, ".tsql"), before);
+    // Into a new one, whole, or file by file from elsewhere.
+    place.ok(&["init", "new"]);
+    let ran = place.tsql(&["ingest", "back", "--store", "new"]);
+    assert!(
+        ran.stderr.contains("taken as tsql-export.json says"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(all(&place, "new"), before);
+    place.ok(&["check", "--store", "new"]);
+    fs::rename(place.path().join("back"), place.path().join("moved")).unwrap();
+    place.ok(&["init", "one"]);
+    let one = ["ingest", "moved/logs/b.json.gz", "--store", "one"];
+    assert_eq!(place.tsql(&one).code, Some(1));
+    let platforms = "SELECT DISTINCT platform FROM records";
+    assert_eq!(
+        place.ok(&[platforms, "--store", "one"]).stdout,
+        "platform\nk80\n"
+    );
+    // And once more: the list of a list.
+    place.ok(&["export", "--to", "third", "--store", "new"]);
+    assert_eq!(
+        place.read("third/tsql-export.json"),
+        place.read("moved/tsql-export.json")
+    );
+}
+
+#[test]
+fn a_platform_that_is_asked_for_counts_more_than_the_list() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "p"]);
+    place.ok(&["export", "--to", "back"]);
+    place.ok(&["init", "new"]);
+    let ran = place.ok(&["ingest", "back", "--platform", "q", "--store", "new"]);
+    assert!(
+        ran.stderr.contains("tsql-export.json says platform `p`")
+            && ran.stderr.contains("taken as `q`"),
+        "{}",
+        ran.stderr
+    );
+    let platforms = "SELECT DISTINCT platform FROM records";
+    assert_eq!(
+        place.ok(&[platforms, "--store", "new"]).stdout,
+        "platform\nq\n"
+    );
+}
+
+#[test]
+fn a_list_that_is_none_is_told_before_anything_is_read() {
+    let place = Place::new();
+    place.write("back/p/a.json", log(1, 3));
+    for (text, told) in [
+        ("{", "no list of exported files"),
+        ("{\"tsql_export\": 9, \"files\": []}", "9"),
+    ] {
+        place.write("back/tsql-export.json", text);
+        let ran = place.tsql(&["ingest", "back"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    }
+}
+
+/// An export of a part beside another one keeps the list of both.
+#[test]
+fn exports_into_one_folder_share_their_list() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.write("q/b.json", log(9, 3));
+    place.ok(&["ingest", "p", "q"]);
+    place.ok(&["export", "--to", "back", "--source", "p/*"]);
+    place.ok(&["export", "--to", "back", "--source", "q/*"]);
+    let list: serde_json::Value =
+        serde_json::from_slice(&place.read("back/tsql-export.json")).unwrap();
+    let files = list["files"].as_array().unwrap();
+    let files: BTreeMap<&str, &str> = files
+        .iter()
+        .map(|file| {
+            (
+                file["path"].as_str().unwrap(),
+                file["platform"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        files,
+        BTreeMap::from([("p/a.json", "p"), ("q/b.json", "q")])
+    );
+}
+
+/// A GraphNet log that grew has two rows in the ledger, and its runs once.
+#[test]
+fn runs_of_a_log_that_grew_count_once() {
+    let text = fs::read_to_string(crate::graphnet::own().join("logs/run.log")).unwrap();
+    let second = text.match_indices("[Processing]").nth(2).unwrap().0;
+    let cut = text[..second].rfind('\n').unwrap() + 1;
+    let place = Place::new();
+    place.write("logs/run.log", &text[..cut]);
+    place.ok(&["ingest", "logs"]);
+    place.write("logs/run.log", &text);
+    place.ok(&["ingest", "logs"]);
+    assert_eq!(place.rows("SELECT count(*) FROM sources"), ["2"]);
+    assert_eq!(
+        place.rows("SELECT name, segments FROM files"),
+        ["logs/run.log,2"]
+    );
+    let scores = place.ok(&["queries", "graphnet-scores"]).stdout;
+    let whole = Place::new();
+    whole.write("logs/run.log", &text);
+    whole.ok(&["ingest", "logs"]);
+    assert_eq!(scores, whole.ok(&["queries", "graphnet-scores"]).stdout);
+    for place in [&place, &whole] {
+        place.ok(&["report", "graphnet", "--to", "report"]);
+    }
+    assert_eq!(
+        place.read("report/scores.csv"),
+        whole.read("report/scores.csv")
+    );
+    // And so in every other question: a row of the ledger is no file.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in ["queries", "src", "schemas"] {
+        let mut folders = vec![root.join(folder)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                let text = fs::read_to_string(entry.path()).unwrap_or_default();
+                for joined in ["JOIN sources", "JOIN stored.sources"] {
+                    assert!(
+                        !text.contains(joined),
+                        "{}: {joined}",
+                        entry.path().display()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One more: a plain file beside a compressed one of the same lines, then more lines in the latter.
+#[test]
+fn a_line_is_a_line_in_every_container() {
+    let place = Place::new();
+    place.write("p/a.json", line(1, "0.5"));
+    place.write("p/a.json.gz", gzip(&line(1, "0.5")));
+    place.ok(&["ingest", "p"]);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["1"]);
+    place.assert_sound(&["p/a.json"]);
+}
