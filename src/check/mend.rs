@@ -4,6 +4,8 @@
 //! any moment, the next run goes on from there. A second run finds nothing.
 
 mod folders;
+mod orphans;
+mod twins;
 mod unread;
 
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -12,7 +14,8 @@ use crate::error::Result;
 use crate::store::Store;
 
 /// All that can be mended, in the order in which it is.
-const MENDS: [Mend; 2] = [folders::MEND, unread::MEND];
+/// What takes files out of the ledger comes before what looks for rows that it does not have.
+const MENDS: [Mend; 4] = [folders::MEND, twins::MEND, unread::MEND, orphans::MEND];
 
 /// One thing that can be wrong, and how it is put right.
 struct Mend {

@@ -78,7 +78,6 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Usage`] for an age that a running ingest may have, and failures of the storage.
-    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
         if least_age < LEASE {
             let least = LEASE.as_secs() / 60;

@@ -44,7 +44,6 @@ pub(crate) struct Twin {
 
 impl Store {
     /// Logs whose bytes another one of the same platform has: their records are there twice.
-    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn twins(&self) -> Result<Vec<Twin>> {
         let context = self.session().await?;
         let mut twins = Vec::new();
@@ -79,7 +78,6 @@ impl Store {
     /// # Errors
     /// Failures of the storage. Where it ends between its commits, rows that are taken out by
     /// `remove_orphaned` are left.
-    #[allow(dead_code, reason = "`tsql check --mend` calls it")]
     pub(crate) async fn merge_twins(&self, twins: &[Twin]) -> Result<()> {
         let ids: BTreeMap<i64, i64> = twins
             .iter()
