@@ -4,6 +4,7 @@ mod hub;
 mod kept;
 mod lines;
 pub(crate) use lines::environments;
+mod logs;
 mod npz;
 mod source;
 

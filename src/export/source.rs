@@ -14,6 +14,7 @@ use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
+use crate::reader::graphnet;
 
 /// A file as the ledger has it.
 #[derive(Clone, Debug)]
@@ -138,12 +139,18 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
         let (paths, collections) = (text("path")?, text("collection")?);
         let platforms = text("platform")?;
+        let datasets = text("dataset")?;
         let kept = |row| {
-            let part = SourceText {
-                sample_id: column::value(samples, row),
-                text_id: column::value(texts, row),
+            let sample = column::value(samples, row).map(SourceText::Sample);
+            let kept = column::value(texts, row).map(SourceText::Kept);
+            // What GraphNet has besides is logs.
+            let is_log = datasets.value(row) == graphnet::NAME && same_as.is_null(row);
+            let runs = || SourceText::Runs {
+                source_id: ids.value(row),
+                first_line: first.value(row),
+                line_count: counts.value(row),
             };
-            (part.sample_id.is_some() || part.text_id.is_some()).then_some(part)
+            kept.or(sample).or_else(|| is_log.then(runs))
         };
         let document = |row| {
             Some(SourceDocument {
