@@ -196,7 +196,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::sample::{File, Sample, read};
-    use super::*;
 
     const MODEL: &str = include_str!("../../../../data/graphnet/paddle_samples/ours/tiny/model.py");
 
