@@ -168,7 +168,7 @@ pub use ingest::{
     StreamFormat,
 };
 pub use query::{Parameter, Question, SessionOptions, question, questions};
-pub use report::{GraphnetReport, ReportCurve, ReportOptions, ReportPoint};
+pub use report::{GraphnetReport, PNG_WIDTHS, ReportCurve, ReportOptions, ReportPoint};
 pub use score::{Scored, ScoredRow};
 pub use store::{At, Location, Probed, Store, Traffic, VacuumOptions, Version, traffic};
 pub use subset::Subset;

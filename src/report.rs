@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use arrow::datatypes::{Float64Type, Int32Type};
@@ -16,6 +17,10 @@ use crate::store::Store;
 
 /// The tolerance from which on errors may be tolerated, and what is said of it.
 const TOLERATED_FROM: (i32, &str) = (1, "errors begin to be tolerated");
+
+/// How wide the PNGs of a report may be, in pixels: from where letters can be read to where they
+/// fill a wall.
+pub const PNG_WIDTHS: RangeInclusive<u32> = 800..=8000;
 
 /// What a report is about.
 #[derive(Clone, Debug)]
@@ -177,11 +182,21 @@ fn curve(name: String, samples: &[Sample], params: &Params) -> Option<ReportCurv
 
 impl GraphnetReport {
     /// Writes the pictures (`speedup_score`, `error_aware_speedup_score`, `speedups`, each as SVG
-    /// and PNG) and the numbers (`scores.csv`, `speedups.csv`) into a folder; gives their paths.
+    /// and as PNG of `png_width` pixels across, 9/16 of it high) and the numbers (`scores.csv`,
+    /// `speedups.csv`) into a folder; gives their paths.
     ///
     /// # Errors
-    /// [`Error::Io`] where a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+    /// [`Error::Io`] where a file cannot be written, [`Error::Usage`] for a width that is out of
+    /// [`PNG_WIDTHS`].
+    pub fn write(&self, folder: &Path, png_width: u32) -> Result<Vec<PathBuf>> {
+        if !PNG_WIDTHS.contains(&png_width) {
+            return Err(Error::Usage(format!(
+                "pictures are {} to {} pixels wide, not `{png_width}`",
+                PNG_WIDTHS.start(),
+                PNG_WIDTHS.end()
+            )));
+        }
+        let page = |title, label| plot::Page::new(title, label).with_png_width(png_width);
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let lines = |score: fn(&ReportPoint) -> f64| -> Vec<Curve> {
             let line = |curve: &ReportCurve| Curve {
@@ -196,10 +211,10 @@ impl GraphnetReport {
         });
         let groups: Vec<Group> = groups.collect();
         let mark = Some(TOLERATED_FROM);
-        let s = plot::curves("Speedup score", "S(t)", None, &lines(|at| at.s));
+        let s = plot::curves(page("Speedup score", "S(t)"), None, &lines(|at| at.s));
         let es = lines(|at| at.es);
-        let es = plot::curves("Error-aware speedup score", "ES(t)", mark, &es);
-        let speedups = plot::violins("Speedup by category", "log2 of the speedup", &groups);
+        let es = plot::curves(page("Error-aware speedup score", "ES(t)"), mark, &es);
+        let speedups = plot::violins(page("Speedup by category", "log2 of the speedup"), &groups);
         let mut written = Vec::new();
         for (name, picture) in [
             ("speedup_score", s),

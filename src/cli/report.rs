@@ -69,6 +69,9 @@ struct Graphnet {
     /// Which failures ES(t) tolerates
     #[arg(long, value_enum, default_value = "default")]
     tolerated: Tolerated,
+    /// Pixels across the PNGs, 800 to 8000; letters and lines grow with it
+    #[arg(long, value_name = "PIXELS", default_value_t = 1600)]
+    width: u32,
     #[command(flatten)]
     output: Output,
 }
@@ -93,7 +96,7 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
         let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows what there is";
         return Err(Error::Usage(format!("the store has {which}\nhint: {hint}")).into());
     }
-    let written = report.write(&command.to)?;
+    let written = report.write(&command.to, command.width)?;
     let curves = &report.curves;
     let names = curves.iter().map(|curve| curve.name.as_str());
     let runs = curves

@@ -1,4 +1,5 @@
-//! Files of GraphNet given back: kept texts, and files that a sample's columns stand for.
+//! Files of GraphNet given back: kept texts, and files that the columns of a sample or of benchmark
+//! runs stand for.
 
 use std::collections::HashMap;
 
@@ -6,6 +7,7 @@ use arrow::array::StringViewArray;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
+use super::logs::Logs;
 use super::source::SourceFile;
 use crate::captured;
 use crate::column;
@@ -17,9 +19,17 @@ use crate::tensors::Packed;
 
 /// What a part of a file is made of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SourceText {
-    pub(super) sample_id: Option<i64>,
-    pub(super) text_id: Option<i64>,
+pub(super) enum SourceText {
+    /// A text.
+    Kept(i64),
+    /// The columns of a sample.
+    Sample(i64),
+    /// The columns of the runs in these lines of a log.
+    Runs {
+        source_id: i64,
+        first_line: i64,
+        line_count: i64,
+    },
 }
 
 /// Texts and samples that some sources are made of.
@@ -27,6 +37,7 @@ pub(super) struct SourceText {
 pub(super) struct Kept {
     texts: HashMap<i64, Vec<u8>>,
     samples: HashMap<i64, Sample>,
+    logs: Logs,
 }
 
 fn list(ids: &[i64]) -> String {
@@ -38,14 +49,25 @@ impl Kept {
     /// What these sources need.
     pub(super) async fn load(context: &SessionContext, sources: &[&SourceFile]) -> Result<Self> {
         let parts = || sources.iter().flat_map(|source| source.texts());
-        let texts: Vec<i64> = parts().filter_map(|part| part.text_id).collect();
-        let samples = parts().filter(|part| part.text_id.is_none());
-        let mut samples: Vec<i64> = samples.filter_map(|part| part.sample_id).collect();
+        let (mut texts, mut samples, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts() {
+            match part {
+                SourceText::Kept(id) => texts.push(id),
+                SourceText::Sample(id) => samples.push(id),
+                SourceText::Runs { source_id, .. } => logs.push(source_id),
+            }
+        }
         samples.dedup();
+        logs.dedup();
         let models = sources.iter().any(|source| {
-            source.name.ends_with("/model.py") && source.texts().any(|part| part.text_id.is_none())
+            let mut parts = source.texts();
+            source.name.ends_with("/model.py")
+                && parts.any(|part| matches!(part, SourceText::Sample(_)))
         });
         let mut kept = Self::default();
+        if !logs.is_empty() {
+            kept.logs = Logs::load(context, &list(&logs)).await?;
+        }
         if !texts.is_empty() {
             let ids = list(&texts);
             let sql = format!("SELECT text_id, text FROM stored.texts WHERE text_id IN ({ids})");
@@ -70,13 +92,15 @@ impl Kept {
         ids: &str,
         models: bool,
     ) -> Result<()> {
-        let graphs = if models {
-            let own = format!(
-                "graph_id IN (SELECT graph_id FROM stored.samples WHERE sample_id IN ({ids}))"
-            );
-            captured::graphs(context, &own).await?
+        let own =
+            format!("graph_id IN (SELECT graph_id FROM stored.samples WHERE sample_id IN ({ids}))");
+        let (graphs, types) = if models {
+            (
+                captured::graphs(context, &own).await?,
+                output_types(context, &own).await?,
+            )
         } else {
-            HashMap::new()
+            Default::default()
         };
         let sql = format!("SELECT * FROM stored.samples WHERE sample_id IN ({ids})");
         for batch in collect(context, &sql).await? {
@@ -94,6 +118,8 @@ impl Kept {
                 columns.push(text(name)?);
             }
             let data = column::bytes(&batch, "tensor_data")?;
+            let layouts = column::bytes(&batch, "model_layout")?;
+            let own_types = text("output_types")?;
             for row in 0..batch.num_rows() {
                 let at = |column| column::text_at(column, row).map(str::to_owned);
                 let mut own = [""; Packed::COLUMNS.len()];
@@ -106,7 +132,10 @@ impl Kept {
                 let lines = |text: Option<&str>| -> Option<Vec<String>> {
                     Some(text?.split_terminator('\n').map(str::to_owned).collect())
                 };
-                let graph = column::value(graph_ids, row).and_then(|id| graphs.get(&id));
+                let graph_id = column::value(graph_ids, row);
+                let graph = graph_id.and_then(|id| graphs.get(&id));
+                let common = graph_id.and_then(|id| types.get(&id)).map(String::as_str);
+                let output_types = lines(column::text_at(own_types, row).or(common));
                 let graph = graph.and_then(|(_, graph)| graph.clone());
                 let arguments = lines(column::text_at(arguments, row));
                 let named = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
@@ -115,13 +144,14 @@ impl Kept {
                     graph,
                     arguments,
                     names: lines(column::text_at(names, row)).unwrap_or_default(),
-                    output_types: Vec::new(),
+                    output_types: output_types.unwrap_or_default(),
                     unparsed: Vec::new(),
                 });
                 let sample = Sample {
                     program,
                     prelude: at(preludes),
                     annotations: at(annotations),
+                    layout: column::bytes_at(layouts, row).map(<[u8]>::to_vec),
                     framework: Sample::framework_named(frameworks.value(row)),
                     metadata: at(metadata),
                     upstream_hash: at(hashes),
@@ -141,13 +171,40 @@ impl Kept {
     pub(super) fn bytes(&self, name: &str, part: SourceText) -> Result<Vec<u8>> {
         let missing =
             |what: &str| Error::damaged("sources", format!("{name}: its {what} is missing"));
-        if let Some(id) = part.text_id {
-            return self.texts.get(&id).cloned().ok_or_else(|| missing("text"));
+        match part {
+            SourceText::Kept(id) => self.texts.get(&id).cloned().ok_or_else(|| missing("text")),
+            SourceText::Sample(id) => {
+                let sample = self.samples.get(&id).ok_or_else(|| missing("sample"))?;
+                let base = name.rsplit('/').next().unwrap_or(name);
+                let text = sample.file(base).ok_or_else(|| missing("text"))?;
+                Ok(text.into_bytes())
+            }
+            SourceText::Runs {
+                source_id,
+                first_line,
+                line_count,
+            } => {
+                let lines = first_line..first_line.saturating_add(line_count);
+                let text = self.logs.text(source_id, lines);
+                text.ok_or_else(|| missing("text"))
+            }
         }
-        let sample = part.sample_id.and_then(|id| self.samples.get(&id));
-        let sample = sample.ok_or_else(|| missing("sample"))?;
-        let base = name.rsplit('/').next().unwrap_or(name);
-        let text = sample.file(base).ok_or_else(|| missing("text"))?;
-        Ok(text.into_bytes())
     }
+}
+
+/// The types of values of the graphs that `predicate` selects, a line for each node.
+async fn output_types(context: &SessionContext, predicate: &str) -> Result<HashMap<i64, String>> {
+    let sql = format!(
+        "SELECT graph_id, output_types FROM stored.graphs \
+         WHERE output_types IS NOT NULL AND {predicate}"
+    );
+    let mut types = HashMap::new();
+    for batch in collect(context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
+        let texts = column::text(&batch, "output_types")?;
+        for row in 0..batch.num_rows() {
+            types.insert(ids.value(row), texts.value(row).to_owned());
+        }
+    }
+    Ok(types)
 }

@@ -5,6 +5,7 @@ mod kept;
 mod lines;
 pub(crate) use lines::environments;
 mod listed;
+mod logs;
 mod names;
 mod npz;
 mod source;

@@ -13,7 +13,7 @@ use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
-use crate::reader::Compression;
+use crate::reader::{Compression, graphnet};
 
 /// A file as the ledger has it.
 #[derive(Clone, Debug)]
@@ -137,11 +137,17 @@ pub(super) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let (platforms, datasets) = (text("platform")?, text("dataset")?);
         let splits = text("split")?;
         let kept = |row| {
-            let part = SourceText {
-                sample_id: column::value(samples, row),
-                text_id: column::value(texts, row),
+            let sample = column::value(samples, row).map(SourceText::Sample);
+            let kept = column::value(texts, row).map(SourceText::Kept);
+            // What GraphNet has besides is logs.
+            let is_log =
+                datasets.value(row) == graphnet::NAME && column::value(same_as, row).is_none();
+            let runs = || SourceText::Runs {
+                source_id: ids.value(row),
+                first_line: first.value(row),
+                line_count: counts.value(row),
             };
-            (part.sample_id.is_some() || part.text_id.is_some()).then_some(part)
+            kept.or(sample).or_else(|| is_log.then(runs))
         };
         let document = |row| {
             Some(SourceDocument {

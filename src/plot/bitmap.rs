@@ -19,29 +19,18 @@ const CORNERS: u16 = 32;
 
 type Done = Result<(), DrawingErrorKind<Infallible>>;
 
-/// A picture of three bytes a pixel that is drawn in dots, of which [`ZOOM`] are across a pixel.
+/// A picture of three bytes a pixel that is drawn in dots, of which [`ZOOM`] are across a pixel of
+/// the usual size.
 pub(super) struct Bitmap<'a> {
     pixels: &'a mut [u8],
+    /// Pixels across and down.
+    size: (u32, u32),
     font: &'a FontRef<'a>,
 }
 
 /// White pixels of a picture.
-pub(super) fn blank() -> Vec<u8> {
-    vec![255; SIZE.0 as usize * SIZE.1 as usize * 3]
-}
-
-/// Dots as pixels.
-fn length(dots: f64) -> f32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "pixels need no more digits"
-    )]
-    let pixels = (dots / f64::from(ZOOM)) as f32;
-    pixels
-}
-
-fn place((x, y): (i32, i32)) -> Point {
-    point(length(f64::from(x)), length(f64::from(y)))
+pub(super) fn blank((width, height): (u32, u32)) -> Vec<u8> {
+    vec![255; width as usize * height as usize * 3]
 }
 
 /// The whole number at or below a place of a pixel.
@@ -66,9 +55,24 @@ fn disc(centre: Point, radius: f32) -> Vec<Point> {
 }
 
 impl<'a> Bitmap<'a> {
-    pub(super) fn new(pixels: &'a mut [u8]) -> Result<Self, String> {
+    pub(super) fn new(pixels: &'a mut [u8], size: (u32, u32)) -> Result<Self, String> {
         let font = text::font().ok_or("the font is not understood")?;
-        Ok(Self { pixels, font })
+        Ok(Self { pixels, size, font })
+    }
+
+    /// Dots as pixels.
+    fn length(&self, dots: f64) -> f32 {
+        let dots_across = f64::from(SIZE.0 * ZOOM);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "pixels need no more digits"
+        )]
+        let pixels = (dots / dots_across * f64::from(self.size.0)) as f32;
+        pixels
+    }
+
+    fn place(&self, (x, y): (i32, i32)) -> Point {
+        point(self.length(f64::from(x)), self.length(f64::from(y)))
     }
 
     /// Lays a colour over a pixel, as much of it as is covered.
@@ -76,10 +80,10 @@ impl<'a> Bitmap<'a> {
         let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else {
             return;
         };
-        if x >= SIZE.0 || y >= SIZE.1 {
+        if x >= self.size.0 || y >= self.size.1 {
             return;
         }
-        let start = (y as usize * SIZE.0 as usize + x as usize) * 3;
+        let start = (y as usize * self.size.0 as usize + x as usize) * 3;
         let part = colour.alpha * f64::from(covered.clamp(0.0, 1.0));
         let (red, green, blue) = colour.rgb;
         let pixel = self.pixels.iter_mut().skip(start);
@@ -111,7 +115,7 @@ impl<'a> Bitmap<'a> {
             return;
         };
         // What is far outside was not meant to be drawn.
-        if across > 2 * SIZE.0 as usize || down > 2 * SIZE.1 as usize {
+        if across > 2 * self.size.0 as usize || down > 2 * self.size.1 as usize {
             return;
         }
         let corner = point(low.x.floor(), low.y.floor());
@@ -167,7 +171,7 @@ impl DrawingBackend for Bitmap<'_> {
     }
 
     fn draw_pixel(&mut self, at: (i32, i32), colour: BackendColor) -> Done {
-        let Point { x, y } = place(at);
+        let Point { x, y } = self.place(at);
         self.lay((whole(x), whole(y)), colour, 1.0);
         Ok(())
     }
@@ -177,8 +181,10 @@ impl DrawingBackend for Bitmap<'_> {
         path: I,
         style: &S,
     ) -> Done {
-        let (width, colour) = (length(f64::from(style.stroke_width())), style.color());
-        let mut points = path.into_iter().map(place).peekable();
+        let (width, colour) = (self.length(f64::from(style.stroke_width())), style.color());
+        let points = path.into_iter().map(|at| self.place(at));
+        let points: Vec<Point> = points.collect();
+        let mut points = points.into_iter().peekable();
         let Some(mut from) = points.next() else {
             return Ok(());
         };
@@ -200,7 +206,7 @@ impl DrawingBackend for Bitmap<'_> {
         style: &S,
         _fill: bool,
     ) -> Done {
-        let corners = disc(place(centre), length(f64::from(radius)));
+        let corners = disc(self.place(centre), self.length(f64::from(radius)));
         self.cover(&corners, style.color());
         Ok(())
     }
@@ -210,24 +216,24 @@ impl DrawingBackend for Bitmap<'_> {
         corners: I,
         style: &S,
     ) -> Done {
-        let corners: Vec<Point> = corners.into_iter().map(place).collect();
+        let corners: Vec<Point> = corners.into_iter().map(|at| self.place(at)).collect();
         self.cover(&corners, style.color());
         Ok(())
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: (i32, i32)) -> Done {
         let em = style.size() / LINE;
-        let (glyphs, width) = text::laid(self.font, text, length(em));
+        let (glyphs, width) = text::laid(self.font, text, self.length(em));
         let start = match style.anchor().h_pos {
             HPos::Left => 0.0,
             HPos::Center => width / 2.0,
             HPos::Right => width,
         };
-        let Point { x, y } = place(at);
+        let Point { x, y } = self.place(at);
         let (left, top) = (whole(x), whole(y));
         for mut glyph in glyphs {
             glyph.position.x -= start;
-            glyph.position.y += length(BASELINE * em);
+            glyph.position.y += self.length(BASELINE * em);
             let Some(outline) = self.font.outline_glyph(glyph) else {
                 continue;
             };
@@ -247,14 +253,14 @@ impl DrawingBackend for Bitmap<'_> {
 
 /// Pixels of three bytes as PNG (RFC 2083). The `png` crate would put a second deflate next to the
 /// one that is linked already.
-pub(super) fn png(pixels: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(super) fn png(pixels: &[u8], (width, height): (u32, u32)) -> std::io::Result<Vec<u8>> {
     let mut header = Vec::new();
-    header.extend_from_slice(&SIZE.0.to_be_bytes());
-    header.extend_from_slice(&SIZE.1.to_be_bytes());
+    header.extend_from_slice(&width.to_be_bytes());
+    header.extend_from_slice(&height.to_be_bytes());
     // Eight bits, RGB, deflate, the only filter method, not interlaced.
     header.extend_from_slice(&[8, 2, 0, 0, 0]);
     let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
-    for row in pixels.chunks(SIZE.0 as usize * 3) {
+    for row in pixels.chunks((width as usize * 3).max(1)) {
         rows.write_all(&[0])?;
         rows.write_all(row)?;
     }

@@ -59,7 +59,7 @@ pub(super) fn shape(place: usize) -> usize {
     place + place / COLOURS.len()
 }
 
-/// A picture in both forms, 1600 by 900 pixels.
+/// A picture in both forms: 1600 by 900, the PNG as many times larger or smaller as is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     /// The picture as an SVG document.
@@ -227,7 +227,7 @@ impl<B: DrawingBackend> Canvas<'_, B> {
 }
 
 /// Draws on both kinds of canvas.
-pub(super) fn picture(drawing: &impl Drawing) -> Result<Picture, String> {
+pub(super) fn picture(drawing: &impl Drawing, png_width: u32) -> Result<Picture, String> {
     let (width, height) = (SIZE.0 * ZOOM, SIZE.1 * ZOOM);
     let mut svg = String::new();
     {
@@ -239,9 +239,13 @@ pub(super) fn picture(drawing: &impl Drawing) -> Result<Picture, String> {
     let large = format!("<svg width=\"{width}\" height=\"{height}\"");
     let shown = format!("<svg width=\"{}\" height=\"{}\"", SIZE.0, SIZE.1);
     let svg = svg.replacen(&large, &shown, 1);
-    let mut pixels = bitmap::blank();
-    drawn(drawing, &Bitmap::new(&mut pixels)?.into_drawing_area())?;
-    let png = bitmap::png(&pixels).map_err(failed)?;
+    let png_size = (png_width, png_width.saturating_mul(SIZE.1) / SIZE.0);
+    let mut pixels = bitmap::blank(png_size);
+    drawn(
+        drawing,
+        &Bitmap::new(&mut pixels, png_size)?.into_drawing_area(),
+    )?;
+    let png = bitmap::png(&pixels, png_size).map_err(failed)?;
     Ok(Picture { svg, png })
 }
 

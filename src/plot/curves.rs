@@ -3,7 +3,7 @@
 use plotters::prelude::DrawingBackend;
 
 use super::canvas::{self, Canvas, Drawing, GREY, Picture, RULE, Text, colour, picture, shape};
-use super::{AXIS, Field, LABEL, MARGIN, MIDDLE, REMARK, Scale, Ticks};
+use super::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
 use super::{crisp, float, heading, indent, nothing, text, upright};
 
 /// How wide names in the legend become at most, in how many lines, and how far apart these are.
@@ -29,26 +29,26 @@ pub(crate) struct Curve {
 }
 
 /// Draws scores by tolerance: a line with dots for each curve, from 0 up, and a legend beside them.
-/// `label` says what the scores are; `mark` is a tolerance to be pointed out, and what it is.
+/// The label says what the scores are; `mark` is a tolerance to be pointed out, and what it is.
 ///
 /// # Errors
 /// What the canvas says; without curves or points the picture tells that there is nothing to draw.
 pub(crate) fn curves(
-    title: &str,
-    label: &str,
+    page: Page<'_>,
     mark: Option<(i32, &str)>,
     curves: &[Curve],
 ) -> Result<Picture, String> {
     let over = (0..curves.len())
         .map(|place| covered(curves, place))
         .collect();
-    picture(&Curves {
-        title,
-        label,
+    let drawing = Curves {
+        title: page.title,
+        label: page.label,
         mark,
         curves,
         over,
-    })
+    };
+    picture(&drawing, page.png_width)
 }
 
 struct Curves<'a> {
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn pictures_are_the_same_every_time() {
         let all = [curve("a <b> & \"c\"\n", 1.0), curve("c", 0.5)];
-        let draw = || curves("ES(t)", "score", Some((1, "errors")), &all).unwrap();
+        let draw = || curves(Page::new("ES(t)", "score"), Some((1, "errors")), &all).unwrap();
         let Picture { svg, png } = draw();
         assert!(
             draw()
@@ -301,14 +301,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_drawn_is_left_out() {
-        let empty = curves("S", "y", None, &[]).unwrap();
+        let empty = curves(Page::new("S", "y"), None, &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
         let bad = Curve {
             name: "bad".to_owned(),
             points: vec![(0, f64::NAN), (1, f64::INFINITY)],
         };
-        assert!(curves("S", "y", None, std::slice::from_ref(&bad)).unwrap() == empty);
-        let svg = curves("S", "y", None, &[bad, curve("good", 1.0)])
+        assert!(curves(Page::new("S", "y"), None, std::slice::from_ref(&bad)).unwrap() == empty);
+        let svg = curves(Page::new("S", "y"), None, &[bad, curve("good", 1.0)])
             .unwrap()
             .svg;
         assert!(svg.contains("bad (no data)"));
@@ -316,7 +316,12 @@ mod tests {
             name: "far".to_owned(),
             points: vec![(i32::MIN, 0.0), (i32::MAX, 1e300)],
         };
-        assert!(!curves("S", "y", None, &[far]).unwrap().svg.contains("NaN"));
+        assert!(
+            !curves(Page::new("S", "y"), None, &[far])
+                .unwrap()
+                .svg
+                .contains("NaN")
+        );
     }
 
     #[test]
@@ -336,7 +341,7 @@ mod tests {
         let all: Vec<Curve> = (0..60)
             .map(|n| curve(&format!("curve {n}"), f64::from(n)))
             .collect();
-        let svg = curves("S", "y", None, &all).unwrap().svg;
+        let svg = curves(Page::new("S", "y"), None, &all).unwrap().svg;
         assert!(svg.contains("curve 20") && svg.contains(" more\n"));
     }
 }

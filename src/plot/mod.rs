@@ -13,6 +13,32 @@ pub(crate) use violins::{Group, violins};
 use canvas::{Canvas, GREY, INK, RULE, Text};
 use plotters::prelude::DrawingBackend;
 
+/// What is said of a picture, and how large its pixels are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page<'a> {
+    title: &'a str,
+    /// What is at the vertical axis.
+    label: &'a str,
+    /// Pixels across the PNG.
+    png_width: u32,
+}
+
+impl<'a> Page<'a> {
+    /// A page of the usual size.
+    pub(crate) fn new(title: &'a str, label: &'a str) -> Self {
+        Self {
+            title,
+            label,
+            png_width: canvas::SIZE.0,
+        }
+    }
+
+    /// With so many pixels across the PNG; letters and lines grow with it.
+    pub(crate) fn with_png_width(self, png_width: u32) -> Self {
+        Self { png_width, ..self }
+    }
+}
+
 /// Room around everything.
 const MARGIN: f64 = 28.0;
 

@@ -5,7 +5,7 @@ use plotters::prelude::DrawingBackend;
 use crate::stats::quantile;
 
 use super::canvas::{self, Canvas, Drawing, GREY, INK, Picture, Text, colour, picture};
-use super::{Field, LABEL, MARGIN, MIDDLE, REMARK, Scale, Ticks};
+use super::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
 use super::{float, frame, heading, indent, nothing, text, upright};
 
 /// Points of one side of a violin.
@@ -24,8 +24,18 @@ const LEADING: f64 = 1.25 * LABEL;
 /// A space that no line breaks at.
 const FIXED: &str = "\u{a0}";
 
-/// What the parts of a violin are.
-const PARTS: &str = "box: quartiles · white line: median · dashed line: no speedup";
+/// Fewer values than these are drawn as dots: they are too few for a density.
+const FEW: usize = 20;
+
+/// Radius of a dot.
+const DOT: f64 = 5.0;
+
+/// What the parts of violins are, of groups of few values, and of all.
+const PARTS: [&str; 3] = [
+    "box: quartiles · white line: median",
+    "dots: single values (of fewer than 20) · short line: median",
+    "dashed line: no speedup",
+];
 
 /// Values with a name.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,24 +47,26 @@ pub(crate) struct Group {
 }
 
 /// Draws a violin for each group: the distribution of the binary logarithm of its values, with
-/// quartiles, median and the number of values. `label` says what the logarithms are.
+/// quartiles, median and the number of values; few values are drawn one by one. The label says what
+/// the logarithms are.
 ///
 /// # Errors
 /// What the canvas says; without values the picture tells that there is nothing to draw.
-pub(crate) fn violins(title: &str, label: &str, groups: &[Group]) -> Result<Picture, String> {
+pub(crate) fn violins(page: Page<'_>, groups: &[Group]) -> Result<Picture, String> {
     let violins = groups.iter().map(Violin::new).collect();
-    picture(&Violins {
-        title,
-        label,
+    let drawing = Violins {
+        title: page.title,
+        label: page.label,
         violins,
-    })
+    };
+    picture(&drawing, page.png_width)
 }
 
 struct Violin<'a> {
     name: &'a str,
     /// Logarithms in rising order.
     values: Vec<f64>,
-    /// Values and densities; none where all values are the same.
+    /// Values and densities; none where there are few, or all are the same.
     outline: Vec<(f64, f64)>,
 }
 
@@ -64,7 +76,11 @@ impl<'a> Violin<'a> {
         let values = group.values.iter().copied().filter(able);
         let mut values: Vec<f64> = values.map(f64::log2).collect();
         values.sort_by(f64::total_cmp);
-        let outline = density(&values);
+        let outline = if values.len() < FEW {
+            Vec::new()
+        } else {
+            density(&values)
+        };
         Self {
             name: &group.name,
             values,
@@ -98,7 +114,7 @@ fn bandwidth(sorted: &[f64]) -> f64 {
     0.9 * least * count.powf(-0.2)
 }
 
-/// Values and densities from two bandwidths below the least to two above the greatest.
+/// Values and densities from the least to the greatest: nothing was measured beyond them.
 fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
         return Vec::new();
@@ -108,10 +124,13 @@ fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
     if last - first < 1e-9 || width < 1e-9 {
         return Vec::new();
     }
-    let (low, high) = (first - 2.0 * width, last + 2.0 * width);
-    let step = (high - low) / f64::from(OUTLINE);
+    let step = (last - first) / f64::from(OUTLINE);
     let at = |place: u32| {
-        let value = low + step * f64::from(place);
+        let value = if place == OUTLINE {
+            *last
+        } else {
+            first + step * f64::from(place)
+        };
         let kernel = |one: &f64| (-0.5 * ((value - one) / width).powi(2)).exp();
         (value, sorted.iter().map(kernel).sum::<f64>())
     };
@@ -204,11 +223,11 @@ impl Drawing for Violins<'_> {
         let all = self.violins.len();
         let violins = self.violins.get(..MOST).unwrap_or(&self.violins);
         let values = violins.iter().flat_map(|violin| &violin.values).copied();
-        let ends = violins.iter().flat_map(|violin| &violin.outline);
-        let reach = values.clone().chain(ends.map(|(value, _)| *value));
-        let (low, high) = reach.fold((0.0, 0.0), |(low, high): (f64, f64), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) = values
+            .clone()
+            .fold((0.0, 0.0), |(low, high): (f64, f64), value| {
+                (low.min(value), high.max(value))
+            });
         if values.clone().next().is_none() {
             return nothing(canvas, self.title);
         }
@@ -226,7 +245,7 @@ impl Drawing for Violins<'_> {
         let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
             .centred()
             .coloured(GREY);
-        canvas.text(&format!("{PARTS}{hidden}"), at)?;
+        canvas.text(&format!("{}{hidden}", parts(violins)), at)?;
         top += 1.5 * REMARK;
         let (left, right) = (indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
         let slot = (right - left) / float(violins.len());
@@ -266,7 +285,41 @@ impl Drawing for Violins<'_> {
     }
 }
 
-/// The outline, or a tick where there is only one value.
+/// What is to be said of the parts of these violins.
+fn parts(violins: &[Violin<'_>]) -> String {
+    let [outline, dots, all] = PARTS;
+    let drawn = |outlined: bool| {
+        let mut some = violins.iter().filter(|violin| !violin.values.is_empty());
+        some.any(|violin| violin.outline.is_empty() != outlined)
+    };
+    let outline = drawn(true).then_some(outline);
+    let dots = drawn(false).then_some(dots);
+    let said: Vec<&str> = outline.into_iter().chain(dots).chain([all]).collect();
+    said.join(" · ")
+}
+
+/// Where the dots of values are, none over another while there is room beside the middle.
+fn dots(values: &[f64], (middle, half, y): (f64, f64, Scale)) -> Vec<(f64, f64)> {
+    let across = 2.0 * DOT + 1.0;
+    let mut placed: Vec<(f64, f64)> = Vec::with_capacity(values.len());
+    for &value in values {
+        let level = y.at(value);
+        let steps = (0..).take_while(|step| f64::from(*step) * across <= half);
+        let sides = steps.flat_map(|step: u32| {
+            let aside = f64::from(step) * across;
+            [middle + aside, middle - aside]
+        });
+        let free = |x: &f64| {
+            let mut near = placed.iter();
+            near.all(|(other, height)| (other - x).hypot(height - level) >= 2.0 * DOT)
+        };
+        let found = sides.clone().find(free);
+        placed.push((found.unwrap_or(middle), level));
+    }
+    placed
+}
+
+/// The outline, or dots where there are few values; a tick where many are the same.
 fn shape<B: DrawingBackend>(
     canvas: &Canvas<'_, B>,
     violin: &Violin<'_>,
@@ -275,12 +328,24 @@ fn shape<B: DrawingBackend>(
 ) -> Result<(), String> {
     let edge = colour(place);
     if violin.outline.is_empty() {
-        let Some(value) = violin.values.first() else {
+        if violin.values.is_empty() {
             return Ok(());
-        };
-        let level = y.at(*value);
+        }
+        let few = violin.values.len() < FEW;
+        let level = y.at(violin.quantile(0.5));
         let tick = [(middle - 0.6 * half, level), (middle + 0.6 * half, level)];
-        return canvas.line(&tick, edge, 4.0);
+        canvas.line(
+            &tick,
+            if few { INK } else { edge },
+            if few { 2.0 } else { 4.0 },
+        )?;
+        for at in dots(&violin.values, (middle, half, y))
+            .into_iter()
+            .filter(|_| few)
+        {
+            canvas.circle(at, DOT, edge)?;
+        }
+        return Ok(());
     }
     let most = violin
         .outline
@@ -345,7 +410,7 @@ mod tests {
             group("none", &[0.0, -1.0, f64::NAN, f64::INFINITY]),
             group("some", &[0.5, 1.0, 3.0]),
         ];
-        let Picture { svg, png } = violins("v", "y", &all).unwrap();
+        let Picture { svg, png } = violins(Page::new("v", "y"), &all).unwrap();
         for text in [
             "one &lt;1&gt;",
             "n = 0\n",
@@ -358,18 +423,43 @@ mod tests {
         }
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
         assert_eq!(png.get(16..24), Some(&[0, 0, 6, 64, 0, 0, 3, 132][..]));
-        assert!(violins("v", "y", &all).unwrap() == Picture { svg, png });
-        let empty = violins("v", "y", &[]).unwrap();
+        assert!(violins(Page::new("v", "y"), &all).unwrap() == Picture { svg, png });
+        let empty = violins(Page::new("v", "y"), &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
-        assert!(violins("v", "y", &[group("none", &[])]).unwrap() == empty);
+        assert!(violins(Page::new("v", "y"), &[group("none", &[])]).unwrap() == empty);
     }
 
     #[test]
     fn densities_follow_the_values() {
         assert_eq!(density(&[1.0, 1.0, 1.0]), []);
         let outline = density(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
+        let ends = (outline.first().unwrap().0, outline.last().unwrap().0);
+        assert_eq!(ends, (-1.0, 1.0));
         let most = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
         assert!(most.0.abs() < 1e-9 && outline.len() == 161, "{most:?}");
+    }
+
+    #[test]
+    fn few_values_are_dots_and_many_an_outline() {
+        let values: Vec<f64> = (0..20).map(|n| 1.0 + f64::from(n) / 10.0).collect();
+        let drawn = |values: &[f64]| {
+            violins(Page::new("v", "y"), &[group("g", values)])
+                .unwrap()
+                .svg
+        };
+        let few = drawn(&values[..11]);
+        assert_eq!(few.matches("<circle").count(), 11);
+        assert!(few.contains("dots") && !few.contains("box"));
+        let many = drawn(&values);
+        assert_eq!(many.matches("<circle").count(), 0);
+        assert!(many.contains("box") && !many.contains("dots"));
+        // Equal values lie beside each other.
+        let scale = Scale {
+            values: (0.0, 1.0),
+            places: (0.0, 100.0),
+        };
+        let places = dots(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
+        assert_eq!(places, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
     }
 
     #[test]
@@ -388,7 +478,7 @@ mod tests {
         let all: Vec<Group> = (0..70)
             .map(|n| group(&format!("g{n}"), &[1.0, 2.0]))
             .collect();
-        let svg = violins("v", "y", &all).unwrap().svg;
+        let svg = violins(Page::new("v", "y"), &all).unwrap().svg;
         assert!(
             svg.contains("6 groups more") && svg.contains("g63 (n = 2)") && !svg.contains("g64")
         );

@@ -7,6 +7,7 @@
 
 use arrow::array::{Array as _, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
@@ -50,9 +51,10 @@ pub(super) fn encode(
     effort: Effort,
 ) -> Result<(Vec<u8>, Option<Place>)> {
     let wrong = |error: ParquetError| Error::damaged(&table.name, error.to_string());
+    let told = told(table, rows).map_err(|error| wrong(error.into()))?;
     let mut properties = builder(effort).map_err(wrong)?;
     for column in table.stored_columns() {
-        if let Some(values) = rows.column_by_name(&column.name) {
+        if let Some(values) = told.column_by_name(&column.name) {
             let packing = packing(column, values, effort).map_err(wrong)?;
             properties = packed(properties, &column.name, packing);
         }
@@ -63,7 +65,21 @@ pub(super) fn encode(
     let properties = indexed(properties, table, rows.num_rows());
     let layout = table.rollup.as_ref().map(rollup::layout);
     let sums = sums.as_deref().zip(layout);
-    parquet_bytes(rows, properties, sums).map_err(wrong)
+    parquet_bytes(&told, properties, sums).map_err(wrong)
+}
+
+/// The rows without the columns that say nothing: what is NULL throughout need not be in a file, and
+/// costs 100 bytes of it; it is read as NULL, as a column is that the table did not have then.
+fn told(table: &Table, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let schema = rows.schema();
+    let columns = schema.fields().iter().zip(rows.columns()).enumerate();
+    let told = columns.filter(|(_, (field, values))| {
+        values.null_count() < values.len()
+            || !field.is_nullable()
+            || table.key.contains(field.name())
+    });
+    let told: Vec<usize> = told.map(|(place, _)| place).collect();
+    rows.project(&told)
 }
 
 fn parquet_bytes(

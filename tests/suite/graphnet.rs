@@ -172,6 +172,17 @@ fn views_say_what_the_files_say() {
             "graphnet/paddle_samples/ours/tiny/shape_patches_tall,3,8"
         ]
     );
+    // As many operations as the sample says, for variants too.
+    let nodes = "SELECT s.path, s.node_count, count(n.node), count(n.name) FROM samples AS s \
+                 LEFT JOIN sample_nodes AS n USING (sample_id) WHERE s.framework = 'paddle' \
+                 GROUP BY s.path, s.node_count ORDER BY s.path";
+    assert_eq!(
+        place.rows(nodes),
+        [
+            "graphnet/paddle_samples/ours/tiny,6,6,6",
+            "graphnet/paddle_samples/ours/tiny/shape_patches_tall,6,6,6"
+        ]
+    );
     let checks = "SELECT count(*), count(DISTINCT key) FROM checks";
     assert_eq!(place.rows(checks), ["384,64"]);
     let times = "SELECT r.runtime_ns, r.baseline_ns, r.repeats_ns, r.error_no, n.compiled_e2e_ms, n.compiler \
@@ -304,6 +315,31 @@ fn a_log_that_has_grown_adds_its_new_records_only() {
 }
 
 #[test]
+fn what_an_interrupted_ingest_has_left_does_not_stand_for_a_file_that_has_changed() {
+    let place = Place::new();
+    let whole = fs::read_to_string(own().join("logs/run.log")).unwrap();
+    let third = whole.match_indices("[Processing]").nth(2).unwrap().0;
+    let model = "paddle_samples/ours/tiny/model.py";
+    place.write("logs/run.log", &whole[..third + 300]);
+    for (name, bytes) in files(&own().join("paddle_samples")) {
+        place.write(&format!("paddle_samples/{name}"), bytes);
+    }
+    place.ok(&["ingest", "logs", "paddle_samples"]);
+    // All that a run commits before it is killed: neither records nor the ledger.
+    for table in ["records", "sources"] {
+        fs::remove_dir_all(place.path().join(".tsql").join(table)).unwrap();
+    }
+    place.write("logs/run.log", &whole);
+    place.ok(&["ingest", "logs", "paddle_samples"]);
+    let counts = "SELECT count(*), count(DISTINCT line) FROM runs";
+    assert_eq!(place.rows(counts), ["4,4"]);
+    place.assert_sound(&["logs/run.log", model]);
+    let kept = "SELECT count(*) FROM sources WHERE text_id IS NOT NULL \
+                AND (name LIKE '%.log' OR name LIKE '%tiny/model.py')";
+    assert_eq!(place.rows(kept), ["2"]);
+}
+
+#[test]
 fn every_ready_made_question_has_an_answer() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
@@ -360,6 +396,38 @@ fn reports_are_drawn() {
     let wrong = place.tsql(&["report", "graphnet", "--to", "report", "--by", "compilr"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("compilr"), "{}", wrong.stderr);
+}
+
+#[test]
+fn graphs_and_logs_are_kept_as_columns() {
+    let place = Place::new();
+    place.ok(&["ingest", own().to_str().unwrap()]);
+    let texts = "SELECT name FROM sources WHERE text_id IS NOT NULL AND same_as IS NULL \
+                 AND (name LIKE '%paddle%model.py' OR name LIKE '%.log')";
+    assert_eq!(place.rows(texts), Vec::<String>::new());
+    let kept = "SELECT count(text), count(*) FROM stored.runs";
+    assert_eq!(place.rows(kept), ["7,7"]);
+    // A log without a record has no row to be kept in.
+    place.write("more/empty.log", "x [Config] model: y\n\u{feff}");
+    place.write("more/cut.log", "x [Processing] /s/a\n[Config] model: y");
+    place.ok(&["ingest", "more"]);
+    place.assert_sound(&["more/empty.log", "more/cut.log"]);
+}
+
+#[test]
+fn pictures_have_the_size_that_is_asked_for() {
+    let place = Place::new();
+    place.ok(&["ingest", own().to_str().unwrap()]);
+    let report = |width: &str| {
+        let told = place.tsql(&["report", "graphnet", "--to", "report", "--width", width]);
+        (told.code, told.stderr)
+    };
+    assert_eq!(report("3200").0, Some(0));
+    let found = files(&place.path().join("report"));
+    assert_eq!(found["speedups.png"][16..24], [0, 0, 12, 128, 0, 0, 7, 8]);
+    let (code, told) = report("80");
+    assert_eq!(code, Some(2));
+    assert!(told.contains("800 to 8000 pixels wide, not `80`"), "{told}");
 }
 
 fn number(row: &str, column: usize) -> f64 {
@@ -460,6 +528,14 @@ fn real_samples_are_counted_as_cpython_counts_them() {
     place.ok(&["export", "--to", "back"]);
     let stored = place.rows("SELECT name, content_hash FROM sources");
     assert_eq!(stored.len(), 1819);
+    let texts = "SELECT framework, count(*) FROM sources AS f JOIN samples USING (sample_id) \
+                 WHERE f.name LIKE '%/model.py' AND f.text_id IS NOT NULL GROUP BY 1 ORDER BY 1";
+    let texts = place.rows(texts);
+    assert_eq!(texts, ["paddle,3", "torch,1"], "all others are rebuilt");
+    let nodes = "SELECT count(*) FROM samples AS s LEFT JOIN \
+                 (SELECT sample_id, count(*) AS n FROM sample_nodes GROUP BY 1) AS c USING (sample_id) \
+                 WHERE coalesce(s.node_count, 0) <> coalesce(c.n, 0)";
+    assert_eq!(place.rows(nodes), ["0"]);
     let resnet = "SELECT node_count, tensor_count, parameter_count, parameter_elements FROM samples \
                   WHERE path = 'samples/torchvision/resnet18'";
     assert_eq!(place.rows(resnet), ["69,104,62,11689512"]);
@@ -491,7 +567,7 @@ fn real_samples_are_counted_as_cpython_counts_them() {
                WHERE n.op_kind IN ('call_function', 'call_method') AND g.unparsed_count = 0 AND n.path IN \
                (SELECT path FROM samples WHERE variant_of IS NULL) GROUP BY op";
     let mut names = counted["ops"].as_object().unwrap().clone();
-    // One variant has a graph of its own, which the view leaves to its sample.
+    // Of an opaque file they count what cannot be counted here.
     for row in place.rows(sql) {
         let (op, count) = row.split_once(',').unwrap();
         let theirs = names.remove(op).unwrap_or_default().as_u64().unwrap_or(0);

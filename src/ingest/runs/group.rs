@@ -20,22 +20,34 @@ use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use crate::{column, schema};
 
-/// Commits everything that records refer to, and the runs; gives the files of all records, which
-/// nothing refers to yet. `rows` go with their platforms.
-pub(super) async fn commit(
-    store: &Store,
-    rows: &[(Arc<str>, Row)],
-) -> Result<(Vec<DataFile>, u64, u64)> {
+/// What a commit has brought.
+#[derive(Default)]
+pub(super) struct Done {
+    /// Files of all records, which nothing refers to yet.
+    pub(super) files: Vec<DataFile>,
+    pub(super) graphs: u64,
+    pub(super) configurations: u64,
+    /// Sources of which the store had some of these runs.
+    pub(super) resumed: BTreeSet<i64>,
+}
+
+/// Commits everything that records refer to, and the runs. `rows` go with their platforms.
+pub(super) async fn commit(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<Done> {
     if rows.is_empty() {
-        return Ok((Vec::new(), 0, 0));
+        return Ok(Done::default());
     }
     let graphs = commit_graphs(store, rows).await?;
     commit_environments(store, rows).await?;
     let mut known = Known::default();
     let configurations = commit_configurations(store, rows, &mut known).await?;
-    commit_runs(store, rows).await?;
+    let resumed = commit_runs(store, rows).await?;
     let files = write_records(store, rows, &known).await?;
-    Ok((files, graphs, configurations))
+    Ok(Done {
+        files,
+        graphs,
+        configurations,
+        resumed,
+    })
 }
 
 async fn commit_graphs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<u64> {
@@ -132,9 +144,11 @@ async fn commit_configurations(
     Ok(given.len() as u64)
 }
 
-/// Runs that the store does not have: an interrupted ingest may have got as far as this.
-async fn commit_runs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<()> {
+/// Runs that the store does not have: an interrupted ingest may have got as far as this. Gives the
+/// sources of those that it has.
+async fn commit_runs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<BTreeSet<i64>> {
     let sources: BTreeSet<i64> = rows.iter().map(|(_, row)| row.source_id).collect();
+    let mut resumed = BTreeSet::new();
     store
         .commit("runs", "ingest", async |snapshot: &Snapshot| {
             let mut stored: HashSet<(i64, i64)> = HashSet::new();
@@ -153,16 +167,18 @@ async fn commit_runs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<()> {
                     );
                 }
             }
-            let new = rows.iter().map(|(_, row)| row);
-            let new =
-                new.filter(|row| !stored.contains(&(row.source_id, row.run.line.cast_signed())));
-            let new: Vec<&Row> = new.collect();
+            let is_stored =
+                |row: &&Row| stored.contains(&(row.source_id, row.run.line.cast_signed()));
+            let rows = rows.iter().map(|(_, row)| row);
+            let (known, new): (Vec<&Row>, Vec<&Row>) = rows.partition(is_stored);
+            resumed.extend(known.iter().map(|row| row.source_id));
             if new.is_empty() {
                 return Ok(None);
             }
             one_file(store, "runs", run_columns(&new)).await.map(Some)
         })
-        .await
+        .await?;
+    Ok(resumed)
 }
 
 async fn write_records(

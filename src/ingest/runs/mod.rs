@@ -2,10 +2,11 @@
 //! that are new.
 //!
 //! ```text
-//! text ─▶ reader ─▶ texts ─▶ graphs, environments ─▶ configurations ─▶ runs ─▶ records ─▶ sources
+//! text ─▶ reader ─▶ graphs, environments ─▶ configurations ─▶ runs ─▶ texts ─▶ records ─▶ sources
 //! ```
 
 mod group;
+mod packed;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ const UNKNOWN: &str = "unknown";
 struct Held {
     closed: Closed,
     text: Vec<u8>,
+    /// The columns of its runs give the text back.
+    in_columns: bool,
 }
 
 /// Ingests `inputs`; `None` where another run was found to ingest one of the same files, and all
@@ -112,8 +115,11 @@ impl Ingest<'_> {
                 let closed = Closed::alias(NAME, *alias, input.path.clone());
                 self.report.same_files += 1;
                 self.report.renamed(&closed);
-                let text = Vec::new();
-                self.held.push(Held { closed, text });
+                self.held.push(Held {
+                    closed,
+                    text: Vec::new(),
+                    in_columns: false,
+                });
                 return Ok(());
             }
             Plan::Read(reading) => reading,
@@ -166,13 +172,24 @@ impl Ingest<'_> {
         self.report.resumed_records += records.min(known.1 as u64);
         self.ledger.add(closed.as_source());
         let platform: Arc<str> = Arc::from(platform.as_str());
-        let new = runs.into_iter().skip(known.0 + known.1);
-        let source_id = closed.reading.source_id;
-        self.rows
-            .extend(new.map(|run| (Arc::clone(&platform), Row::new(run, source_id))));
-        let start = usize::try_from(closed.reading.first_byte).unwrap_or(usize::MAX);
+        let first = known.0 + known.1;
+        let reading = &closed.reading;
+        let start = usize::try_from(reading.first_byte).unwrap_or(usize::MAX);
+        let packed = packed::runs(&runs, first, &bytes, start, reading.first_line);
+        let in_columns = packed.is_some();
+        let packed = packed.unwrap_or_default().into_iter().map(Some);
+        let packed = packed.chain(std::iter::repeat(None));
+        let source_id = reading.source_id;
+        for (run, text) in runs.into_iter().skip(first).zip(packed) {
+            let row = Row::new(run, source_id, text);
+            self.rows.push((Arc::clone(&platform), row));
+        }
         let text = bytes.get(start..).unwrap_or(&[]).to_vec();
-        self.held.push(Held { closed, text });
+        self.held.push(Held {
+            closed,
+            text,
+            in_columns,
+        });
         Ok(())
     }
 
@@ -207,9 +224,13 @@ impl Ingest<'_> {
             return Ok(true);
         }
         let store = self.commits.store;
+        let done = group::commit(store, &rows).await?;
         let mut texts: BTreeMap<i64, (String, &[u8])> = BTreeMap::new();
         for log in &mut held {
-            if log.closed.same_as.is_none() {
+            // Runs that an interrupted ingest has left may be those of a shorter log.
+            let in_columns =
+                log.in_columns && !done.resumed.contains(&log.closed.reading.source_id);
+            if log.closed.same_as.is_none() && !in_columns {
                 let id = text_id(&log.text);
                 log.closed.about.text_id = Some(id);
                 let name = log.closed.reading.name.clone();
@@ -217,12 +238,11 @@ impl Ingest<'_> {
             }
         }
         commit_texts(store, &mut self.texts, &texts).await?;
-        let (files, graphs, configurations) = group::commit(store, &rows).await?;
-        self.report.new_graphs += graphs;
-        self.report.new_configurations += configurations;
+        self.report.new_graphs += done.graphs;
+        self.report.new_configurations += done.configurations;
         let closed: Vec<Closed> = held.into_iter().map(|log| log.closed).collect();
         let (lines, orphans) = (Vec::new(), &self.orphans);
-        self.commits.add(lines, files, &closed, orphans).await
+        self.commits.add(lines, done.files, &closed, orphans).await
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Row {
     pub(super) target: String,
     pub(super) framework_version: String,
     pub(super) run: Run,
+    /// What the other columns do not say of its lines; `None` where the log is kept as text.
+    pub(super) text: Option<Vec<u8>>,
 }
 
 /// The key of the graph that a log knows by a path only.
@@ -53,7 +55,7 @@ fn object<'a>(entries: impl Iterator<Item = &'a (String, String)>) -> String {
 }
 
 impl Row {
-    pub(super) fn new(run: Run, source_id: i64) -> Self {
+    pub(super) fn new(run: Run, source_id: i64, text: Option<Vec<u8>>) -> Self {
         let said = |wanted: &str| {
             let found = run.config.iter().find(|(key, _)| key == wanted);
             found.map(|(_, value)| value.as_str())
@@ -77,6 +79,7 @@ impl Row {
             target,
             framework_version,
             run,
+            text,
         }
     }
 
@@ -290,6 +293,10 @@ pub(super) fn run_columns(rows: &[&Row]) -> Columns {
         ("notes", text(notes)),
         ("check_keys", text(check_keys)),
         ("check_values", text(check_values)),
+        ("text", {
+            let texts = rows.iter().map(|row| row.text.as_deref());
+            Arc::new(texts.collect::<BinaryArray>())
+        }),
     ])
 }
 

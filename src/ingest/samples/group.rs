@@ -1,6 +1,6 @@
 //! The rows of some samples on their way into the store.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ahash::RandomState;
 use arrow::array::Array as _;
@@ -98,9 +98,21 @@ impl Held {
                 size: program
                     .map(|program| (program.arguments.len(), program.graph.type_of_node.len())),
                 sample,
+                own_types: false,
             }
         });
         rows.collect()
+    }
+
+    /// The samples with the texts of their `model.py`.
+    fn models(&self) -> impl Iterator<Item = (i64, i64)> {
+        let rows = self.rows();
+        let ids: Vec<i64> = rows.iter().map(SampleRow::sample_id).collect();
+        let files = self.found.files.iter().zip(&self.found.taken.files);
+        files.filter_map(move |(file, &(place, _))| {
+            let id = *ids.get(place)?;
+            is_model(&file.name).then(|| (id, text_id(&file.bytes)))
+        })
     }
 }
 
@@ -148,20 +160,22 @@ impl<'a> Group<'a> {
         self.bytes
     }
 
-    /// Commits everything but the ledger.
-    pub(super) async fn finish(&mut self) -> Result<()> {
+    /// Commits everything but the ledger. Of samples whose rows an interrupted run has left, maybe
+    /// one of an older version, `model.py` is kept as text: gives samples and texts.
+    pub(super) async fn finish(&mut self) -> Result<HashMap<i64, i64>> {
         let held = std::mem::take(&mut self.held);
         let loose = std::mem::take(&mut self.loose);
         self.bytes = 0;
-        if !held.is_empty() {
-            self.commit_types(&held).await?;
-            self.commit_graphs(&held).await?;
+        if held.is_empty() {
+            self.commit_texts(&held, &loose, &HashSet::new()).await?;
+            return Ok(HashMap::new());
         }
-        self.commit_texts(&held, &loose).await?;
-        if !held.is_empty() {
-            self.commit_samples(&held).await?;
-        }
-        Ok(())
+        self.commit_types(&held).await?;
+        let own = self.commit_graphs(&held).await?;
+        let left = self.commit_samples(&held, &own).await?;
+        self.commit_texts(&held, &loose, &left).await?;
+        let models = held.iter().flat_map(Held::models);
+        Ok(models.filter(|(id, _)| left.contains(id)).collect())
     }
 
     async fn commit_types(&mut self, held: &[Held]) -> Result<()> {
@@ -199,11 +213,14 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    async fn commit_graphs(&mut self, held: &[Held]) -> Result<()> {
+    /// Commits graphs; gives the places (of the sample, and in it) of those whose types of values
+    /// are in the rows.
+    async fn commit_graphs(&mut self, held: &[Held]) -> Result<HashSet<(usize, usize)>> {
         let (store, known, numbers) = (self.store, &mut self.graphs, &self.types.numbers);
-        let mut new: BTreeMap<i64, GraphRow<'_>> = BTreeMap::new();
-        for one in held {
-            for (sample, graph) in one.found.taken.samples.iter().zip(&one.graphs) {
+        let mut new: BTreeMap<i64, (GraphRow<'_>, (usize, usize))> = BTreeMap::new();
+        for (at, one) in held.iter().enumerate() {
+            let samples = one.found.taken.samples.iter().zip(&one.graphs);
+            for (part, (sample, graph)) in samples.enumerate() {
                 let (Some(program), Some((id, key))) = (&sample.program, graph) else {
                     continue;
                 };
@@ -218,35 +235,44 @@ impl<'a> Group<'a> {
                     graph: &program.graph,
                     output_types: &program.output_types,
                 };
-                new.entry(*id).or_insert(row);
+                new.entry(*id).or_insert((row, (at, part)));
             }
         }
         let mut added = 0;
-        let mut rows: Vec<GraphRow<'_>> = new.into_values().collect();
+        let mut rows: Vec<(GraphRow<'_>, (usize, usize))> = new.into_values().collect();
         store
             .commit("graphs", "ingest", async |snapshot: &Snapshot| {
                 known.load(store, "graphs", "graph_id", snapshot).await?;
-                rows.retain(|row| !known.ids.contains(&row.graph_id));
+                rows.retain(|(row, _)| !known.ids.contains(&row.graph_id));
                 added = rows.len() as u64;
                 if rows.is_empty() {
                     return Ok(None);
                 }
+                let rows: Vec<&GraphRow<'_>> = rows.iter().map(|(row, _)| row).collect();
                 one_file(store, "graphs", graph_columns(&rows))
                     .await
                     .map(Some)
             })
             .await?;
-        known.ids.extend(rows.iter().map(|row| row.graph_id));
+        known.ids.extend(rows.iter().map(|(row, _)| row.graph_id));
         self.new_graphs += added;
-        Ok(())
+        Ok(rows.iter().map(|(_, place)| *place).collect())
     }
 
-    async fn commit_texts(&mut self, held: &[Held], loose: &[Loose]) -> Result<()> {
+    async fn commit_texts(
+        &mut self,
+        held: &[Held],
+        loose: &[Loose],
+        left: &HashSet<i64>,
+    ) -> Result<()> {
         let (store, known) = (self.store, &mut self.texts);
         let mut texts: BTreeMap<i64, (String, &[u8])> = BTreeMap::new();
         for one in held {
-            for (file, &(_, rebuilt)) in one.found.files.iter().zip(&one.found.taken.files) {
-                if !rebuilt {
+            let rows = one.rows();
+            for (file, &(place, rebuilt)) in one.found.files.iter().zip(&one.found.taken.files) {
+                let row = rows.get(place).map(SampleRow::sample_id);
+                let left = is_model(&file.name) && row.is_some_and(|id| left.contains(&id));
+                if !rebuilt || left {
                     let name = || {
                         (
                             format!("{}/{}", one.found.path, file.name),
@@ -264,13 +290,33 @@ impl<'a> Group<'a> {
         commit_texts(store, known, &texts).await
     }
 
-    async fn commit_samples(&mut self, held: &[Held]) -> Result<()> {
+    /// Commits samples; gives those that the store had.
+    async fn commit_samples(
+        &mut self,
+        held: &[Held],
+        typed: &HashSet<(usize, usize)>,
+    ) -> Result<HashSet<i64>> {
         let (store, known) = (self.store, &mut self.samples);
-        let mut rows: Vec<SampleRow<'_>> = held.iter().flat_map(Held::rows).collect();
+        let mut rows: Vec<SampleRow<'_>> = Vec::new();
+        for (at, one) in held.iter().enumerate() {
+            for (part, row) in one.rows().into_iter().enumerate() {
+                rows.push(SampleRow {
+                    own_types: !typed.contains(&(at, part)),
+                    ..row
+                });
+            }
+        }
+        let mut left = HashSet::new();
         store
             .commit("samples", "ingest", async |snapshot: &Snapshot| {
                 known.load(store, "samples", "sample_id", snapshot).await?;
-                rows.retain(|row| !known.ids.contains(&row.sample_id()));
+                rows.retain(|row| {
+                    let is_new = !known.ids.contains(&row.sample_id());
+                    if !is_new {
+                        left.insert(row.sample_id());
+                    }
+                    is_new
+                });
                 if rows.is_empty() {
                     return Ok(None);
                 }
@@ -278,8 +324,14 @@ impl<'a> Group<'a> {
                     .await
                     .map(Some)
             })
-            .await
+            .await?;
+        Ok(left)
     }
+}
+
+/// Is this the file of a graph?
+pub(super) fn is_model(name: &str) -> bool {
+    name.rsplit('/').next() == Some("model.py")
 }
 
 fn call(one: &OpType) -> Call {

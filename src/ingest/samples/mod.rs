@@ -201,8 +201,14 @@ impl Run<'_> {
             self.group = Group::new(self.commits.store);
             return Ok(());
         }
-        self.group.finish().await?;
-        let closed = std::mem::take(&mut self.closed);
+        let left = self.group.finish().await?;
+        let mut closed = std::mem::take(&mut self.closed);
+        for file in &mut closed {
+            let left = file.about.sample_id.and_then(|id| left.get(&id));
+            if group::is_model(&file.reading.name) {
+                file.about.text_id = left.copied().or(file.about.text_id);
+            }
+        }
         let none = Orphans::default();
         // They have no rows that could be taken away: where it took too long it is done again.
         while !self

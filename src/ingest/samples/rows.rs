@@ -59,14 +59,16 @@ fn lines(texts: &[String]) -> Option<String> {
 }
 
 /// Rows of `graphs`.
-pub(super) fn graph_columns(rows: &[GraphRow<'_>]) -> Columns {
+pub(super) fn graph_columns(rows: &[&GraphRow<'_>]) -> Columns {
     let number =
         |number: fn(&GraphRow<'_>) -> usize| numbers(rows.iter().map(|row| count(number(row))));
     let packed = |pack: fn(&GraphRow<'_>) -> Vec<u8>| -> ArrayRef {
-        Arc::new(BinaryArray::from_iter_values(rows.iter().map(pack)))
+        Arc::new(BinaryArray::from_iter_values(
+            rows.iter().copied().map(pack),
+        ))
     };
     let text = |text: fn(&GraphRow<'_>) -> Option<String>| -> ArrayRef {
-        Arc::new(rows.iter().map(text).collect::<StringArray>())
+        Arc::new(rows.iter().copied().map(text).collect::<StringArray>())
     };
     let unparsed = |row: &GraphRow<'_>| row.graph.ops().filter(Option::is_none).count();
     BTreeMap::from([
@@ -123,6 +125,8 @@ pub(super) struct SampleRow<'a> {
     /// Arguments and operations of the graph.
     pub(super) size: Option<(usize, usize)>,
     pub(super) sample: &'a Sample,
+    /// Types of values, where the row of the graph may have others.
+    pub(super) own_types: bool,
 }
 
 impl SampleRow<'_> {
@@ -208,6 +212,16 @@ pub(super) fn sample_columns(rows: &[SampleRow<'_>]) -> Columns {
             text(|row| lines(&row.sample.program.as_ref()?.names)),
         ),
     ]);
+    columns.insert(
+        "output_types",
+        text(|row| {
+            let program = row.sample.program.as_ref().filter(|_| row.own_types)?;
+            row.sample.layout.as_ref()?;
+            lines(&program.output_types)
+        }),
+    );
+    let layouts = rows.iter().map(|row| row.sample.layout.as_deref());
+    columns.insert("model_layout", Arc::new(layouts.collect::<BinaryArray>()));
     for (place, column) in Packed::COLUMNS.into_iter().enumerate() {
         let texts = packed.iter().map(|packed| packed.texts.get(place));
         let texts = texts.map(|text| text.filter(|text| !text.is_empty()));

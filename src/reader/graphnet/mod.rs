@@ -17,6 +17,7 @@ mod log_golden;
 #[cfg(test)]
 mod log_nasty;
 pub(crate) mod meta;
+pub(crate) mod paddle;
 pub(crate) mod program;
 pub(crate) mod render;
 pub(crate) mod sample;

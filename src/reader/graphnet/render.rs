@@ -10,7 +10,7 @@ use super::expr::{Argument, Expr, Parser};
 use crate::opgraph::{OpGraph, Operand};
 
 /// Columns that black wraps lines at.
-const WIDTH: usize = 88;
+pub(super) const WIDTH: usize = 88;
 
 /// After names that fit on no line, black leaves one of fewer letters where it is.
 const SHORT_NAME: usize = 44;
@@ -233,7 +233,10 @@ fn returned(model: &Model<'_>, locals: &[String]) -> Option<Vec<String>> {
 }
 
 /// An expression with names in place of `?`, in order.
-fn named<'a>(expr: Expr<'a>, names: &mut std::slice::Iter<'a, String>) -> Option<Expr<'a>> {
+pub(super) fn named<'a>(
+    expr: Expr<'a>,
+    names: &mut std::slice::Iter<'a, String>,
+) -> Option<Expr<'a>> {
     let mut next = |expr: Expr<'a>| named(expr, names);
     Some(match expr {
         Expr::Name("?") => Expr::Name(names.next()?),
@@ -265,7 +268,7 @@ fn named<'a>(expr: Expr<'a>, names: &mut std::slice::Iter<'a, String>) -> Option
 }
 
 /// An expression on one line.
-fn print(expr: &Expr<'_>) -> String {
+pub(super) fn print(expr: &Expr<'_>) -> String {
     match expr {
         Expr::Name(text) | Expr::Number(text) | Expr::Text(text) => (*text).to_owned(),
         Expr::Unary(mark, inner) => format!("{mark}{}", print(inner)),
@@ -313,7 +316,7 @@ fn assign(target: &str, name: &str, text: &mut String) {
 }
 
 /// `head expression`, in one of black's ways.
-fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
+pub(super) fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
     let indent = " ".repeat(BODY);
     let flat = print(expr);
     let fits = |indent: usize, text: &str| indent + text.chars().count() <= WIDTH;
@@ -384,7 +387,7 @@ fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
 }
 
 /// The arguments of a call: on a line where they fit, else on one each.
-fn bracketed(indent: usize, arguments: &[Argument<'_>], text: &mut String) {
+pub(super) fn bracketed(indent: usize, arguments: &[Argument<'_>], text: &mut String) {
     let blanks = " ".repeat(indent);
     let all: Vec<String> = arguments.iter().map(argument).collect();
     let line = all.join(", ");

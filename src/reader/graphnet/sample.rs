@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::constraints::{self, Constraints};
-use super::{meta, program, render};
+use super::{meta, paddle, program, render};
 use crate::identity::ContentHasher;
 use crate::tensors::{self, Tensor};
 
@@ -51,8 +51,10 @@ pub(crate) struct Sample {
     pub(crate) metadata: Option<String>,
     pub(crate) upstream_hash: Option<String>,
     pub(crate) model_hash: Option<String>,
-    /// Torch: what stands before the class in model.py.
+    /// What stands before the class in model.py.
     pub(crate) prelude: Option<String>,
+    /// Paddle: what the graph does not say of model.py.
+    pub(crate) layout: Option<Vec<u8>>,
     /// Torch: a letter for the annotation of each argument, where they are not what the tensors'
     /// kinds say.
     pub(crate) annotations: Option<String>,
@@ -162,6 +164,8 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
         sample.prelude = Some(prelude.to_owned());
         sample.annotations = (annotations != sample.usual_annotations()).then_some(annotations);
     }
+    let layout = text(MODEL).and_then(|text| paddle::layout(&sample.paddle_model()?, text));
+    sample.layout = layout;
     if folder.is_empty() {
         let wanted = [MODEL, HASH, WEIGHTS, INPUTS];
         let also = (sample.framework == "torch").then_some(CONSTRAINTS);
@@ -171,11 +175,16 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
             }
         }
     }
+    let mut layout = sample.layout.is_some();
     let rebuilt = files.iter().map(|file| {
-        let back = sample.file(base(&file.name));
-        back.is_some_and(|back| back.as_bytes() == file.bytes)
+        let name = base(&file.name);
+        let back = sample.file(name);
+        let same = back.is_some_and(|back| back.as_bytes() == file.bytes);
+        layout &= same || name != MODEL;
+        same
     });
     let rebuilt = rebuilt.collect();
+    sample.layout = sample.layout.filter(|_| layout);
     (sample, rebuilt)
 }
 
@@ -265,6 +274,9 @@ impl Sample {
     }
 
     fn model_text(&self) -> Option<String> {
+        if let Some(layout) = &self.layout {
+            return paddle::write(&self.paddle_model()?, layout);
+        }
         let program = self.program.as_ref()?;
         let annotations = self.annotations.clone();
         render::write(&render::Model {
@@ -273,6 +285,18 @@ impl Sample {
             arguments: &program.arguments,
             names: &program.names,
             annotations: &annotations.unwrap_or_else(|| self.usual_annotations()),
+        })
+    }
+
+    fn paddle_model(&self) -> Option<paddle::Model<'_>> {
+        let program = self.program.as_ref()?;
+        (self.framework == "paddle").then_some(paddle::Model {
+            prelude: self.prelude.as_deref()?,
+            graph: &program.graph,
+            arguments: &program.arguments,
+            names: &program.names,
+            output_types: &program.output_types,
+            tensors: &self.tensors,
         })
     }
 

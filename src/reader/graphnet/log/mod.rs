@@ -4,8 +4,10 @@
 //! stream, so everything else is skipped, and several tags in one line are read one by one.
 //! What cannot be read ends up in the notes of its record.
 
+pub(crate) mod lines;
 mod open;
 mod run;
+mod style;
 mod text;
 mod tolerance;
 
