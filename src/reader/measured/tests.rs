@@ -24,7 +24,10 @@ fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
     let mean = (1_312_345.5 + 1_312_000.0 + 1_299_871.25) / 3.0;
     assert!((row.runtime_ns.unwrap() - mean).abs() < 1e-6);
     let details = rows.details(&row).unwrap();
-    assert_eq!(details.flags.as_deref(), Some("migrated,not_converged"));
+    assert_eq!(
+        details.flags.as_ref().unwrap(),
+        &["migrated", "not_converged"]
+    );
     let mut compact = Vec::new();
     crate::json::write_compact(LINE.as_bytes(), &mut compact);
     let rows = one(std::str::from_utf8(&compact).unwrap());
