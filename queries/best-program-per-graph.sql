@@ -1,14 +1,17 @@
--- The fastest program of every graph on one platform.
+-- The fastest program of every graph on one platform; of kernels that were built, that of each program and build.
 -- platform platform : platform as in records.platform
-SELECT g.workload_key, f.runtime_ns, f.noise, f.config_id, c.steps, s.name AS source, f.line
+SELECT g.workload_key, f.program, f.build, f.runtime_ns, f.noise, f.config_id, c.steps, s.name AS source, f.line
 FROM (
-  SELECT *, row_number() OVER (
-    PARTITION BY graph_id ORDER BY runtime_ns, source_id, line) AS place
-  FROM records
-  WHERE platform = $platform AND status = 'ok'
+  SELECT r.*, k.program, k.build, row_number() OVER (
+    PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.source_id, r.line) AS place
+  FROM records AS r
+  LEFT JOIN (
+    SELECT config_id, program, build FROM configurations WHERE program IS NOT NULL OR build IS NOT NULL
+  ) AS k ON k.config_id = r.config_id
+  WHERE r.platform = $platform AND r.status = 'ok'
 ) AS f
 JOIN graphs AS g ON g.graph_id = f.graph_id
 JOIN configurations AS c ON c.graph_id = f.graph_id AND c.config_id = f.config_id
 JOIN files AS s ON s.source_id = f.source_id
 WHERE f.place = 1
-ORDER BY g.workload_key
+ORDER BY g.workload_key, f.program, f.build

@@ -1,17 +1,23 @@
--- The k fastest programs of every graph on one platform, each by its best measurement.
+-- The k fastest programs of every graph on one platform, each by its best measurement; kernels by program and build.
 -- platform platform : platform as in records.platform
 -- parameter k = 3 : how many programs of each graph
-SELECT g.workload_key, p.place, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
+SELECT g.workload_key, p.program, p.build, p.place, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
   p.measurements, p.config_id, c.steps
 FROM (
-  SELECT graph_id, config_id, min(runtime_ns) AS runtime_ns, count(*) AS measurements,
-    min(min(runtime_ns)) OVER (PARTITION BY graph_id) AS best_ns,
-    row_number() OVER (PARTITION BY graph_id ORDER BY min(runtime_ns), config_id) AS place
-  FROM records
-  WHERE platform = $platform AND status = 'ok'
-  GROUP BY graph_id, config_id
+  SELECT r.*, k.program, k.build, min(r.runtime_ns) OVER kernel AS best_ns,
+    row_number() OVER (PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.config_id) AS place
+  FROM (
+    SELECT graph_id, config_id, min(runtime_ns) AS runtime_ns, count(*) AS measurements
+    FROM records
+    WHERE platform = $platform AND status = 'ok'
+    GROUP BY graph_id, config_id
+  ) AS r
+  LEFT JOIN (
+    SELECT config_id, program, build FROM configurations WHERE program IS NOT NULL OR build IS NOT NULL
+  ) AS k ON k.config_id = r.config_id
+  WINDOW kernel AS (PARTITION BY r.graph_id, k.program, k.build)
 ) AS p
 JOIN graphs AS g ON g.graph_id = p.graph_id
 JOIN configurations AS c ON c.graph_id = p.graph_id AND c.config_id = p.config_id
 WHERE p.place <= $k
-ORDER BY g.workload_key, p.place
+ORDER BY g.workload_key, p.program, p.build, p.place

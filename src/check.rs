@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 
 use crate::captured;
 use crate::column;
+use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::export::environments;
 use crate::identity::{environment_id, graph_id, source_id};
@@ -252,8 +253,7 @@ async fn calls(context: &SessionContext, checked: &mut Checked) -> Result<()> {
 
 /// No graph has the same program under two numbers.
 async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    let sql =
-        "SELECT graph_id, config_id, sketch, params FROM stored.configurations ORDER BY graph_id";
+    let sql = "SELECT graph_id, config_id, sketch, params, program, build FROM stored.configurations ORDER BY graph_id";
     let frame = context.sql(sql).await.map_err(Error::Query)?;
     let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
     let (mut graph, mut seen) = (None, HashMap::new());
@@ -266,6 +266,7 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
             column::text(&batch, "sketch")?,
             column::bytes(&batch, "params")?,
         );
+        let kernels = Kernels::of(&batch)?;
         for row in 0..batch.num_rows() {
             if graph != Some(graphs.value(row)) {
                 graph = Some(graphs.value(row));
@@ -273,7 +274,7 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
             }
             let number = numbers.value(row);
             let program = hasher.hash(sketches.value(row), column::bytes_at(params, row));
-            match program.map(|program| seen.insert(program, number)) {
+            match program.map(|program| seen.insert(kernels.hash(row, program), number)) {
                 None => broken.insert(format!("{number}: its parameters do not fit its sketch")),
                 Some(Some(other)) => {
                     broken.insert(format!("{number} and {other} are the same program"))

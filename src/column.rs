@@ -1,7 +1,7 @@
 //! Columns of a batch by name and Rust type: a wrong one is damage, not a panic.
 
 use arrow::array::{
-    Array, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,
+    Array, AsArray as _, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,
 };
 use arrow::datatypes::ArrowPrimitiveType;
 
@@ -48,6 +48,16 @@ pub(crate) fn value<T: ArrowPrimitiveType>(
 /// The text in a row, `None` for NULL.
 pub(crate) fn text_at(column: &StringViewArray, row: usize) -> Option<&str> {
     column.is_valid(row).then(|| column.value(row))
+}
+
+/// The texts of the list in a row, `None` for NULL.
+pub(crate) fn texts_at(column: &ListArray, row: usize) -> Option<Vec<String>> {
+    let list = column.is_valid(row).then(|| column.value(row))?;
+    let owned = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    match list.as_string_view_opt() {
+        Some(texts) => Some(texts.iter().map(owned).collect()),
+        None => Some(list.as_string_opt::<i32>()?.iter().map(owned).collect()),
+    }
 }
 
 /// The bytes in a row, `None` for NULL.

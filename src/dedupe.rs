@@ -1,7 +1,7 @@
 //! What a store knows already: the numbers of the configurations of the graphs at hand.
 //!
 //! Two programs are one configuration where their canonical steps (of layouts: what each node gets)
-//! have the same XXH3-128. Numbers
+//! have the same XXH3-128, with the program and the build of their kernel where these are known. Numbers
 //! are given out one after the other, so that a column of them costs a bit or two in a file and
 //! not eight bytes: with hashes for numbers, a record and its configuration would spend 16 bytes on
 //! naming each other, more than on all else of them. Two writers cannot give out the same number:
@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
 use serde_json::Value;
@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::identity::ProgramHash;
+use crate::reader::rows::Kernel;
 use crate::steps::Hasher;
 use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
@@ -41,6 +42,35 @@ impl ReadFiles {
     }
 }
 
+/// The columns of configurations that say what their kernels were made of.
+pub(crate) struct Kernels<'a> {
+    programs: &'a StringViewArray,
+    builds: &'a StringViewArray,
+}
+
+impl<'a> Kernels<'a> {
+    /// Those of a batch with the columns `program` and `build`.
+    pub(crate) fn of(batch: &'a RecordBatch) -> Result<Self> {
+        Ok(Self {
+            programs: column::text(batch, "program")?,
+            builds: column::text(batch, "build")?,
+        })
+    }
+
+    /// What is known of the kernel of a row.
+    pub(crate) fn at(&self, row: usize) -> Option<Kernel> {
+        let text = |column| column::text_at(column, row).map(str::to_owned);
+        let (program, build) = (text(self.programs), text(self.builds));
+        (program.is_some() || build.is_some()).then_some(Kernel { program, build })
+    }
+
+    /// What tells the configuration of a row with these steps apart.
+    pub(crate) fn hash(&self, row: usize, steps: ProgramHash) -> ProgramHash {
+        let text = |column| column::text_at(column, row);
+        steps.of_kernel(text(self.programs), text(self.builds))
+    }
+}
+
 /// The configurations of some graphs at one version of their table.
 #[derive(Debug, Default)]
 pub(crate) struct Configurations {
@@ -57,7 +87,14 @@ impl Configurations {
         snapshot: &Snapshot,
         graphs: &[i64],
     ) -> Result<()> {
-        let columns = ["graph_id", "config_id", "sketch", "params"];
+        let columns = [
+            "graph_id",
+            "config_id",
+            "sketch",
+            "params",
+            "program",
+            "build",
+        ];
         let among = |graphs: Vec<i64>| {
             let graphs = graphs.into_iter().map(lit).collect();
             Some(col("graph_id").in_list(graphs, false))
@@ -96,6 +133,7 @@ impl Configurations {
             column::text(batch, "sketch")?,
             column::bytes(batch, "params")?,
         );
+        let kernels = Kernels::of(batch)?;
         let mut hasher = Hasher::default();
         for row in 0..batch.num_rows() {
             let number = configs.value(row);
@@ -105,7 +143,7 @@ impl Configurations {
                 let reason = format!("parameters of {number} do not fit their sketch");
                 Error::damaged("configurations", reason)
             })?;
-            self.insert(graphs.value(row), program, number);
+            self.insert(graphs.value(row), kernels.hash(row, program), number);
         }
         Ok(())
     }

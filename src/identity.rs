@@ -76,6 +76,20 @@ impl ProgramHash {
         Self(XxHash3_128::oneshot(&bytes))
     }
 
+    /// Hash of the same steps of a kernel that was built from this program in this way; the hash itself
+    /// where nothing is known of either.
+    pub(crate) fn of_kernel(self, program: Option<&str>, build: Option<&str>) -> Self {
+        if program.is_none() && build.is_none() {
+            return self;
+        }
+        let known = [u8::from(program.is_some()), u8::from(build.is_some())];
+        let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let (program, build) = (text(program), text(build));
+        let steps = self.0.to_le_bytes();
+        let parts = [&steps[..], &known, program.as_bytes(), build.as_bytes()];
+        Self(XxHash3_128::oneshot(&canonical("kernel/1", &parts)))
+    }
+
     /// Hash of both together, in whatever order and grouping they are added.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
@@ -131,6 +145,17 @@ mod tests {
         assert_eq!(
             source_id("tenset", "k80", "k80/a.json"),
             -8_306_669_153_844_014_384
+        );
+        let steps = ProgramHash::of(b"{\"TILE\": 8}");
+        assert_eq!(
+            steps.of_kernel(Some("mm@1"), Some("cc 12 -O3")).0,
+            0x0c7a_2368_c7c3_42a0_a65e_d422_eaf2_ea5e
+        );
+        assert_eq!(steps.of_kernel(None, None), steps);
+        assert_ne!(steps.of_kernel(None, Some("")), steps);
+        assert_ne!(
+            steps.of_kernel(Some("x"), None),
+            steps.of_kernel(None, Some("x"))
         );
     }
 

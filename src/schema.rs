@@ -219,7 +219,7 @@ impl Table {
     /// The stored column of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name == name)
+        self.stored_columns().find(|column| column.name == name)
     }
 
     /// The query behind the table's SQL name: visible stored columns and the computed ones.

@@ -1,9 +1,12 @@
-//! `tsql store check`: does a place keep what a store needs?
+//! `tsql store`: does a place keep what a store needs? How do others read it?
+
+use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, talk};
+use crate::error::Error;
 use crate::store::Location;
 
 /// Look at the place of a store
@@ -16,6 +19,7 @@ pub(super) struct Store {
 #[derive(Subcommand, Debug)]
 enum Command {
     Check(Check),
+    Views(Views),
 }
 
 /// Try whether a bucket does what commits need
@@ -33,8 +37,43 @@ struct Check {
     url: Option<String>,
 }
 
+/// Print SQL by which DuckDB sees the tables as tsql shows them
+///
+/// Other engines find in a store what its files hold: repeats and parameters are packed there. These
+/// views unpack them.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql store views > views.sql\n  \
+    duckdb -init views.sql -c \"SELECT status, median(noise) FROM records GROUP BY ALL\"")]
+struct Views {}
+
+/// The views, for the store that `tsql_store` names.
+const VIEWS: &str = include_str!("../../queries/duckdb-views.sql");
+
 pub(super) async fn run(place: &Place, command: Store) -> Result<u8, Failure> {
-    let Command::Check(check) = command.command;
+    match command.command {
+        Command::Check(command) => check(place, command).await,
+        Command::Views(_) => views(place).await,
+    }
+}
+
+async fn views(place: &Place) -> Result<u8, Failure> {
+    let store = place.open().await?;
+    let location = store.location();
+    let folder = location.local_directory().map(std::path::absolute);
+    let folder = folder.transpose().map_err(Error::io("."))?;
+    let name = folder.map_or_else(
+        || location.as_str().trim_end_matches('/').to_owned(),
+        |folder| folder.to_string_lossy().into_owned(),
+    );
+    let name = name.replace('\'', "''");
+    let text = format!("SET VARIABLE tsql_store = '{name}';\n\n{VIEWS}");
+    let printed = std::io::stdout().lock().write_all(text.as_bytes());
+    printed.map_err(Error::io("standard output"))?;
+    Ok(DONE)
+}
+
+async fn check(place: &Place, check: Check) -> Result<u8, Failure> {
     let url = check.url.unwrap_or_else(|| place.new_location());
     let Some(probed) = Location::open(&url).await?.probe().await else {
         talk("a local disk has what commits need");

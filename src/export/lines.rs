@@ -2,18 +2,21 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, BinaryViewArray, PrimitiveArray, RecordBatch, StringViewArray};
+use arrow::array::{
+    Array, AsArray, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,
+};
 use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 
 use crate::column;
+use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::number::Decimal;
 use crate::query::{collect, frame};
-use crate::reader::rows::{Details, Environment, Measurement, Writer};
+use crate::reader::measured::disturbed;
+use crate::reader::rows::{Details, Environment, Kernel, Measurement, Writer};
 use crate::reader::tenset::Frame;
 use crate::reader::{Dialect, measured};
 use crate::repeats::Packed;
@@ -21,8 +24,8 @@ use crate::sketch;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
-    r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_repeats, r.flags, \
-    r.dataset, c.sketch, c.params";
+    r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
+    r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
 
 const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
@@ -64,6 +67,7 @@ pub(super) struct Row<'a> {
     result: Measurement<'a>,
     /// Of a line that is none of auto_scheduler's.
     details: Option<Details>,
+    kernel: Option<Kernel>,
     verbatim: Option<&'a [u8]>,
     sketch: Option<&'a str>,
     params: Option<&'a [u8]>,
@@ -94,6 +98,7 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
     let sketches = column::text(batch, "sketch")?;
     let details = DetailColumns::of(batch)?;
+    let kernels = Kernels::of(batch)?;
     let row = |row| Row {
         source_id: sources.value(row),
         line: lines.value(row).unsigned_abs(),
@@ -108,6 +113,7 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
             measured_at_s: column::value(times, row),
         },
         details: details.at(row),
+        kernel: kernels.at(row),
         verbatim: column::bytes_at(verbatim, row),
         sketch: column::text_at(sketches, row),
         params: column::bytes_at(params, row),
@@ -122,8 +128,11 @@ struct DetailColumns<'a> {
     baselines: &'a PrimitiveArray<Float64Type>,
     cpu: &'a PrimitiveArray<Float64Type>,
     cpu_repeats: &'a BinaryViewArray,
-    disturbed: &'a StringViewArray,
-    flags: &'a StringViewArray,
+    disturbed: &'a ListArray,
+    /// Lists of something else, and those of older files; so of flags.
+    disturbed_texts: &'a StringViewArray,
+    flags: &'a ListArray,
+    flag_texts: &'a StringViewArray,
 }
 
 impl<'a> DetailColumns<'a> {
@@ -136,8 +145,10 @@ impl<'a> DetailColumns<'a> {
             baselines: numbers("baseline_ns")?,
             cpu: numbers("cpu_ns")?,
             cpu_repeats: column::bytes(batch, "cpu_repeats")?,
-            disturbed: text("disturbed_repeats")?,
-            flags: text("flags")?,
+            disturbed: column::lists(batch, "disturbed_list")?,
+            disturbed_texts: text("disturbed_repeats")?,
+            flags: column::lists(batch, "flag_list")?,
+            flag_texts: text("flags")?,
         })
     }
 
@@ -151,8 +162,11 @@ impl<'a> DetailColumns<'a> {
             error_message: text(self.messages),
             baseline_ns: column::value(self.baselines, row),
             cpu,
-            disturbed_repeats: text(self.disturbed),
-            flags: text(self.flags),
+            disturbed_repeats: disturbed::at(self.disturbed, row)
+                .and_then(|repeats| disturbed::spell(&repeats))
+                .or_else(|| text(self.disturbed_texts)),
+            flags: column::texts_at(self.flags, row)
+                .or_else(|| Some(measured::words(column::text_at(self.flag_texts, row)?))),
         })
     }
 }
@@ -161,7 +175,8 @@ impl<'a> DetailColumns<'a> {
 #[derive(Default)]
 pub(super) struct Lines {
     graphs: HashMap<i64, String>,
-    environments: HashMap<i64, Environment>,
+    /// With what they say of the kernel.
+    environments: HashMap<i64, (Environment, Kernel)>,
     frames: HashMap<(i64, i64), Rc<Frame>>,
     steps: Vec<u8>,
 }
@@ -179,7 +194,11 @@ impl Lines {
         }
         let mut environments = HashMap::new();
         for dialect in Dialect::ALL {
-            environments.extend(self::environments(context, dialect).await?);
+            let known = self::environments(context, dialect).await?.into_iter();
+            environments.extend(known.map(|(id, environment)| {
+                let said = measured::kernel(&environment);
+                (id, (environment, said))
+            }));
         }
         Ok(Self {
             graphs,
@@ -210,8 +229,17 @@ impl Lines {
         let spelled = if let Some(details) = &row.details {
             let graph = self.graphs.get(&row.graph_id).ok_or_else(homeless)?;
             let environment = self.environments.get(&row.environment_id);
-            let environment = environment.ok_or_else(homeless)?;
-            measured::write(graph, &self.steps, row.result, details, environment, out)
+            let (environment, said) = environment.ok_or_else(homeless)?;
+            let kernel = row.kernel.clone().unwrap_or_default().beside(said);
+            measured::write(
+                graph,
+                &self.steps,
+                &kernel,
+                row.result,
+                details,
+                environment,
+                out,
+            )
         } else {
             let frame = self.frame(row).ok_or_else(homeless)?;
             frame.write(&self.steps, row.result, out)
@@ -230,7 +258,7 @@ impl Lines {
         if let Some(frame) = self.frames.get(&ids) {
             return Some(Rc::clone(frame));
         }
-        let frame = Frame::new(self.graphs.get(&ids.0)?, self.environments.get(&ids.1)?);
+        let frame = Frame::new(self.graphs.get(&ids.0)?, &self.environments.get(&ids.1)?.0);
         let frame = Rc::new(frame);
         self.frames.insert(ids, Rc::clone(&frame));
         Some(frame)
@@ -258,7 +286,6 @@ pub(crate) async fn environments(
         for row in 0..batch.num_rows() {
             let integers = hardware.is_valid(row).then(|| hardware.value(row));
             let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
-            let names = inputs.is_valid(row).then(|| texts(&inputs.value(row)));
             let writer = Writer::named(writers.value(row)).ok_or_else(|| {
                 Error::damaged(
                     "environments",
@@ -270,7 +297,7 @@ pub(crate) async fn environments(
                 hardware_params: integers,
                 target_host: column::text_at(hosts, row).map(str::to_owned),
                 layout_rewrite_option: column::value(options, row),
-                task_input_names: names.transpose()?,
+                task_input_names: column::texts_at(inputs, row),
                 log_version: versions.value(row).to_owned(),
                 writer,
                 machine: column::text_at(machines, row).map(str::to_owned),
@@ -281,15 +308,4 @@ pub(crate) async fn environments(
         }
     }
     Ok(environments)
-}
-
-fn texts(list: &Arc<dyn Array>) -> Result<Vec<String>> {
-    let views = arrow::compute::cast(list, &arrow::datatypes::DataType::Utf8View);
-    let views = views.map_err(|error| Error::damaged("environments", error.to_string()))?;
-    Ok(views
-        .as_string_view()
-        .iter()
-        .flatten()
-        .map(str::to_owned)
-        .collect())
 }

@@ -7,6 +7,7 @@
 mod batches;
 mod closed;
 pub(crate) mod commits;
+mod details;
 mod documents;
 mod fetch;
 mod group;

@@ -10,9 +10,10 @@ use arrow::array::{
 
 use arrow::buffer::Buffer;
 
+use super::details::DetailRows;
 use crate::error::{Error, Result};
 use crate::number::Decimal;
-use crate::reader::rows::{Details, Environment, Row, Rows, Sketch};
+use crate::reader::rows::{Details, Environment, Kernel, Row, Rows, Sketch};
 use crate::{sketch, varint};
 
 /// Columns of a batch by name.
@@ -101,6 +102,9 @@ pub(crate) struct ConfigurationRows {
     /// Sketch and packed numbers of each row; `None` for a literal sketch.
     sketches: Vec<u32>,
     params: Vec<Option<Vec<u8>>>,
+    /// What is known of the kernel of each row.
+    programs: StringBuilder,
+    builds: StringBuilder,
     /// Distinct sketches of each graph.
     places: HashMap<(i64, Sketch), u32>,
     texts: Vec<Vec<u8>>,
@@ -119,7 +123,7 @@ impl ConfigurationRows {
         let Some(sketch) = rows.sketches.get(row.sketch as usize) else {
             return;
         };
-        self.push_open(graph, number, sketch, rows.params(row));
+        self.push_open(graph, number, sketch, rows.params(row), rows.kernel(row));
     }
 
     /// Adds a configuration whose sketch has all its holes open.
@@ -129,6 +133,7 @@ impl ConfigurationRows {
         number: i64,
         sketch: &Sketch,
         params: Option<&[u8]>,
+        kernel: Option<&Kernel>,
     ) {
         let key = (graph, sketch.clone());
         let place = self.places.get(&key).copied().unwrap_or_else(|| {
@@ -141,6 +146,10 @@ impl ConfigurationRows {
         self.numbers.push(number);
         self.sketches.push(place);
         self.params.push(params.map(<[u8]>::to_vec));
+        self.programs
+            .append_option(kernel.and_then(|kernel| kernel.program.as_ref()));
+        self.builds
+            .append_option(kernel.and_then(|kernel| kernel.build.as_ref()));
         self.flat_rows.push((0, 0));
     }
 
@@ -159,13 +168,16 @@ impl ConfigurationRows {
             self.numbers.push(number);
             self.sketches.push(place);
             self.params.push(None);
+            self.programs.append_null();
+            self.builds.append_null();
             let start = self.flat.len();
             self.flat.extend_from_slice(params);
             self.flat_rows.push((start, self.flat.len()));
         }
     }
 
-    pub(crate) fn finish(self) -> Result<Columns> {
+    pub(crate) fn finish(mut self) -> Result<Columns> {
+        let (programs, builds) = (self.programs.finish(), self.builds.finish());
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.texts.len()];
         for (row, &sketch) in self.sketches.iter().enumerate() {
             if let Some(members) = members.get_mut(sketch as usize) {
@@ -207,6 +219,8 @@ impl ConfigurationRows {
             ("config_id", Arc::new(Int64Array::from(self.numbers))),
             ("sketch", Arc::new(texts.finish())),
             ("params", Arc::new(packed.finish())),
+            ("program", Arc::new(programs)),
+            ("build", Arc::new(builds)),
         ]))
     }
 }
@@ -258,50 +272,6 @@ pub(super) struct RecordRows {
     times: Vec<Option<i64>>,
     details: DetailRows,
     verbatim: BinaryBuilder,
-}
-
-/// The columns of `records` that few sources fill.
-#[derive(Default)]
-struct DetailRows {
-    error_messages: StringBuilder,
-    baselines: Float64Builder,
-    cpu: Float64Builder,
-    cpu_repeats: BinaryBuilder,
-    disturbed_repeats: StringBuilder,
-    flags: StringBuilder,
-}
-
-impl DetailRows {
-    fn push(&mut self, details: Option<&Details>) {
-        let text = |of: fn(&Details) -> &Option<String>| {
-            details.and_then(|details| of(details).as_deref())
-        };
-        let cpu = details.and_then(|details| details.cpu.as_ref());
-        self.error_messages
-            .append_option(text(|details| &details.error_message));
-        self.baselines
-            .append_option(details.and_then(|details| details.baseline_ns));
-        self.cpu.append_option(cpu.map(|cpu| cpu.runtime_ns));
-        self.cpu_repeats
-            .append_option(cpu.and_then(|cpu| cpu.bytes.as_deref()));
-        self.disturbed_repeats
-            .append_option(text(|details| &details.disturbed_repeats));
-        self.flags.append_option(text(|details| &details.flags));
-    }
-
-    fn finish(mut self) -> [(&'static str, ArrayRef); 6] {
-        [
-            ("error_message", Arc::new(self.error_messages.finish())),
-            ("baseline_ns", Arc::new(self.baselines.finish())),
-            ("cpu_ns", Arc::new(self.cpu.finish())),
-            ("cpu_repeats", Arc::new(self.cpu_repeats.finish())),
-            (
-                "disturbed_repeats",
-                Arc::new(self.disturbed_repeats.finish()),
-            ),
-            ("flags", Arc::new(self.flags.finish())),
-        ]
-    }
 }
 
 impl RecordRows {

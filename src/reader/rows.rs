@@ -28,6 +28,32 @@ pub(crate) struct Sketch {
     pub(crate) literal: bool,
 }
 
+/// What the code of a configuration was made of, as far as that is known: of the same steps another
+/// program, or another build, is another configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    /// Name and content hash of its sources.
+    pub(crate) program: Option<String>,
+    /// Compiler, version, flags.
+    pub(crate) build: Option<String>,
+}
+
+impl Kernel {
+    /// What tells a configuration with these steps apart.
+    pub(crate) fn hash(&self, steps: ProgramHash) -> ProgramHash {
+        steps.of_kernel(self.program.as_deref(), self.build.as_deref())
+    }
+
+    /// Only what is not the same in `other`.
+    pub(crate) fn beside(&self, other: &Self) -> Self {
+        let differs = |own: &Option<String>, other| own.clone().filter(|_| own != other);
+        Self {
+            program: differs(&self.program, &other.program),
+            build: differs(&self.build, &other.build),
+        }
+    }
+}
+
 /// The records of a chunk, column by column.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
@@ -37,6 +63,8 @@ pub(crate) struct Rows {
     pub(crate) environments: Vec<Environment>,
     /// Distinct sketches.
     pub(crate) sketches: Vec<Sketch>,
+    /// Distinct kernels.
+    pub(crate) kernels: Vec<Kernel>,
     /// One for each record.
     pub(crate) records: Vec<Row>,
     /// What fills the sketches' holes as unsigned LEB128, all records' after each other.
@@ -60,6 +88,9 @@ pub(crate) struct Row {
     pub(crate) graph: u32,
     pub(crate) environment: u32,
     pub(crate) sketch: u32,
+    /// Its place in `Rows::kernels`, where anything is known of it.
+    pub(crate) kernel: Option<u32>,
+    /// What tells its configuration apart from the others of its graph.
     pub(crate) program: ProgramHash,
     /// Its bytes in `Rows::params`; none for a literal sketch.
     pub(crate) params: (usize, usize),
@@ -85,8 +116,8 @@ pub(crate) struct Details {
     pub(crate) cpu: Option<Packed>,
     /// Repeats that do not count, as JSON.
     pub(crate) disturbed_repeats: Option<String>,
-    /// Words with commas between.
-    pub(crate) flags: Option<String>,
+    /// What was odd, in words.
+    pub(crate) flags: Option<Vec<String>>,
 }
 
 /// The columns of `records` that a line's result is rebuilt from.
@@ -176,6 +207,11 @@ impl Rows {
         self.params
             .get(row.params.0..row.params.1)
             .filter(|_| !literal)
+    }
+
+    /// What is known of the kernel of a record.
+    pub(crate) fn kernel(&self, row: &Row) -> Option<&Kernel> {
+        self.kernels.get(row.kernel? as usize)
     }
 
     /// The packed repeats of a record.

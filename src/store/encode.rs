@@ -51,17 +51,19 @@ pub(super) fn encode(
     effort: Effort,
 ) -> Result<(Vec<u8>, Option<Place>)> {
     let wrong = |error: ParquetError| Error::damaged(&table.name, error.to_string());
+    let sums = rollup::rolled_up(table, rows)
+        .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
+    let sums = sums.map_err(|error| wrong(error.into()))?;
     let told = told(table, rows).map_err(|error| wrong(error.into()))?;
     let mut properties = builder(effort).map_err(wrong)?;
     for column in table.stored_columns() {
         if let Some(values) = told.column_by_name(&column.name) {
             let packing = packing(column, values, effort).map_err(wrong)?;
-            properties = packed(properties, &column.name, packing);
+            for path in leaves(&column.name, values.data_type(), packing.encoding) {
+                properties = packed(properties, path, packing);
+            }
         }
     }
-    let sums = rollup::rolled_up(table, rows)
-        .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
-    let sums = sums.map_err(|error| wrong(error.into()))?;
     let properties = indexed(properties, table, rows.num_rows());
     let layout = table.rollup.as_ref().map(rollup::layout);
     let sums = sums.as_deref().zip(layout);
@@ -140,7 +142,7 @@ fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing
                 encoding,
                 compression,
             };
-            let properties = packed(builder(effort)?, SAMPLE, packing).build();
+            let properties = packed(builder(effort)?, ColumnPath::from(SAMPLE), packing).build();
             let (bytes, _) = parquet_bytes(&sample, properties, None)?;
             Ok::<_, ParquetError>((bytes.len(), packing))
         };
@@ -182,12 +184,44 @@ fn builder(effort: Effort) -> Result<WriterPropertiesBuilder, ParquetError> {
         .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES)))
 }
 
+/// The columns of the file that a column becomes: one, or those of its lists and structs for which the encoding
+/// is made.
+fn leaves(name: &str, data_type: &DataType, encoding: Encoding) -> Vec<ColumnPath> {
+    let mut leaves = Vec::new();
+    let mut inner = vec![(vec![name.to_owned()], data_type)];
+    while let Some((path, data_type)) = inner.pop() {
+        let within = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned());
+            path.iter().cloned().chain(names).collect::<Vec<_>>()
+        };
+        match data_type {
+            DataType::List(field) => {
+                inner.push((within(&["list", field.name()]), field.data_type()))
+            }
+            DataType::Struct(fields) => {
+                let fields = fields.iter();
+                inner.extend(fields.map(|field| (within(&[field.name()]), field.data_type())));
+            }
+            _ => {
+                let suits = match encoding {
+                    Encoding::Split => data_type.is_floating(),
+                    Encoding::Delta => data_type.is_integer(),
+                    _ => true,
+                };
+                if suits || path.len() == 1 {
+                    leaves.push(ColumnPath::new(path));
+                }
+            }
+        }
+    }
+    leaves
+}
+
 fn packed(
     properties: WriterPropertiesBuilder,
-    column: &str,
+    path: ColumnPath,
     packing: Packing,
 ) -> WriterPropertiesBuilder {
-    let path = ColumnPath::from(column);
     let properties = properties.set_column_compression(path.clone(), packing.compression);
     match packing.encoding {
         Encoding::Plain => properties,

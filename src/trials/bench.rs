@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::measure::cuda;
-use crate::measure::machine::{Machine, Toolchain};
+use crate::measure::machine::{Machine, Processor, Toolchain};
 use crate::measure::runner::{Options, Prepared, Runner};
 use crate::measure::trial::{Language, Outcome, Trial};
 
@@ -133,9 +133,7 @@ impl Bench {
         let name = match &self.gpu {
             Some(gpu) => gpu.device.name.clone(),
             None => {
-                let processor = &self.machine.processor;
-                let brand = processor.brand.as_ref().or(processor.vendor.as_ref());
-                brand.unwrap_or(&processor.architecture).clone()
+                return of_processor(&self.machine.processor);
             }
         };
         short(&name)
@@ -180,6 +178,26 @@ impl Bench {
     }
 }
 
+/// The processor in short. Where its name is that of many (`AMD EPYC`, as clouds tell it), CPUID's numbers
+/// for family, model and stepping follow.
+fn of_processor(processor: &Processor) -> String {
+    let name = processor.brand.as_ref().or(processor.vendor.as_ref());
+    let mut name = short(name.unwrap_or(&processor.architecture));
+    let numbers = [
+        ("family", processor.family),
+        ("model", processor.model),
+        ("stepping", processor.stepping),
+    ];
+    if !name.contains(|c: char| c.is_ascii_digit()) {
+        for (of, number) in numbers {
+            if let Some(number) = number {
+                name = format!("{name}-{of}{number}");
+            }
+        }
+    }
+    name
+}
+
 /// A name of hardware in small letters, digits and dashes, without trade marks.
 fn short(name: &str) -> String {
     let lower = name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
@@ -201,7 +219,32 @@ fn short(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{Processor, of_processor, short};
+
+    #[test]
+    fn processors_of_one_name_are_told_apart() {
+        let processor = |brand: &str, model| Processor {
+            brand: Some(brand.to_owned()),
+            family: Some(6),
+            model: Some(model),
+            stepping: Some(8),
+            ..Processor::default()
+        };
+        for (brand, platform) in [
+            (
+                "Intel(R) Xeon(R) Processor @ 2.70GHz",
+                "intel-xeon-family6-model143-stepping8",
+            ),
+            ("AMD EPYC 7452 32-Core Processor", "amd-epyc-7452-32-core"),
+        ] {
+            assert_eq!(of_processor(&processor(brand, 143)), platform);
+        }
+        let unnamed = Processor {
+            architecture: "riscv".to_owned(),
+            ..Processor::default()
+        };
+        assert_eq!(of_processor(&unnamed), "riscv");
+    }
 
     #[test]
     fn platforms_are_short_names() {

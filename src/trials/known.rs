@@ -2,30 +2,57 @@
 
 use std::collections::{HashMap, HashSet};
 
+use arrow::datatypes::Int64Type;
+
 use crate::column;
 use crate::error::Result;
 use crate::measure::space::Config;
 use crate::query::collect;
+use crate::reader::measured;
+use crate::reader::rows::Environment;
 use crate::store::Store;
 
-/// Configurations by workload key that have a record of this program on this platform.
+/// Configurations by workload key that have a record on this platform of the program of this
+/// environment, built as it says.
 pub(crate) async fn measured(
     store: &Store,
     platform: &str,
-    program: &str,
+    environment: &Environment,
 ) -> Result<HashMap<String, HashSet<Config>>> {
     let quoted = |text: &str| text.replace('\'', "''");
+    let context = store.session().await?;
+    let sql = format!(
+        "SELECT environment_id, target, machine FROM environments \
+         WHERE dataset = 'measured' AND program = '{}'",
+        quoted(environment.program.as_deref().unwrap_or_default())
+    );
+    let build = measured::kernel(environment).build;
+    let mut same = Vec::new();
+    for batch in collect(&context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "environment_id")?;
+        let (targets, machines) = (
+            column::text(&batch, "target")?,
+            column::text(&batch, "machine")?,
+        );
+        for row in 0..batch.num_rows() {
+            let machine = column::text_at(machines, row);
+            if machine.and_then(|machine| measured::build(machine, targets.value(row))) == build {
+                same.push(ids.value(row).to_string());
+            }
+        }
+    }
+    let mut known: HashMap<String, HashSet<Config>> = HashMap::new();
+    if same.is_empty() {
+        return Ok(known);
+    }
     let sql = format!(
         "SELECT DISTINCT g.workload_key, c.steps FROM records AS r \
-         JOIN environments AS e ON e.environment_id = r.environment_id \
          JOIN graphs AS g ON g.graph_id = r.graph_id \
          JOIN configurations AS c ON c.graph_id = r.graph_id AND c.config_id = r.config_id \
-         WHERE r.dataset = 'measured' AND r.platform = '{}' AND e.program = '{}'",
+         WHERE r.dataset = 'measured' AND r.platform = '{}' AND r.environment_id IN ({})",
         quoted(platform),
-        quoted(program)
+        same.join(", ")
     );
-    let context = store.session().await?;
-    let mut known: HashMap<String, HashSet<Config>> = HashMap::new();
     for batch in collect(&context, &sql).await? {
         let keys = column::text(&batch, "workload_key")?;
         let steps = column::text(&batch, "steps")?;

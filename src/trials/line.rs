@@ -5,7 +5,7 @@ use crate::json;
 use crate::measure::trial::{Outcome, Repeat};
 use crate::number::Decimal;
 use crate::reader::measured;
-use crate::reader::rows::{Details, Environment, Measurement};
+use crate::reader::rows::{Details, Environment, Kernel, Measurement};
 use crate::repeats::{self, NANO};
 
 /// The repeats that count, and those that do not.
@@ -63,7 +63,7 @@ pub(super) fn line(
         baseline_ns: None,
         cpu,
         disturbed_repeats: disturbed.and_then(|text| json::canonical(&text)),
-        flags: (!outcome.flags.is_empty()).then(|| outcome.flags.join(",")),
+        flags: (!outcome.flags.is_empty()).then(|| outcome.flags.clone()),
     };
     let count = wall.as_ref().map_or(0, |_| counted.len());
     let measurement = Measurement {
@@ -79,6 +79,8 @@ pub(super) fn line(
     let spelled = measured::write(
         &item.workload_key(),
         steps.as_bytes(),
+        // The environment says it.
+        &Kernel::default(),
         measurement,
         &details,
         environment,

@@ -12,6 +12,7 @@
 //! the store has of it is left out, so every finished measurement is stored once.
 
 pub(crate) mod bench;
+pub(crate) mod elsewhere;
 pub(crate) mod exec;
 pub(crate) mod known;
 mod line;

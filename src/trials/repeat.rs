@@ -17,6 +17,8 @@ use crate::store::Store;
 pub(crate) struct Chosen {
     pub(crate) item: Item,
     pub(crate) old: Timing,
+    /// The machine that it was taken on, as its environment says.
+    pub(crate) machine: Option<String>,
 }
 
 /// A timing, as far as it is compared.
@@ -28,10 +30,11 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn new<'a>(repeats_ns: Vec<f64>, mut flags: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn new(repeats_ns: Vec<f64>, flags: &[String]) -> Self {
+        let spoils = |flag: &String| SPOILING.contains(&flag.as_str());
         Self {
             repeats_ns,
-            spoiled: flags.any(|flag| SPOILING.contains(&flag)),
+            spoiled: flags.iter().any(spoils),
         }
     }
 }
@@ -47,7 +50,7 @@ pub(crate) async fn choose(
     limit: u64,
 ) -> Result<(Vec<Chosen>, u64)> {
     let sql = format!(
-        "SELECT g.workload_key, c.steps, r.repeats_ns, r.flags, e.program \
+        "SELECT g.workload_key, c.steps, r.repeats_ns, r.flags, e.program, e.machine \
          FROM (SELECT * FROM records WHERE {predicate}) AS r \
          JOIN environments AS e ON e.environment_id = r.environment_id \
          JOIN graphs AS g ON g.graph_id = r.graph_id \
@@ -61,7 +64,8 @@ pub(crate) async fn choose(
         let keys = column::text(&batch, "workload_key")?;
         let steps = column::text(&batch, "steps")?;
         let repeats = column::lists(&batch, "repeats_ns")?;
-        let flags = column::text(&batch, "flags")?;
+        let flags = column::lists(&batch, "flags")?;
+        let machines = column::text(&batch, "machine")?;
         let kept = column::text(&batch, "program")?;
         for row in 0..batch.num_rows() {
             let Some(program) = column::text_at(kept, row) else {
@@ -87,14 +91,15 @@ pub(crate) async fn choose(
             let repeats_ns = valid.map_or_else(Vec::new, |list| {
                 list.as_primitive::<Float64Type>().values().to_vec()
             });
-            let flags = column::text_at(flags, row).unwrap_or_default();
+            let flags = column::texts_at(flags, row).unwrap_or_default();
             chosen.push(Chosen {
                 item: Item {
                     loaded: Arc::clone(loaded),
                     params: params(keys.value(row))?,
                     config: numbers(steps.value(row))?,
                 },
-                old: Timing::new(repeats_ns, flags.split(',')),
+                old: Timing::new(repeats_ns, &flags),
+                machine: column::text_at(machines, row).map(str::to_owned),
             });
         }
     }
@@ -192,7 +197,8 @@ mod tests {
 
     fn timing(length: u32, from_ns: f64, flags: &str) -> Timing {
         let repeats_ns = (0..length).map(|place| from_ns + f64::from(place) / 100.0);
-        Timing::new(repeats_ns.collect(), flags.split(','))
+        let flags: Vec<String> = flags.split(',').map(str::to_owned).collect();
+        Timing::new(repeats_ns.collect(), &flags)
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub(crate) struct RunOptions {
     pub(crate) jobs: usize,
     pub(crate) commit_every: Duration,
     pub(crate) commit_records: u64,
-    pub(crate) seed: u64,
+    /// What inputs are drawn from.
+    pub(crate) input_seed: u64,
     pub(crate) cache: Option<Cache>,
     /// Go on where nearly all fail alike.
     pub(crate) keep_going: bool,
@@ -269,7 +270,7 @@ impl<'a> Run<'a> {
 
     fn build_one(&self, item: &Item) -> Result<Result<Ready, Outcome>> {
         let manifest = &item.loaded.manifest;
-        match manifest.trial(&item.params, &item.config, self.options.seed) {
+        match manifest.trial(&item.params, &item.config, self.options.input_seed) {
             Ok(mut trial) => {
                 if let Some(cache) = self.options.cache {
                     trial.settings.cache = cache;
@@ -285,7 +286,7 @@ impl<'a> Run<'a> {
     }
 
     /// The environment of a program's records, made once.
-    fn environment(&mut self, loaded: &Loaded) -> Result<Environment> {
+    pub(crate) fn environment(&mut self, loaded: &Loaded) -> Result<Environment> {
         if let Some(known) = self.environments.get(&loaded.program) {
             return Ok(known.clone());
         }
@@ -297,7 +298,7 @@ impl<'a> Run<'a> {
         let settings = serde_json::json!({
             "protocol": settings,
             "limits": self.bench.active(),
-            "seed": self.options.seed,
+            "seed": self.options.input_seed,
             "tsql": env!("CARGO_PKG_VERSION"),
         });
         let environment = Environment {

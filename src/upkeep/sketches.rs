@@ -3,6 +3,7 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
 
+use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::ingest::tables::ConfigurationRows;
 use crate::reader::rows::Sketch;
@@ -19,6 +20,7 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
     let sketches = column::text(batch, "sketch")?;
     let params = column::bytes(batch, "params")?;
+    let kernels = Kernels::of(batch)?;
     for row in 0..batch.num_rows() {
         let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
         if layout::is_layout(sketch) {
@@ -38,6 +40,7 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
             numbers.value(row),
             &sketch,
             packed.as_deref(),
+            kernels.at(row).as_ref(),
         );
     }
     for (graph, sketch, members) in layouts {

@@ -187,3 +187,113 @@ fn platforms_of_any_name_are_the_same_for_all_engines() {
         assert_eq!(found, wanted, "{engine}");
     }
 }
+
+/// Records of every kind: repeats in all forms, failures, lists as such and as text.
+const KINDS: &str = r#"{"workload_key": "k", "steps": {"a": 1}, "repeats_ns": [0.00012345678901234567, 987654321.9876543210, 12000000000]}
+{"workload_key": "k", "steps": {"a": 2}, "repeats_ns": [123456789.01234567]}
+{"workload_key": "k", "steps": {"a": 3}, "repeats_ns": [0.1, 0.30000000000000004, 7e-9]}
+{"workload_key": "k", "steps": {"a": 3}, "repeats_ns": [0, 0, 0], "all_cost_s": 1e-05}
+{"workload_key": "k", "steps": {"a?": [1, 2, 3]}, "repeats_ns": [0, 1, 2], "flags": []}
+{"workload_key": "k", "steps": "tile=8", "repeats_ns": [5, 5.5], "cpu_repeats_ns": [4.25, 5], "disturbed_repeats": [[1.5, null, 3], [2500000.5, 1400000, 0]], "flags": ["x", "y"], "measured_at": 1697658022}
+{"workload_key": "k", "steps": "tile=9", "repeats_ns": [5, 5.5], "disturbed_repeats": [1, 2]}
+{"workload_key": "k", "steps": "tile=9", "repeats_ns": [7, 8, 9, 10], "disturbed_repeats": [[1.50, 2, 3]]}
+{"workload_key": "k", "steps": "tile=9", "error_no": 4, "error_message": "signal:11", "flags": ["x"], "disturbed_repeats": []}
+{"workload_key": "k", "steps": {"a": 4}, "program": "p@1", "build": "cc -O3", "runtime_ns": 1e300}
+{"workload_key": "k", "steps": {"a": 300, "b": 70000}, "repeats_ns": [1e-300, 4.9e-324, 2]}
+"#;
+
+/// What the views are compared by: a table, what tells its rows, columns (the same SQL for both).
+const VIEWED: [(&str, &str, &[&str]); 3] = [
+    (
+        "records",
+        "source_id, line",
+        &[
+            "dataset",
+            "platform",
+            "status",
+            "runtime_ns",
+            "min_ns",
+            "noise",
+            "repeat_count",
+            "repeats_ns",
+            "cpu_repeats_ns",
+            "all_cost_s",
+            "date_part('epoch', measured_at)",
+            "flags",
+            "disturbed_repeats",
+            "error_message",
+        ],
+    ),
+    (
+        "configurations",
+        "graph_id, config_id",
+        &["steps", "program", "build"],
+    ),
+    (
+        "environments",
+        "environment_id",
+        &["target_kind", "log_version", "machine"],
+    ),
+];
+
+/// The question for a table, its columns by their places.
+fn viewed((table, key, columns): (&str, &str, &[&str])) -> String {
+    let columns = columns.iter().enumerate();
+    let columns: Vec<String> = columns.map(|(n, sql)| format!("{sql} AS c{n}")).collect();
+    format!("SELECT {} FROM {table} ORDER BY {key}", columns.join(", "))
+}
+
+#[test]
+fn views_for_duckdb_give_what_tsql_gives() {
+    let Some(python) = python() else { return };
+    let (place, _) = ingested();
+    place.write("kinds/lines.jsonl", KINDS);
+    place.ok(&["ingest", "-q", "kinds"]);
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/data/measured");
+    place.ok(&["ingest", "-q", own]);
+    if let Some(shared) = shared() {
+        let npz = shared.join("data/tpugraphs/npz");
+        place.ok(&["ingest", "-q", npz.to_str().unwrap()]);
+    }
+    let views = place.ok(&["store", "views"]).stdout;
+    let views = place.write("views.sql", views);
+    let questions: serde_json::Map<String, Value> = VIEWED
+        .iter()
+        .map(|&asked| (asked.0.to_owned(), Value::from(viewed(asked))))
+        .collect();
+    let questions = Value::from(questions).to_string();
+    for optimized in [false, true] {
+        if optimized {
+            place.ok(&["optimize"]);
+        }
+        let args = [views.to_str().unwrap(), &questions];
+        let answers = run(&python, "views.py", &args);
+        for asked in VIEWED {
+            let out = place.ok(&["--format", "jsonl", &viewed(asked)]).stdout;
+            let theirs = answers[asked.0].as_array().unwrap();
+            assert_eq!(out.lines().count(), theirs.len(), "{}", asked.0);
+            for (ours, theirs) in out.lines().zip(theirs) {
+                let ours: Value = serde_json::from_str(ours).unwrap();
+                for (n, column) in asked.2.iter().enumerate() {
+                    let (ours, theirs) = (&ours[format!("c{n}")], &theirs[n]);
+                    assert!(equal(ours, theirs), "{column}: {ours} is not {theirs}");
+                }
+            }
+        }
+    }
+}
+
+/// The same, numbers as numbers: `5` is `5.0`.
+fn equal(ours: &Value, theirs: &Value) -> bool {
+    match (ours, theirs) {
+        (Value::Number(ours), Value::Number(theirs)) => ours.as_f64() == theirs.as_f64(),
+        (Value::Array(ours), Value::Array(theirs)) => {
+            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| equal(a, b))
+        }
+        (Value::Object(ours), Value::Object(theirs)) => {
+            let same = |(key, value)| theirs.get(key).is_some_and(|other| equal(value, other));
+            ours.len() == theirs.len() && ours.iter().all(same)
+        }
+        _ => ours == theirs,
+    }
+}

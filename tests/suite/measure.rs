@@ -457,3 +457,177 @@ fn the_machine_is_described_without_names() {
     assert!(stderr.contains("hint: "), "{stderr}");
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["0"]);
 }
+
+/// What the search of a run draws from, and the configurations that it measured.
+fn drawn(place: &Place, options: &[&str]) -> (Value, Vec<String>) {
+    let args = ["measure", "run", "add.toml", "--json", "--trials", "6"];
+    let (code, stdout, stderr) = ran(place, &[&args[..], options].concat());
+    assert_eq!(code, Some(0), "{stderr}");
+    let mut seed = Value::Null;
+    let mut steps = Vec::new();
+    for line in stdout.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        if event["event"] == "started" {
+            seed = event["seed"].clone();
+        }
+        if event["event"] == "measured" {
+            steps.push(event["steps"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(steps.len(), 6);
+    (seed, steps)
+}
+
+#[test]
+fn each_run_explores_and_a_seed_repeats_it() {
+    let place = Place::new();
+    quick(&place);
+    let random = ["--search", "random"];
+    let (seed, first) = drawn(&place, &random);
+    let others: Vec<Vec<String>> = (0..3).map(|_| drawn(&place, &random).1).collect();
+    assert!(others.iter().any(|other| *other != first), "{first:?}");
+    let seed = seed.as_u64().unwrap().to_string();
+    let again = drawn(&place, &[&random[..], &["--seed", &seed]].concat());
+    assert_eq!(again.1, first);
+    assert_eq!(again.0.to_string(), seed);
+    // People are told, too; and a new seed is no new environment.
+    let (_, _, stderr) = ran(&place, &["measure", "run", "add.toml", "--trials", "1"]);
+    assert!(
+        stderr.contains("seed ") && stderr.contains("`--seed "),
+        "{stderr}"
+    );
+    assert_eq!(
+        place.rows("SELECT count(DISTINCT environment_id) FROM records"),
+        ["1"]
+    );
+}
+
+#[test]
+fn a_run_in_which_everything_failed_says_so() {
+    let place = Place::new();
+    quick(&place);
+    let fine = String::from_utf8(place.read("add.c")).unwrap();
+    let args = [
+        "measure", "run", "add.toml", "--search", "grid", "--trials", "4",
+    ];
+    place.write("add.c", "#error never\n");
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("4 trials, 4 failed"), "{stderr}");
+    // Some failures are what a search finds out.
+    place.write(
+        "add.c",
+        format!("#if K == 1 && L == 1\n#error now\n#endif\n{fine}"),
+    );
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("4 trials, 2 failed"), "{stderr}");
+}
+
+#[test]
+fn the_same_kernel_built_otherwise_is_another_configuration() {
+    let place = Place::new();
+    quick(&place);
+    let manifest = String::from_utf8(place.read("add.toml")).unwrap();
+    let args = [
+        "measure", "run", "add.toml", "--search", "grid", "--trials", "2",
+    ];
+    for flag in ["-O0", "-O2"] {
+        let flags = format!("entry = \"add\"\nflags = [\"{flag}\"]");
+        place.write("add.toml", manifest.replace("entry = \"add\"", &flags));
+        let (code, _, stderr) = ran(&place, &args);
+        assert_eq!(code, Some(0), "{stderr}");
+    }
+    assert_eq!(
+        place.rows("SELECT count(*), count(DISTINCT config_id), count(DISTINCT steps), count(DISTINCT program), \
+            count(DISTINCT build) FROM configurations"),
+        ["4,4,1,1,2"]
+    );
+    let built = "SELECT DISTINCT regexp_replace(program, '@.*', ''), right(build, 4) AS flag FROM configurations ORDER BY flag";
+    assert_eq!(place.rows(built), ["add, -O0", "add, -O2"]);
+    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+    place.ok(&["check"]);
+}
+
+#[test]
+fn records_of_another_machine_are_compared_with_a_warning() {
+    let place = Place::new();
+    quick(&place);
+    let args = [
+        "measure", "run", "add.toml", "--search", "grid", "--trials", "4",
+    ];
+    let (code, _, stderr) = ran(&place, &args);
+    assert_eq!(code, Some(0), "{stderr}");
+    let repeat = |of: &str, more: &[&str]| {
+        let predicate = format!("platform = '{of}'");
+        let args = [
+            "measure", "repeat", "--change", "900%", "--where", &predicate,
+        ];
+        ran(&place, &[&args[..], more].concat())
+    };
+    let here = &place.rows("SELECT DISTINCT platform FROM records")[0];
+    assert!(
+        here.contains(|c: char| c.is_ascii_digit()),
+        "{here} names many machines"
+    );
+    let (_, stdout, stderr) = repeat(here, &[]);
+    assert!(
+        !stderr.contains("warning") && !stdout.contains("other"),
+        "{stderr}{stdout}"
+    );
+    // The same records as another machine would have made them.
+    place.ok(&["export", "--to", "back"]);
+    let mut lines = String::new();
+    for file in walk(&place.path().join("back")) {
+        lines.push_str(&std::fs::read_to_string(file).unwrap());
+    }
+    let cores = lines.find("\"cores\": ").unwrap() + "\"cores\": ".len();
+    let end = cores + lines[cores..].find(',').unwrap();
+    let here_cores = format!("\"cores\": {},", &lines[cores..end]);
+    let lines = lines.replace(&here_cores, "\"cores\": 97,");
+    place.write("there/lines.jsonl", lines);
+    place.ok(&["ingest", "there", "--platform", "there"]);
+    let (code, stdout, stderr) = repeat("there", &[]);
+    assert!(matches!(code, Some(0 | 1)), "{stderr}");
+    assert!(
+        stderr.contains("warning: ") && stderr.contains("cores `"),
+        "{stderr}"
+    );
+    assert!(stderr.contains(" 97 "), "{stderr}");
+    assert!(stderr.contains(" of another machine"), "{stderr}");
+    let (head, rows) = stdout.split_once('\n').unwrap();
+    assert!(head.ends_with(",differs"), "{head}");
+    for row in rows.lines() {
+        assert!(
+            row.contains(" (other machine)") && row.ends_with("cores"),
+            "{row}"
+        );
+    }
+    let (_, stdout, _) = repeat("there", &["--json"]);
+    let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+    assert!(
+        last["verdict"]
+            .as_str()
+            .unwrap()
+            .ends_with("(other machine)"),
+        "{last}"
+    );
+    assert!(
+        last["differs"][0].as_str().unwrap().contains("97"),
+        "{last}"
+    );
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(walk(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}

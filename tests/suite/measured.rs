@@ -196,3 +196,195 @@ fn whatever_the_steps_are_they_can_be_optimized() {
         (first.join("\n") + "\n").as_bytes()
     );
 }
+
+/// Lines of the same steps in four kernels: an old one of which nothing is said, a program, two builds of it.
+fn builds() -> String {
+    let line = |said: &str, runtime: u32| {
+        format!(
+            r#"{{"workload_key": ["mm", {{"M": 128}}], "steps": {{"TILE": 8}}, {said}"repeats_ns": [{runtime}, {runtime}.5]}}"#
+        )
+    };
+    let lines = [
+        line("", 900),
+        line(r#""program": "mm@1", "#, 800),
+        line(r#""program": "mm@1", "build": "cc 12 -O0", "#, 700),
+        line(r#""program": "mm@1", "build": "cc 12 -O3", "#, 100),
+        line(r#""program": "mm@1", "build": "cc 12 -O3", "#, 101),
+    ];
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn another_build_is_another_configuration() {
+    let place = Place::new();
+    let text = builds();
+    for stream in ["s", "t"] {
+        let mut args = append("measured");
+        args[2] = stream;
+        let ran = place.tsql_with_input(&args, text.as_bytes());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    let counted = "SELECT count(*), count(DISTINCT config_id) FROM records";
+    for optimized in [false, true] {
+        if optimized {
+            place.ok(&["optimize"]);
+        }
+        assert_eq!(place.rows(counted), ["10,4"]);
+        assert_eq!(
+            place.rows("SELECT program, build, steps FROM configurations ORDER BY program, build"),
+            [
+                r#"mm@1,cc 12 -O0,"{""TILE"": 8}""#,
+                r#"mm@1,cc 12 -O3,"{""TILE"": 8}""#,
+                r#"mm@1,,"{""TILE"": 8}""#,
+                r#",,"{""TILE"": 8}""#,
+            ]
+        );
+        assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+        place.assert_sound(&[]);
+        for stream in ["s", "t"] {
+            let back = place.read(&format!("back/streams/p/{stream}.jsonl"));
+            assert_eq!(back, text.as_bytes());
+        }
+    }
+    // Others of the same kernels are the same configurations.
+    let mut args = append("measured");
+    args[2] = "u";
+    place.tsql_with_input(&args, text.as_bytes());
+    assert_eq!(place.rows(counted), ["15,4"]);
+    // The best questions keep builds apart.
+    let asked = |question: &str, column: &str| {
+        let set = ["--set", "platform=p"];
+        let out = place.ok(&[&["queries", question, "--format", "json"], &set[..]].concat());
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&out.stdout).unwrap();
+        let text = |row: &serde_json::Value| format!("{} {}", row["build"], row[column]);
+        rows.iter().map(text).collect::<Vec<_>>()
+    };
+    let fastest = [
+        "\"cc 12 -O0\" 700.25",
+        "\"cc 12 -O3\" 100.25",
+        "null 800.25",
+        "null 900.25",
+    ];
+    assert_eq!(asked("best-program-per-graph", "runtime_ns"), fastest);
+    assert_eq!(asked("top-k-per-graph", "runtime_ns"), fastest);
+    assert_eq!(asked("best-sketch-per-graph", "best_ns"), fastest);
+    let elsewhere = ["queries", "best-program-elsewhere", "--format", "json"];
+    let set = ["--set", "from_platform=p", "--set", "to_platform=p"];
+    let out = place.ok(&[&elsewhere[..], &set].concat()).stdout;
+    assert_eq!(
+        out.matches("\"times_slower_than_best\":1.0").count(),
+        4,
+        "{out}"
+    );
+}
+
+#[test]
+fn the_environment_says_program_and_build() {
+    let place = Place::new();
+    let line = |flag: &str, repeat: u32, source: &str, said: &str| {
+        format!(
+            r#"{{"workload_key": "k", "steps": {{"T": 1}}, {said}"repeats_ns": [5], "environment": {{"target": "c", "machine": {{"toolchain": {{"flags": ["{flag}"], "path": "cc", "version_line": "cc 12"}}}}, "settings": {{"repeat": {repeat}}}, "program": {{"files": {{"k.c": "{source}"}}, "manifest": "[program]\nflags = [\"{flag}\"]\n[measure]\nrepeat = {repeat}\n", "name": "k.toml"}}}}}}"#
+        )
+    };
+    let lines = [
+        line("-O3", 1, "int x;", ""),
+        line("-O3", 2, "int x;", ""),
+        line("-O0", 1, "int x;", ""),
+        line("-O3", 1, "int y;", ""),
+        line("-O3", 1, "int x;", r#""build": "by hand", "#),
+    ];
+    let text = lines.join("\n") + "\n";
+    let ran = place.tsql_with_input(&append("measured"), text.as_bytes());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        place.rows("SELECT count(*), count(DISTINCT config_id), count(DISTINCT program), count(DISTINCT build) \
+            FROM records JOIN configurations USING (graph_id, config_id)"),
+        ["5,4,2,3"]
+    );
+    let built = "SELECT build, count(*) FROM records JOIN configurations USING (graph_id, config_id) \
+        WHERE program LIKE 'k@%' GROUP BY build ORDER BY build";
+    assert_eq!(
+        place.rows(built),
+        ["by hand,1", "cc 12 -O0,1", "cc 12 -O3,3"]
+    );
+    place.assert_sound(&[]);
+    assert_eq!(place.read("back/streams/p/s.jsonl"), text.as_bytes());
+    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+}
+
+#[test]
+fn lists_are_lists() {
+    let place = Place::new();
+    let text = concat!(
+        r#"{"workload_key": "k", "steps": {"T": 1}, "repeats_ns": [5], "disturbed_repeats": [[1.5, null, 3], [2500000.5, 1400000, 0]], "flags": ["unsteady", "stolen"]}"#,
+        "\n",
+        r#"{"workload_key": "k", "steps": {"T": 2}, "repeats_ns": [5], "disturbed_repeats": [1, 2], "flags": []}"#,
+        "\n",
+        r#"{"workload_key": "k", "steps": {"T": 3}, "repeats_ns": [5], "disturbed_repeats": [[1.50, 2, 3]]}"#,
+        "\n",
+        r#"{"workload_key": "k", "steps": {"T": 4}, "error_no": 4}"#,
+        "\n",
+    );
+    let ran = place.tsql_with_input(&append("measured"), text.as_bytes());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let stolen = "SELECT line FROM records WHERE array_has(flags, 'stolen')";
+    let disturbed = "SELECT line, repeat['wall_ns'], repeat['cpu_ns'], repeat['involuntary_switches'] \
+        FROM (SELECT line, unnest(disturbed_repeats) AS repeat FROM records) ORDER BY 1, 2";
+    let lengths =
+        "SELECT line, array_length(flags), disturbed_repeats IS NULL FROM records ORDER BY line";
+    for optimized in [false, true] {
+        if optimized {
+            place.ok(&["optimize"]);
+        }
+        assert_eq!(place.rows(stolen), ["1"]);
+        assert_eq!(
+            place.rows(disturbed),
+            ["1,1.5,,3", "1,2500000.5,1400000.0,0", "3,1.5,2.0,3"]
+        );
+        assert_eq!(
+            place.rows(lengths),
+            ["1,2,false", "2,0,true", "3,,false", "4,,true"]
+        );
+        place.assert_sound(&[]);
+        assert_eq!(place.read("back/streams/p/s.jsonl"), text.as_bytes());
+    }
+}
+
+/// A store that version 3 of `records` has: lists as text, configurations without kernels.
+#[test]
+fn stores_of_version_3_are_read_and_written() {
+    let place = Place::new();
+    let packed = include_bytes!("../stores/records-version-3.tar.zst");
+    let mut old = tar::Archive::new(zstd::Decoder::new(&packed[..]).unwrap());
+    old.unpack(place.path()).unwrap();
+    let asked = "SELECT line, array_to_string(flags, ' '), array_length(disturbed_repeats), \
+        disturbed_repeats[2]['wall_ns'] FROM records ORDER BY source_id, line";
+    let old = ["1,unsteady stolen,2,2500000.5", "2,,,", "3,,,"];
+    assert_eq!(place.rows(asked), old);
+    place.assert_sound(&[]);
+    let text = place.read("back/streams/p/s.jsonl");
+    assert_eq!(text.split(|&byte| byte == b'\n').count(), 4);
+    // The same lines again: what they say of kernels makes configurations of its own, the others are known.
+    let mut args = append("measured");
+    args[2] = "new";
+    let ran = place.tsql_with_input(&args, &text);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        place.rows("SELECT steps, count(*), count(program), count(build) FROM configurations GROUP BY steps ORDER BY steps"),
+        [
+            r#""{""T"": 1}",2,1,1"#,
+            r#""{""T"": 2}",1,0,0"#,
+            r#""{""T"": 3}",1,0,0"#
+        ]
+    );
+    for optimized in [false, true] {
+        if optimized {
+            place.ok(&["optimize"]);
+        }
+        assert_eq!(place.rows(asked), [old, old].concat());
+        place.assert_sound(&[]);
+        for stream in ["s", "new"] {
+            assert_eq!(place.read(&format!("back/streams/p/{stream}.jsonl")), text);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! `tsql measure`: timings that are made here, appended like any other record.
 
+mod compared;
 mod doctor;
 mod exec;
 mod repeat;
@@ -118,9 +119,9 @@ struct Bench {
     /// Records after which they are stored
     #[arg(long, value_name = "N", default_value_t = 500)]
     commit_records: u64,
-    /// What inputs and the search are drawn from
+    /// What the values of inputs are drawn from
     #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    input_seed: u64,
     /// Go on where nearly all kernels fail alike
     #[arg(long)]
     keep_going: bool,
@@ -175,7 +176,7 @@ impl Bench {
             jobs: self.jobs.unwrap_or(cores),
             commit_every: self.commit_every,
             commit_records: self.commit_records,
-            seed: self.seed,
+            input_seed: self.input_seed,
             cache: self.cache.map(|cache| match cache {
                 CacheState::Warm => Cache::Warm,
                 CacheState::Cold => Cache::Cold,

@@ -1,26 +1,26 @@
 //! `tsql measure repeat`: chosen records measured again.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow::array::{ArrayRef, Float64Array, StringArray};
 use clap::Args;
 use tokio::runtime::Handle;
 
+use super::compared::{self, Compared};
 use super::watch::Watch;
 use super::{Bench, tell_resumed};
 use crate::cli::tables::show;
 use crate::cli::{DONE, Failure, INTERRUPTED, Output, PARTLY, counted, talk};
-use crate::error::Error;
-use crate::measure::manifest::Manifest;
-use crate::measure::rerun::{Comparison, MINIMAL_CHANGE};
+use crate::error::{Error, Result};
+use crate::measure::rerun::MINIMAL_CHANGE;
 use crate::measure::trial::Language;
 use crate::store::Store;
 use crate::trials::bench::Target;
+use crate::trials::elsewhere::{Difference, differences};
 use crate::trials::plan::Listed;
-use crate::trials::repeat::{Again, Timing, choose, compared};
-use crate::trials::{Item, sink};
+use crate::trials::repeat::{Chosen, Timing, choose, compared as compare};
+use crate::trials::run::Run;
+use crate::trials::sink;
 
 /// Measure chosen records again, here, and say which of them differ beyond noise
 ///
@@ -29,7 +29,8 @@ use crate::trials::{Item, sink};
 /// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
 /// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear.
 /// Shown are the change as a share of the old time with its 95 % interval, that of the least repeat, p,
-/// and both medians. Exit code 1 where any differs.
+/// and both medians. A verdict on a record of another machine, or of another compiler, says so: it compares
+/// these, and not only the kernel. Exit code 1 where any differs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" --limit 20\n  \
@@ -54,7 +55,7 @@ pub(super) struct Repeat {
     output: Output,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+fn percent(text: &str) -> std::result::Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     let number = number.ok().filter(|number| (0.0..1000.0).contains(number));
     number
@@ -82,9 +83,7 @@ pub(super) fn run(
     };
     let is_cuda = |language: Language| language == Language::Cuda;
     let cuda = is_cuda(first.item.loaded.manifest.language());
-    let other = |chosen: &&crate::trials::repeat::Chosen| {
-        is_cuda(chosen.item.loaded.manifest.language()) != cuda
-    };
+    let other = |chosen: &&Chosen| is_cuda(chosen.item.loaded.manifest.language()) != cuda;
     if chosen.iter().any(|one| other(&one)) {
         let reason =
             "some are for the GPU, some for the processor\nhint: choose those of one platform";
@@ -92,9 +91,11 @@ pub(super) fn run(
     }
     let device = if cuda { Target::Cuda(0) } else { Target::Cpu };
     let options = command.bench.options(device, stop)?;
-    let run = crate::trials::run::Run::new(store, &options, runtime)?;
+    let mut run = Run::new(store, &options, runtime)?;
+    let elsewhere = elsewhere(&mut run, &chosen)?;
+    compared::warn(&elsewhere);
     let items = chosen.iter().map(|chosen| chosen.item.clone()).collect();
-    let mut watch = Watch::new(command.bench.json);
+    let mut watch = Watch::new(command.bench.json, None);
     let ended = run.all(&mut Listed::new(items), "repeat", |event| {
         watch.hear(&event)
     });
@@ -103,25 +104,33 @@ pub(super) fn run(
     let times: Vec<_> = chosen
         .into_iter()
         .zip(&summary.trials)
-        .map(|(chosen, done)| {
-            let flags = done.flags.iter().map(String::as_str);
-            (chosen.old, Timing::new(done.times_ns.clone(), flags))
-        })
+        .map(|(chosen, done)| (chosen.old, Timing::new(done.times_ns.clone(), &done.flags)))
         .collect();
-    let again = compared(&times, command.change.unwrap_or(MINIMAL_CHANGE));
+    let again = compare(&times, command.change.unwrap_or(MINIMAL_CHANGE));
     let changed = again.iter().filter(|again| again.differs()).count();
     let unclear = again.iter().filter(|again| again.is_unclear()).count();
-    let rows: Vec<_> = again
-        .iter()
-        .zip(summary.trials.iter().map(|done| &done.item))
+    let items = summary.trials.iter().map(|done| &done.item);
+    let rows = again.iter().zip(items).zip(&elsewhere);
+    let rows: Vec<_> = rows
+        .map(|((again, item), differs)| Compared {
+            again,
+            item,
+            differs,
+        })
         .collect();
     if command.bench.json {
-        say(&rows);
+        compared::say(&rows);
     } else {
-        runtime.block_on(show(columns(&rows), &command.output))?;
+        runtime.block_on(show(compared::columns(&rows), &command.output))?;
     }
+    let others = rows.iter().filter(|row| row.is_elsewhere()).count();
+    let others = if others > 0 {
+        format!(", {others} of another machine")
+    } else {
+        String::new()
+    };
     talk(&format!(
-        "{} measured again, {changed} differ, {unclear} unclear",
+        "{} measured again, {changed} differ, {unclear} unclear{others}",
         counted(summary.records, "record")
     ));
     if unclear > 0 {
@@ -135,51 +144,13 @@ pub(super) fn run(
     Ok(if changed > 0 { PARTLY } else { DONE })
 }
 
-/// What became of each record, as columns; changes are shares.
-fn columns(rows: &[(&Again, &Item)]) -> [(&'static str, ArrayRef); 10] {
-    let numbers = |of: fn(&Comparison) -> f64| -> ArrayRef {
-        let found = rows.iter().map(|(again, _)| Some(of(again.comparison()?)));
-        Arc::new(found.collect::<Float64Array>())
-    };
-    let texts = |of: &dyn Fn(&Again, &Item) -> String| -> ArrayRef {
-        let found = rows.iter().map(|(again, item)| of(again, item));
-        Arc::new(StringArray::from_iter_values(found))
-    };
-    [
-        ("verdict", texts(&|again, _| again.word().to_owned())),
-        ("change", numbers(|found| found.change)),
-        ("change_low", numbers(|found| found.change_low)),
-        ("change_high", numbers(|found| found.change_high)),
-        ("least_change", numbers(|found| found.least_change)),
-        ("p", numbers(|found| found.p_holm)),
-        ("old_ns", numbers(|found| found.old_median_ns)),
-        ("new_ns", numbers(|found| found.new_median_ns)),
-        ("workload_key", texts(&|_, item| item.workload_key())),
-        (
-            "steps",
-            texts(&|_, item| Manifest::config_text(&item.config)),
-        ),
-    ]
-}
-
-/// The same as lines of JSON.
-fn say(rows: &[(&Again, &Item)]) {
-    let mut out = std::io::stdout().lock();
-    for (again, item) in rows {
-        let found = again.comparison();
-        let line = serde_json::json!({
-            "event": "compared",
-            "workload_key": item.workload_key(),
-            "steps": Manifest::config_text(&item.config),
-            "verdict": again.word(),
-            "change": found.map(|found| found.change),
-            "change_low": found.map(|found| found.change_low),
-            "change_high": found.map(|found| found.change_high),
-            "least_change": found.map(|found| found.least_change),
-            "p": found.map(|found| found.p_holm),
-            "old_ns": found.map(|found| found.old_median_ns),
-            "new_ns": found.map(|found| found.new_median_ns),
-        });
-        let _ = writeln!(out, "{line}");
+/// What of the machine was different when each record was taken.
+fn elsewhere(run: &mut Run<'_>, chosen: &[Chosen]) -> Result<Vec<Vec<Difference>>> {
+    let mut elsewhere = Vec::with_capacity(chosen.len());
+    for one in chosen {
+        let now = run.environment(&one.item.loaded)?.machine;
+        let machines = one.machine.as_deref().zip(now.as_deref());
+        elsewhere.push(machines.map_or_else(Vec::new, |(then, now)| differences(then, now)));
     }
+    Ok(elsewhere)
 }

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::watch::{Watch, time};
 use super::{Bench, tell_resumed};
-use crate::cli::{DONE, Failure, INTERRUPTED, counted, talk};
+use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
 use crate::measure::median::median;
 use crate::measure::search::Kind;
 use crate::measure::space::Config;
@@ -26,7 +26,8 @@ const TRIALS: u64 = 100;
 /// Build and time a program's configurations
 ///
 /// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed
-/// kernel is a record with TVM's error number; a machine without compiler or device ends the run.
+/// kernel is a record with TVM's error number; a machine without compiler or device ends the run. Exit
+/// code 1 where every trial failed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -43,7 +44,10 @@ pub(super) struct Run {
     /// Which configurations come next
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Search::Evolve)]
     search: Search,
-    /// Leave out configurations of this very program that the store has for the platform
+    /// What the search draws configurations from [default: another number for each run, which is told]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Leave out configurations of this very program, built as here, that the store has for the platform
     #[arg(long)]
     skip_existing: bool,
     /// Say what would be measured, and measure nothing
@@ -69,13 +73,33 @@ impl Run {
         Ok(Loaded::named(&self.program)?)
     }
 
-    fn plan(&self, loaded: &Arc<Loaded>, known: &HashMap<String, HashSet<Config>>) -> Searches {
+    /// What the search draws from, told where it draws; a grid does not.
+    fn drawn(&self) -> Option<u64> {
+        if matches!(self.search, Search::Grid) {
+            return None;
+        }
+        // Short enough to be typed again.
+        let seed = self.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
+        if self.seed.is_none() && !self.bench.json {
+            talk(&format!(
+                "seed {seed}: `--seed {seed}` draws from the same numbers"
+            ));
+        }
+        Some(seed)
+    }
+
+    fn plan(
+        &self,
+        loaded: &Arc<Loaded>,
+        seed: Option<u64>,
+        known: &HashMap<String, HashSet<Config>>,
+    ) -> Searches {
         let (kind, trials) = match self.search {
             Search::Grid => (Kind::Grid, self.trials),
             Search::Random => (Kind::Random, self.trials.or(Some(TRIALS))),
             Search::Evolve => (Kind::Evolve, self.trials.or(Some(TRIALS))),
         };
-        Searches::new(loaded, kind, self.bench.seed, trials, known)
+        Searches::new(loaded, kind, seed.unwrap_or_default(), trials, known)
     }
 }
 
@@ -92,30 +116,34 @@ pub(super) fn run(
         Language::C | Language::Cxx => Target::Cpu,
     };
     let options = command.bench.options(device, stop)?;
-    let run = crate::trials::run::Run::new(store, &options, runtime)?;
+    let mut run = crate::trials::run::Run::new(store, &options, runtime)?;
     let known = if command.skip_existing {
-        runtime.block_on(known::measured(store, run.platform(), &loaded.program))?
+        let environment = run.environment(loaded)?;
+        runtime.block_on(known::measured(store, run.platform(), &environment))?
     } else {
         HashMap::new()
     };
-    let mut plan = command.plan(loaded, &known);
-    let mut watch = Watch::new(command.bench.json);
+    let seed = command.drawn();
+    let mut plan = command.plan(loaded, seed, &known);
+    let mut watch = Watch::new(command.bench.json, seed);
     let ended = run.all(&mut plan, loaded.manifest.name(), |event| {
         watch.hear(&event)
     });
     watch.end();
     let summary = ended?;
     tell(&summary, loaded);
-    Ok(if summary.interrupted {
-        INTERRUPTED
-    } else {
-        DONE
+    let all_failed = summary.records > 0 && summary.failed == summary.records;
+    Ok(match summary.interrupted {
+        true => INTERRUPTED,
+        // Some failures are what a search finds out; where nothing works, something is wrong.
+        false if all_failed => PARTLY,
+        false => DONE,
     })
 }
 
 /// Says what would be measured first.
 pub(super) fn dry_run(command: &Run, loaded: &Arc<Loaded>) -> u8 {
-    let mut plan = command.plan(loaded, &HashMap::new());
+    let mut plan = command.plan(loaded, command.drawn(), &HashMap::new());
     let total = plan.total();
     // What comes next may depend on what came before.
     let first: Vec<String> = std::iter::from_fn(|| plan.next())

@@ -12,6 +12,8 @@ use crate::trials::run::Event;
 /// Follows a run.
 pub(super) struct Watch {
     json: bool,
+    /// What the search draws from.
+    seed: Option<u64>,
     bar: Option<ProgressBar>,
     measured: u64,
     failed: u64,
@@ -21,9 +23,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool, seed: Option<u64>) -> Self {
         Self {
             json,
+            seed,
             bar: None,
             measured: 0,
             failed: 0,
@@ -34,7 +37,7 @@ impl Watch {
 
     pub(super) fn hear(&mut self, event: &Event<'_>) {
         if self.json {
-            say(event);
+            say(event, self.seed);
         }
         match event {
             Event::Started { total, .. } => {
@@ -96,7 +99,7 @@ fn bar(total: Option<u64>) -> ProgressBar {
 }
 
 /// A line of JSON. Nobody listening is no reason to stop.
-fn say(event: &Event<'_>) {
+fn say(event: &Event<'_>, seed: Option<u64>) {
     let line = match event {
         Event::Started {
             total,
@@ -104,7 +107,7 @@ fn say(event: &Event<'_>) {
             stream,
             active,
         } => {
-            json!({"event": "started", "total": total, "platform": platform, "stream": stream, "limits": active})
+            json!({"event": "started", "total": total, "platform": platform, "stream": stream, "limits": active, "seed": seed})
         }
         Event::Measured {
             item,

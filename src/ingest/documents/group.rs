@@ -461,7 +461,7 @@ fn push_configurations(
                     text: scan.sketch.clone(),
                     literal: false,
                 };
-                rows.push_open(held.graph_id, number, &sketch, Some(&params));
+                rows.push_open(held.graph_id, number, &sketch, Some(&params), None);
             }
         }
     }

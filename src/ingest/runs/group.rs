@@ -126,7 +126,7 @@ async fn commit_configurations(
                     text: row.steps.clone().into_bytes(),
                     literal: true,
                 };
-                new.push_open(row.graph_id, number, &sketch, None);
+                new.push_open(row.graph_id, number, &sketch, None, None);
                 given.push((row.graph_id, row.program, number));
                 number += 1;
             }

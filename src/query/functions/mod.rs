@@ -10,6 +10,7 @@ mod lists;
 mod lossy_text;
 mod min_repeat_ns;
 mod node_feature;
+mod odd_repeats;
 mod open_sketch;
 mod percentile_cont;
 mod ranking;
@@ -54,6 +55,8 @@ pub(crate) fn all() -> Vec<ScalarUDF> {
         json_text::field(),
         json_text::key(),
         json_text::lines(),
+        odd_repeats::flags(),
+        odd_repeats::repeats(),
         speedup::formula(),
         ScalarUDF::from(time_at::TimeAt::new()),
         unpack_calls::uses(),

@@ -5,12 +5,13 @@ use chrono::DateTime;
 use super::VERSION;
 use crate::json;
 use crate::number::Decimal;
-use crate::reader::rows::{Details, Environment, Writer};
+use crate::reader::rows::{Details, Environment, Kernel, Writer};
 use crate::repeats::{self, NANO};
 
 /// The keys of a line, in the order in which it is rebuilt. The first two must be there.
 ///
 /// - `workload_key`, `steps`: graph and configuration; a text, a list or an object.
+/// - `program`, `build`: which program was built how, where the environment does not say it ([`super::kernel`]).
 /// - `repeats_ns`: the timings of the repeats in nanoseconds. `runtime_ns` is a single one.
 /// - `error_no`: TVM's MeasureErrorNo, 0 without. `error_message`: what was said.
 /// - `baseline_ns`: the time to compare with.
@@ -20,9 +21,11 @@ use crate::repeats::{self, NANO};
 /// - `all_cost_s`: seconds that building and measuring took.
 /// - `measured_at`: when that ended, in seconds since 1970 or as RFC 3339.
 /// - `environment`: an object of `target` (text), `machine`, `settings` and `program` (objects).
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 15] = [
     "workload_key",
     "steps",
+    "program",
+    "build",
     "repeats_ns",
     "runtime_ns",
     "error_no",
@@ -45,6 +48,8 @@ pub(super) struct Line<'a> {
     /// Canonical JSON, or the text itself.
     pub(super) workload_key: String,
     pub(super) steps: String,
+    /// What the line itself says of it.
+    pub(super) kernel: Kernel,
     /// Seconds.
     pub(super) repeats: Vec<Decimal>,
     pub(super) error_no: i16,
@@ -93,6 +98,10 @@ impl<'a> Line<'a> {
         Ok(Self {
             workload_key: required("workload_key")?,
             steps: required("steps")?,
+            kernel: Kernel {
+                program: text("program")?,
+                build: text("build")?,
+            },
             error_no,
             all_cost: value("all_cost_s")
                 .map(|found| number("all_cost_s", found))
@@ -216,7 +225,7 @@ fn error_number(raw: &str) -> Result<i16, String> {
     number.ok_or_else(|| format!("`error_no`: `{raw}` is no number from 0 to {}", i16::MAX))
 }
 
-fn words(raw: &str) -> Result<String, String> {
+fn words(raw: &str) -> Result<Vec<String>, String> {
     let words: Vec<String> =
         serde_json::from_str(raw).map_err(|_| "`flags` is no list of texts".to_owned())?;
     if let Some(word) = words
@@ -225,7 +234,7 @@ fn words(raw: &str) -> Result<String, String> {
     {
         return Err(format!("`flags`: `{word}` is no word"));
     }
-    Ok(words.join(","))
+    Ok(words)
 }
 
 fn seconds(raw: &str) -> Result<i64, String> {

@@ -10,18 +10,21 @@
 //! A line that is spelled like Python's `json.dumps` (with spaces or without), its keys in the order
 //! of [`line::KEYS`] and sorted below, is rebuilt from columns; any other keeps its text.
 
+pub(crate) mod disturbed;
+mod kernel;
 mod line;
 mod render;
 
 use std::collections::HashMap;
 
 use super::rows::{
-    Details, Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
+    Details, Environment, Kernel, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
 };
 use crate::identity::ProgramHash;
 use crate::sketch::{self, Scan};
 use crate::{repeats, varint};
 
+pub(crate) use kernel::{build, of as kernel};
 use line::Line;
 pub(crate) use render::write;
 
@@ -77,8 +80,9 @@ struct Parser {
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
     sketches: HashMap<Sketch, u32>,
-    /// Environments by their text.
-    known: HashMap<String, Environment>,
+    kernels: HashMap<Kernel, u32>,
+    /// Environments by their text, with what they say of the kernel.
+    known: HashMap<String, (Environment, Kernel)>,
     scan: Scan,
     rebuilt: Vec<u8>,
 }
@@ -96,6 +100,7 @@ impl Parser {
             graph: 0,
             environment: 0,
             sketch: 0,
+            kernel: None,
             program: ProgramHash::of(line.steps.as_bytes()),
             params: (0, 0),
             runtime_ns: packed.as_ref().map(|packed| packed.runtime_ns),
@@ -108,7 +113,14 @@ impl Parser {
         };
         let sketch = self.sketch(&line.steps);
         let bytes = packed.and_then(|packed| packed.bytes);
-        let environment = self.environment(line.environment)?;
+        let (environment, said) = self.environment(line.environment)?;
+        // What the environment says stands only there.
+        let own = line.kernel.beside(&said);
+        let kernel = Kernel {
+            program: line.kernel.program.or(said.program),
+            build: line.kernel.build.or(said.build),
+        };
+        row.program = kernel.hash(row.program);
         let measurement = Measurement {
             runtime_ns: row.runtime_ns,
             repeat_count: row.repeat_count,
@@ -128,6 +140,7 @@ impl Parser {
                 let written = write(
                     &line.workload_key,
                     line.steps.as_bytes(),
+                    &own,
                     measurement,
                     &line.details,
                     &environment,
@@ -156,6 +169,9 @@ impl Parser {
         row.params = append(&mut rows.params, &params);
         row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
         row.environment = intern(&mut self.environments, &mut rows.environments, &environment);
+        if kernel != Kernel::default() {
+            row.kernel = Some(intern(&mut self.kernels, &mut rows.kernels, &kernel));
+        }
         row.repeats = bytes.map(|bytes| append(&mut rows.repeats, &bytes));
         if line.details != Details::default() {
             row.details = u32::try_from(rows.details.len()).ok();
@@ -178,14 +194,22 @@ impl Parser {
         Sketch { text, literal }
     }
 
-    fn environment(&mut self, text: &str) -> Result<Environment, String> {
+    fn environment(&mut self, text: &str) -> Result<(Environment, Kernel), String> {
         if let Some(known) = self.known.get(text) {
             return Ok(known.clone());
         }
         let environment = line::environment(text)?;
-        self.known.insert(text.to_owned(), environment.clone());
-        Ok(environment)
+        let said = kernel::of(&environment);
+        let known = (environment, said);
+        self.known.insert(text.to_owned(), known.clone());
+        Ok(known)
     }
+}
+
+/// Flags as older files keep them: words with commas between.
+pub(crate) fn words(flags: &str) -> Vec<String> {
+    let words = flags.split(',').filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

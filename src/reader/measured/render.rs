@@ -4,14 +4,15 @@
 
 use crate::json;
 use crate::number::{Decimal, Spelling, write_integer};
-use crate::reader::rows::{Details, Environment, Measurement};
+use crate::reader::rows::{Details, Environment, Kernel, Measurement};
 use crate::repeats::{self, NANO};
 
-/// Appends a line without its ending. False where the columns cannot be spelled, and then `out`
+/// Appends a line without its ending; `kernel` is what only the line says of it. False where the columns cannot be spelled, and then `out`
 /// holds part of a line.
 pub(crate) fn write(
     workload_key: &str,
     steps: &[u8],
+    kernel: &Kernel,
     measurement: Measurement<'_>,
     details: &Details,
     environment: &Environment,
@@ -21,6 +22,7 @@ pub(crate) fn write(
     let spelled = spaced(
         workload_key,
         steps,
+        kernel,
         measurement,
         details,
         environment,
@@ -38,6 +40,7 @@ pub(crate) fn write(
 fn spaced(
     workload_key: &str,
     steps: &[u8],
+    kernel: &Kernel,
     measurement: Measurement<'_>,
     details: &Details,
     environment: &Environment,
@@ -47,6 +50,12 @@ fn spaced(
     write_thing(workload_key, out);
     key("steps", out);
     write_thing(std::str::from_utf8(steps).ok()?, out);
+    for (name, value) in [("program", &kernel.program), ("build", &kernel.build)] {
+        if let Some(value) = value {
+            key(name, out);
+            json::write_ascii_string(value, out);
+        }
+    }
     if let Some(runtime_ns) = measurement.runtime_ns {
         key("repeats_ns", out);
         write_times(runtime_ns, measurement, measurement.repeats, out)?;
@@ -73,8 +82,7 @@ fn spaced(
     }
     if let Some(flags) = &details.flags {
         key("flags", out);
-        let words = flags.split(',').filter(|word| !word.is_empty());
-        write_list(words, out, |word, out| {
+        write_list(flags.iter(), out, |word, out| {
             json::write_ascii_string(word, out);
             Some(())
         })?;

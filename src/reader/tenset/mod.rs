@@ -142,6 +142,7 @@ impl<'a> Parser<'a> {
             graph: 0,
             environment: 0,
             sketch: 0,
+            kernel: None,
             program,
             params: (0, 0),
             runtime_ns: None,
