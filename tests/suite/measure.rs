@@ -618,14 +618,14 @@ fn records_of_another_machine_are_compared_with_a_warning() {
     );
 }
 
-/// All files below a folder.
+/// All files of lines below a folder.
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(walk(&path));
-        } else {
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
             found.push(path);
         }
     }

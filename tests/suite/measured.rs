@@ -217,11 +217,12 @@ fn builds() -> String {
 #[test]
 fn another_build_is_another_configuration() {
     let place = Place::new();
-    let text = builds();
+    // Other bytes, or the second would be the first under another name.
+    let text = |stream: &str| format!("{}# {stream}\n", builds());
     for stream in ["s", "t"] {
         let mut args = append("measured");
         args[2] = stream;
-        let ran = place.tsql_with_input(&args, text.as_bytes());
+        let ran = place.tsql_with_input(&args, text(stream).as_bytes());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     }
     let counted = "SELECT count(*), count(DISTINCT config_id) FROM records";
@@ -243,13 +244,13 @@ fn another_build_is_another_configuration() {
         place.assert_sound(&[]);
         for stream in ["s", "t"] {
             let back = place.read(&format!("back/streams/p/{stream}.jsonl"));
-            assert_eq!(back, text.as_bytes());
+            assert_eq!(back, text(stream).as_bytes());
         }
     }
     // Others of the same kernels are the same configurations.
     let mut args = append("measured");
     args[2] = "u";
-    place.tsql_with_input(&args, text.as_bytes());
+    place.tsql_with_input(&args, text("u").as_bytes());
     assert_eq!(place.rows(counted), ["15,4"]);
     // The best questions keep builds apart.
     let asked = |question: &str, column: &str| {
@@ -365,9 +366,10 @@ fn stores_of_version_3_are_read_and_written() {
     let text = place.read("back/streams/p/s.jsonl");
     assert_eq!(text.split(|&byte| byte == b'\n').count(), 4);
     // The same lines again: what they say of kernels makes configurations of its own, the others are known.
+    let again = [&text[..], b"# again\n"].concat();
     let mut args = append("measured");
     args[2] = "new";
-    let ran = place.tsql_with_input(&args, &text);
+    let ran = place.tsql_with_input(&args, &again);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(
         place.rows("SELECT steps, count(*), count(program), count(build) FROM configurations GROUP BY steps ORDER BY steps"),
@@ -383,8 +385,8 @@ fn stores_of_version_3_are_read_and_written() {
         }
         assert_eq!(place.rows(asked), [old, old].concat());
         place.assert_sound(&[]);
-        for stream in ["s", "new"] {
-            assert_eq!(place.read(&format!("back/streams/p/{stream}.jsonl")), text);
+        for (stream, text) in [("s", &text), ("new", &again)] {
+            assert_eq!(place.read(&format!("back/streams/p/{stream}.jsonl")), *text);
         }
     }
 }
