@@ -85,8 +85,8 @@
 //! text for each parsing thread and 2^18 parsed records. An array of an npz file has at most 2^24
 //! numbers, except the configurations of layout files, which stream by and may have any size; a
 //! runtime is at most 2^53 ns; a group of slots knows at most 65,536 layouts.
-//! A sample of GraphNet and a benchmark log are in memory as a whole; brackets and operators nest 64
-//! deep.
+//! A sample of GraphNet (at most 64 MiB) and a benchmark log (at most 128 MiB) are in memory as a whole;
+//! brackets and operators nest 64 deep. A record of a log is looked for in its first 4 MiB.
 //!
 //! # Where to add what
 //!
@@ -165,7 +165,7 @@ pub use error::{Error, Result};
 pub use export::{ExportOptions, Exported};
 pub use ingest::{
     AppendOptions, Appender, Event, IngestOptions, KnownSample, Level, Position, Progress, Report,
-    StreamFormat,
+    SkippedFile, StreamFormat,
 };
 pub use query::{Parameter, Question, SessionOptions, question, questions};
 pub use report::{GraphnetReport, PNG_WIDTHS, ReportCurve, ReportOptions, ReportPoint};

@@ -64,6 +64,8 @@ mod shell;
 mod sql;
 #[path = "suite/streams.rs"]
 mod streams;
+#[path = "suite/taken.rs"]
+mod taken;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
 #[cfg(unix)]

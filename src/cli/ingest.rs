@@ -1,6 +1,8 @@
 //! `tsql ingest`: files into the store.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,10 +13,17 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use super::append::fold;
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
-use crate::ingest::{Event, IngestOptions, Level, Report};
+use crate::ingest::{Event, IngestOptions, Level, Report, SkippedFile};
+use crate::store::Location;
 
 /// Refused lines of each kind that are shown.
 const SHOWN: usize = 20;
+
+/// Files of a kind that no reader takes that are shown.
+const SKIPPED_SHOWN: usize = 3;
+
+/// Platforms that are shown.
+const PLATFORMS_SHOWN: usize = 8;
 
 /// Samples that are like others that are shown for each level.
 const LIKE_SHOWN: usize = 3;
@@ -26,11 +35,19 @@ const LIKE_SHOWN: usize = 3;
 /// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. A file that the store has is skipped; of a log
 /// that has grown only the new lines are read. Lines that are no records are refused one by one, with
 /// their reason, and kept in `rejects`; an npz file is taken or refused as a whole. Notes tell what was
-/// odd about samples and logs that were taken nevertheless.
+/// odd about samples and logs that were taken nevertheless. Hidden files and stores are passed over; other
+/// files that no reader takes are told, and fail the run (exit code 1) only where they were named or
+/// matched by a pattern.
+///
+/// The platform of a log is what --platform says, or the name of the directory that it was found in: a
+/// log that is named itself, or lies in the working directory, has none of its own.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
-    tsql ingest 'measure_records/*/*.json'      # the directories name the platforms\n  \
+    tsql ingest a100_matmul.log --platform a100\n  \
+    tsql ingest measure_records/                # its folders name the platforms\n  \
+    tsql ingest 'measure_records/*/'            # the same\n  \
+    tsql ingest k80_logs.tar.gz                 # so do those in an archive\n  \
     zcat log.json.gz | tsql ingest - --platform k80\n  \
     tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to\n  \
     tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware")]
@@ -38,7 +55,7 @@ pub(super) struct Ingest {
     /// Files, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
-    /// Platform of all records [default: the name of each log's directory; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
+    /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
     /// Stop at the first refused line
@@ -53,6 +70,9 @@ pub(super) struct Ingest {
     /// No progress bar, no report
     #[arg(short, long)]
     quiet: bool,
+    /// Name every file that was found and not taken
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
 }
 
 pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
@@ -77,7 +97,8 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     }
     let report = ingested?;
     if !command.quiet {
-        tell(&report);
+        tell(&report, command.verbose);
+        talk(&format!("store            {}", shorter(store.location())));
     }
     if report.bytes_out > 0 {
         fold(&store).await;
@@ -118,9 +139,12 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     stop
 }
 
-fn tell(report: &Report) {
+fn tell(report: &Report, verbose: bool) {
     for (path, reason) in &report.failed_files {
         talk(&format!("{path}: {reason}"));
+    }
+    for line in skipped(&report.skipped_files, verbose) {
+        talk(&line);
     }
     for (path, line, reason) in report.first_rejects.iter().take(SHOWN) {
         talk(&format!("{path}:{line}: {reason}"));
@@ -187,7 +211,7 @@ fn summary(report: &Report) -> Vec<String> {
         (report.unchanged_files, "already there"),
         (report.same_files, "with the bytes of another"),
         (report.exported_files, "taken as tsql-export.json says"),
-        (report.skipped_files.len() as u64, "of no known format"),
+        (report.skipped_files.len() as u64, "not taken"),
         (report.failed_files.len() as u64, "not read to the end"),
     ] {
         if count > 0 {
@@ -245,17 +269,75 @@ fn summary(report: &Report) -> Vec<String> {
         HumanBytes(report.bytes_out),
         seconds
     ));
-    let skipped = report.skipped_files.len() as u64;
-    if skipped > 0 {
-        let first = report
-            .skipped_files
-            .first()
-            .map(String::as_str)
-            .unwrap_or_default();
+    if !report.platforms.is_empty() {
+        let names: Vec<&str> = report.platforms.iter().map(String::as_str).collect();
         lines.push(format!(
-            "skipped          {}, the first is {first}",
-            counted(skipped, "file")
+            "platforms        {}",
+            listed(&names, PLATFORMS_SHOWN)
         ));
     }
     lines
+}
+
+/// Files that no reader takes: those that were named one by one, the others by what they look like.
+fn skipped(files: &[SkippedFile], verbose: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for file in files.iter().filter(|file| file.named) {
+        lines.push(format!("{}: {}, not taken", file.path, file.looks_like));
+        lines.extend(file.hint.iter().map(|hint| format!("hint: {hint}")));
+    }
+    let mut kinds: BTreeMap<&str, Vec<&SkippedFile>> = BTreeMap::new();
+    for file in files.iter().filter(|file| !file.named) {
+        kinds.entry(&file.looks_like).or_default().push(file);
+    }
+    for (looks, files) in kinds {
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let most = if verbose { paths.len() } else { SKIPPED_SHOWN };
+        let names = listed(&paths, most);
+        let count = counted(paths.len() as u64, "file");
+        lines.push(format!("not taken: {count}, {looks}: {names}"));
+        let hint = files.iter().find_map(|file| file.hint.as_ref());
+        lines.extend(hint.map(|hint| format!("hint: {hint}")));
+    }
+    lines
+}
+
+/// The first of some names, and how many more there are.
+fn listed(names: &[&str], most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let mut text = names
+        .iter()
+        .take(most)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+/// How a store is named from here, where that is shorter.
+fn shorter(location: &Location) -> String {
+    let whole = location.as_str().to_owned();
+    let (Some(store), Ok(here)) = (location.local_directory(), std::env::current_dir()) else {
+        return whole;
+    };
+    let Some((above, common)) = here
+        .ancestors()
+        .enumerate()
+        .find(|(_, folder)| store.starts_with(folder))
+    else {
+        return whole;
+    };
+    let mut path: PathBuf = std::iter::repeat_n("..", above).collect();
+    path.extend(store.strip_prefix(common));
+    let path = path.to_string_lossy().into_owned();
+    if path.is_empty() {
+        ".".to_owned()
+    } else if path.len() < whole.len() {
+        path
+    } else {
+        whole
+    }
 }

@@ -7,10 +7,10 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicro
 
 use super::commits::application;
 use super::ledger::{Alias, Reading, Source, UNCOMMITTED};
-use super::tables::{Other, repeated, texts};
+use super::tables::{repeated, texts};
 use crate::reader::Compression;
 
-/// A file's row in the ledger, with its lines that are no records.
+/// A file's row in the ledger.
 pub(super) struct Closed {
     pub(super) dataset: &'static str,
     pub(super) reading: Reading,
@@ -25,7 +25,6 @@ pub(super) struct Closed {
     pub(super) rejects: u64,
     pub(super) verbatim: u64,
     pub(super) other_count: u64,
-    pub(super) others: Vec<Other>,
     pub(super) open_line: Option<&'static str>,
     pub(super) same_as: Option<i64>,
     pub(super) about: About,
@@ -66,7 +65,6 @@ impl Closed {
             rejects: 0,
             verbatim: 0,
             other_count: 0,
-            others: Vec::new(),
             open_line: None,
             same_as: Some(same_as.source_id),
             about: About {

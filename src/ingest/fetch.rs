@@ -157,10 +157,11 @@ impl Elsewhere {
         let mut parts = path.rsplit('/');
         let name = parts.next().unwrap_or(path);
         let directory = parts.next().map(str::to_owned);
-        let name = if self.explicit {
-            name.to_owned()
+        let (name, directory) = if self.explicit {
+            (name.to_owned(), None)
         } else {
-            path.strip_prefix(&self.base).unwrap_or(path).to_owned()
+            let name = path.strip_prefix(&self.base).unwrap_or(path);
+            (name.to_owned(), directory)
         };
         Ok(Input {
             file: here,

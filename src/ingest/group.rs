@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::compute::concat_batches;
 
 use super::orphans::Orphans;
 use super::tables::{EnvironmentRows, RecordRows};
@@ -28,11 +29,20 @@ use crate::{column, schema};
 /// Records that are held as rows before their configurations are looked up.
 const FLUSH_ROWS: usize = 1 << 16;
 
+/// Chunks that are: of many small files each is one, which becomes a batch of its own first.
+const FLUSH_CHUNKS: usize = 1 << 10;
+
+/// Bytes of lines kept as text that are.
+const FLUSH_TEXT_BYTES: usize = 64 << 20;
+
 /// Records that are committed together, if a file ends then.
 const GROUP_ROWS: usize = 1 << 18;
 
 /// Records in a data file.
 const FILE_ROWS: usize = 1 << 20;
+
+/// Bytes in memory of the rows of a data file.
+const FILE_BYTES: usize = 256 << 20;
 
 /// Programs that are remembered between groups.
 const KNOWN_PROGRAMS: usize = 1 << 22;
@@ -75,6 +85,7 @@ pub(super) struct Group<'a> {
     store: &'a Store,
     held: Vec<Held>,
     held_rows: usize,
+    held_text_bytes: usize,
     configurations: Configurations,
     graphs: KnownIds,
     environments: KnownIds,
@@ -121,6 +132,7 @@ impl<'a> Group<'a> {
             store,
             held: Vec::new(),
             held_rows: 0,
+            held_text_bytes: 0,
             configurations: Configurations::default(),
             graphs: KnownIds::default(),
             environments: KnownIds::default(),
@@ -141,6 +153,8 @@ impl<'a> Group<'a> {
         orphans: &Orphans,
     ) -> Result<()> {
         self.held_rows += rows.records.len();
+        let texts = rows.verbatim.iter().map(|(_, text)| text.len());
+        self.held_text_bytes += texts.sum::<usize>();
         let stored_through = orphans.records_through(source_id);
         self.held.push(Held {
             rows,
@@ -149,7 +163,10 @@ impl<'a> Group<'a> {
             first_line,
             stored_through,
         });
-        if self.held_rows >= FLUSH_ROWS {
+        if self.held_rows >= FLUSH_ROWS
+            || self.held.len() >= FLUSH_CHUNKS
+            || self.held_text_bytes >= FLUSH_TEXT_BYTES
+        {
             self.flush().await?;
         }
         Ok(())
@@ -169,21 +186,29 @@ impl<'a> Group<'a> {
     /// Looks up or gives out the identifiers of all held rows and turns these into batches.
     async fn flush(&mut self) -> Result<()> {
         let held = std::mem::take(&mut self.held);
-        self.held_rows = 0;
+        (self.held_rows, self.held_text_bytes) = (0, 0);
         self.commit_graphs(&held).await?;
         self.commit_environments(&held).await?;
         self.commit_configurations(&held).await?;
+        let mut new: BTreeMap<&Place, Vec<RecordBatch>> = BTreeMap::new();
         for held in &held {
             let batch = self.batch(held)?;
             if batch.num_rows() > 0 {
-                self.batches
-                    .entry(held.place.clone())
-                    .or_default()
-                    .push(batch);
+                new.entry(&held.place).or_default().push(batch);
             }
         }
+        for (place, batches) in new {
+            let Some(schema) = batches.first().map(RecordBatch::schema) else {
+                continue;
+            };
+            let batch = concat_batches(&schema, &batches);
+            let batch = batch.map_err(|error| Error::damaged("records", error.to_string()))?;
+            self.batches.entry(place.clone()).or_default().push(batch);
+        }
         let full = |batches: &Vec<RecordBatch>| {
+            let bytes = batches.iter().map(RecordBatch::get_array_memory_size);
             batches.iter().map(RecordBatch::num_rows).sum::<usize>() >= FILE_ROWS
+                || bytes.sum::<usize>() >= FILE_BYTES
         };
         let places = self.batches.iter().filter(|(_, batches)| full(batches));
         for place in places.map(|(place, _)| place.clone()).collect::<Vec<_>>() {

@@ -5,15 +5,18 @@
 //! one that has grown only the new lines are read.
 
 mod batches;
+mod budget;
 mod closed;
 pub(crate) mod commits;
 mod details;
 mod documents;
 mod fetch;
 mod group;
+mod intake;
 mod known;
 pub(crate) mod ledger;
 mod orphans;
+mod others;
 mod paced;
 mod pipeline;
 mod platform;
@@ -23,8 +26,10 @@ mod runs;
 mod samples;
 mod stream;
 pub(crate) mod tables;
+mod unpack;
+mod workers;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,12 +38,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::reader::{self, Dialect, Format, Input, STDIN, exported};
+use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;
 use closed::Closed;
+use intake::Intake;
 pub use known::{KnownSample, Level};
 pub use run::Position;
-use samples::find::{self, Place};
 pub use stream::{AppendOptions, Appender, StreamFormat};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
@@ -50,8 +55,9 @@ const ATTEMPTS: usize = 20;
 /// How to ingest.
 #[derive(Clone)]
 pub struct IngestOptions {
-    /// Platform of the records; without it the name of each log's directory, `tpu-v3` for TpuGraphs,
-    /// and the hardware that a benchmark log of GraphNet names.
+    /// Platform of the records; without it the hardware that a benchmark log of GraphNet names,
+    /// `tpu-v3` for TpuGraphs, and for a log the name of the directory that it was found in. A log
+    /// that is named itself, or matched by a pattern, needs it.
     pub platform: Option<String>,
     /// Stop at the first line that is refused.
     pub strict: bool,
@@ -106,6 +112,32 @@ pub enum Event<'a> {
     Bytes(u64),
 }
 
+/// A file that no reader takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedFile {
+    /// How it was named, or where it was found.
+    pub path: String,
+    /// What it looks like: `an AutoTVM log (version 0.2)`, `text`.
+    pub looks_like: String,
+    /// What may be done about it.
+    pub hint: Option<String>,
+    /// It was named itself or matched a pattern, not found in a directory or archive.
+    pub named: bool,
+}
+
+impl SkippedFile {
+    /// One that was found.
+    fn found(path: String, looks: &Looks) -> Self {
+        Self {
+            path,
+            looks_like: looks.to_string(),
+            hint: looks.hint.map(str::to_owned),
+            named: false,
+        }
+    }
+}
+
 /// What an ingest did.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -122,8 +154,10 @@ pub struct Report {
     pub renamed_files: Vec<(String, String)>,
     /// Files that were taken as what the list of a `tsql export` beside them says.
     pub exported_files: u64,
-    /// Files found in directories that no reader takes.
-    pub skipped_files: Vec<String>,
+    /// Files that no reader takes. Nothing of them is in the store, so that a later version may.
+    pub skipped_files: Vec<SkippedFile>,
+    /// Platforms of the files that were looked at, whether they are new or there already.
+    pub platforms: BTreeSet<String>,
     /// Files that could not be read, or not to their end: path and reason.
     pub failed_files: Vec<(String, String)>,
     /// Lines of all kinds.
@@ -163,10 +197,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Everything that was given is in the store.
+    /// Everything that was given is in the store. Files that were found in a directory and that
+    /// no reader takes are told, and were not given.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.rejects == 0 && self.failed_files.is_empty()
+        let named = self.skipped_files.iter().any(|file| file.named);
+        self.rejects == 0 && self.failed_files.is_empty() && !named
     }
 
     /// Notes what is odd about an input that is taken; with `strict` it is an error.
@@ -240,6 +276,7 @@ impl Report {
         }
         self.renamed_files.extend(other.renamed_files);
         self.skipped_files.extend(other.skipped_files);
+        self.platforms.extend(other.platforms);
         self.failed_files.extend(other.failed_files);
         self.first_rejects.extend(other.first_rejects);
         self.known_samples.extend(other.known_samples);
@@ -253,8 +290,8 @@ impl Store {
     /// files of a web server, or `-` for standard input.
     ///
     /// # Errors
-    /// [`Error::Source`] for an input that does not exist or whose platform is not known (nothing
-    /// is read then), [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
+    /// [`Error::Source`] for an input that does not exist, that belongs to a store, or that is named
+    /// and whose platform is not known (nothing is read then), [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
     /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
     pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
         let started = Instant::now();
@@ -262,20 +299,24 @@ impl Store {
             platform::check(platform, "--platform")?;
         }
         let mut spooled = None;
-        let mut found = Vec::new();
+        let mut found = Found::default();
         let mut elsewhere = Vec::new();
         for input in inputs {
             if input == STDIN {
                 let (file, path) = spool()?;
-                found.push(standard_input(&path)?);
+                found.inputs.push(standard_input(&path)?);
                 spooled = Some(file);
             } else if fetch::is_elsewhere(input) {
                 elsewhere.push(fetch::Elsewhere::find(input).await?);
             } else {
-                found.extend(reader::find(input)?);
+                let new = reader::find(input)?;
+                found.inputs.extend(new.inputs);
+                found.stores.extend(new.stores);
+                found.failed.extend(new.failed);
             }
         }
-        let found = exported::recall(distinct(found))?;
+        let mut report = left_out(&found);
+        let found = exported::recall(distinct(found.inputs))?;
         let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
         let (files, bytes): (Vec<u64>, Vec<u64>) =
             elsewhere.iter().map(fetch::Elsewhere::size).unzip();
@@ -284,7 +325,7 @@ impl Store {
             bytes: found.iter().map(size).sum::<u64>() + bytes.iter().sum::<u64>(),
         });
         let before = self.data_bytes().await?;
-        let mut report = self.ingest_found(found, options).await?;
+        report.add(self.ingest_found(found, options).await?);
         drop(spooled);
         for mut files in elsewhere {
             while let Some(portion) = files.next().await? {
@@ -299,36 +340,32 @@ impl Store {
 
     /// Ingests files that lie here.
     async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
-        let mut report = Report::default();
-        report.recalled(&found, options.platform.as_deref());
-        let (mut places, others) = find::split(found);
-        let (mut logs, mut documents, mut benchmarks) = (Vec::new(), Vec::new(), Vec::new());
-        for input in others {
-            if find::is_loose(&input) {
-                places.push(Place::Loose(input));
-                continue;
-            }
-            match reader::format(&input.file).unwrap_or(Format::Lines) {
-                Format::Lines => logs.push(input),
-                Format::Benchmark => benchmarks.push(input),
-                Format::Parquet => places.push(Place::Parquet(input)),
-                Format::Tar if find::in_tar(&input) => places.push(Place::Tar(input)),
-                format => documents.push((input, format)),
-            }
+        let mut recalled = Report::default();
+        recalled.recalled(&found, options.platform.as_deref());
+        let mut intake = Intake::of(found, options)?;
+        let archives = std::mem::take(&mut intake.archives);
+        let mut report = self.ingest_intake(intake, options).await?;
+        report.add(recalled);
+        for archive in archives {
+            report.add(self.ingest_archive(&archive, options).await?);
         }
-        let other = logs.first().or(documents.first().map(|(input, _)| input));
-        if let Some(input) = other.filter(|input| options.dry_run && input.explicit) {
-            return Err(Error::Usage(format!(
-                "{}: a dry run is for samples and benchmark logs of GraphNet",
-                input.path
-            )));
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
         }
-        if options.dry_run {
-            (logs, documents) = (Vec::new(), Vec::new());
-        }
-        let jobs = jobs(logs, options.platform.as_deref())?;
-        if !jobs.is_empty() {
-            report.add(until_done(async || run::run(self, jobs.clone(), options).await).await?);
+        Ok(report)
+    }
+
+    async fn ingest_intake(&self, intake: Intake, options: &IngestOptions) -> Result<Report> {
+        let Intake {
+            logs,
+            documents,
+            benchmarks,
+            places,
+            mut report,
+            ..
+        } = intake;
+        if !logs.is_empty() {
+            report.add(until_done(async || run::run(self, logs.clone(), options).await).await?);
         }
         if !documents.is_empty() {
             let run = async || documents::run(self, documents.clone(), options).await;
@@ -341,8 +378,30 @@ impl Store {
         if !places.is_empty() {
             report.add(samples::run(self, places, options).await?);
         }
-        if options.stop.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
+        Ok(report)
+    }
+
+    /// Ingests the logs in an archive, as if it were the folder that it unpacks to.
+    async fn ingest_archive(&self, archive: &Input, options: &IngestOptions) -> Result<Report> {
+        let mut report = Report::default();
+        let mut any = false;
+        let mut portions = unpack::portions(archive);
+        while let Some(portion) = portions.recv().await {
+            let mut portion = portion?;
+            report.failed_files.append(&mut portion.failed);
+            report.skipped_files.append(&mut portion.skipped);
+            let inputs = std::mem::take(&mut portion.inputs);
+            any |= !inputs.is_empty() || !report.failed_files.is_empty();
+            let mut intake = Intake::of(inputs, options)?;
+            intake.skip_archives(options)?;
+            report.add(self.ingest_intake(intake, options).await?);
+        }
+        if !any {
+            let looks = Looks::new("an archive of nothing that is read");
+            report.skipped_files.push(SkippedFile {
+                named: archive.explicit,
+                ..SkippedFile::found(archive.path.clone(), &looks)
+            });
         }
         Ok(report)
     }
@@ -392,37 +451,17 @@ fn distinct(inputs: Vec<Input>) -> Vec<Input> {
     inputs
 }
 
-/// The logs with their platforms.
-fn jobs(inputs: Vec<Input>, platform: Option<&str>) -> Result<Vec<pipeline::Job>> {
-    let mut jobs = Vec::with_capacity(inputs.len());
-    for mut input in inputs {
-        let was = Dialect::ALL
-            .into_iter()
-            .find_map(|dialect| Some((dialect, input.was(dialect.dataset())?)));
-        let recalled = was.map(|(dialect, file)| (dialect, file.platform.clone()));
-        // It was a log, whatever it looks like.
-        input.explicit |= recalled.is_some();
-        let (dialect, recalled) = recalled.unzip();
-        let platform = platform
-            .map(str::to_owned)
-            .or(recalled)
-            .or_else(|| input.directory.clone());
-        let platform = platform
-            .filter(|platform| !platform.is_empty())
-            .ok_or_else(|| Error::Source {
-                location: input.path.clone(),
-                reason: "no directory names its platform\nhint: give one with --platform"
-                    .to_owned(),
-            })?;
-        platform::check(&platform, &input.path)?;
-        let dialect = dialect.unwrap_or_else(|| Dialect::of_file(&input.file));
-        jobs.push(pipeline::Job {
-            input,
-            platform,
-            dialect,
-        });
+/// What was found and is not looked at.
+fn left_out(found: &Found) -> Report {
+    let stores = found.stores.iter().cloned();
+    let store = Looks::new("a store");
+    Report {
+        skipped_files: stores
+            .map(|path| SkippedFile::found(path, &store))
+            .collect(),
+        failed_files: found.failed.clone(),
+        ..Report::default()
     }
-    Ok(jobs)
 }
 
 /// Standard input in a temporary file, because it is looked at more than once.
@@ -460,3 +499,6 @@ fn standard_input(file: &std::path::Path) -> Result<Input> {
         exported: None,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,22 +2,23 @@
 //!
 //! The reader thread plans each file against the ledger, cuts it into chunks and numbers
 //! everything it hands on; parsers work on chunks as they come; [`Ordered`] gives the results in
-//! the order of the numbers. Queues are short: a slow consumer stops the reader.
+//! the order of the numbers. Queues are short: a slow consumer stops the reader. A panic of any of
+//! them ends its file where it was, with a message.
 
-use std::collections::BTreeMap;
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
 
 use super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::run::Position;
+use super::workers::{Numbered, Ordered, caught, workers};
 use super::{Event, Progress};
 use crate::error::Result;
 use crate::identity::ContentHasher;
-use crate::reader::lines::{Chunks, Piece};
+use crate::reader::lines::{Chunks, Mark, Piece};
 use crate::reader::rows::Rows;
 use crate::reader::{self, Compression, Dialect, Input};
 
@@ -35,13 +36,21 @@ pub(super) enum Message {
         compression: Option<Compression>,
         crlf: bool,
     },
-    /// Some of its lines.
-    Rows(Box<Rows>),
+    /// Some of its lines, and how far they go.
+    Rows { rows: Box<Rows>, after: Mark },
     /// A part of a line that is too long.
     Long {
         part: i32,
         text: Vec<u8>,
         last: bool,
+        after: Mark,
+    },
+    /// Reading panicked so many lines after those before, and nothing more of the file counts. With
+    /// a path: maybe before the file began.
+    Broken {
+        path: Option<String>,
+        line: u64,
+        reason: String,
     },
     /// The file ends.
     End(End),
@@ -55,8 +64,6 @@ pub(super) enum Message {
         path: String,
         dialect: Dialect,
     },
-    /// It is no file that a reader takes.
-    Skipped { path: String },
     /// It could not be read.
     Failed { path: String, reason: String },
 }
@@ -64,9 +71,7 @@ pub(super) enum Message {
 /// What the reader knows of a file at its end.
 #[derive(Debug)]
 pub(super) struct End {
-    pub(super) end_byte: u64,
-    pub(super) content_hash: String,
-    pub(super) unterminated: bool,
+    pub(super) mark: Mark,
     /// The file broke off here: damaged compression, a failing disk.
     pub(super) failure: Option<String>,
 }
@@ -87,76 +92,30 @@ impl Job {
     }
 }
 
-/// Work or a message with its place among all messages.
-pub(super) type Numbered<M> = (u64, M);
-
 /// A chunk on its way to a parser.
 struct Chunk {
     bytes: Vec<u8>,
     crlf: bool,
     dialect: Dialect,
+    after: Mark,
 }
 
-/// The messages of a running pipeline in their order.
-pub(super) struct Ordered<M> {
-    messages: mpsc::Receiver<Numbered<M>>,
-    early: BTreeMap<u64, M>,
-    next: u64,
-}
-
-impl<M> Ordered<M> {
-    pub(super) fn new(messages: mpsc::Receiver<Numbered<M>>) -> Self {
-        Self {
-            messages,
-            early: BTreeMap::new(),
-            next: 0,
+fn parse(chunk: Chunk) -> Message {
+    let (dialect, crlf) = (chunk.dialect, chunk.crlf);
+    let reason = match caught(|| Box::new(dialect.parse(&chunk.bytes, crlf))) {
+        Ok(rows) => {
+            let after = chunk.after;
+            return Message::Rows { rows, after };
         }
+        Err(reason) => reason,
+    };
+    let mut lines = chunk.bytes.split_inclusive(|&byte| byte == b'\n');
+    let line = lines.position(|line| caught(|| dialect.parse(line, crlf)).is_err());
+    Message::Broken {
+        path: None,
+        line: line.unwrap_or(0) as u64,
+        reason,
     }
-
-    /// The next message, `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<M> {
-        loop {
-            if let Some(message) = self.early.remove(&self.next) {
-                self.next += 1;
-                return Some(message);
-            }
-            let (number, message) = self.messages.recv().await?;
-            self.early.insert(number, message);
-        }
-    }
-}
-
-/// Where work goes, where a reader's own messages go, and all messages in order.
-pub(super) type Workers<W, M> = (
-    SyncSender<Numbered<W>>,
-    mpsc::Sender<Numbered<M>>,
-    Ordered<M>,
-);
-
-/// Starts `count` threads that turn work into messages. For each of them `waiting` pieces of work
-/// and `done` messages may lie there; the threads end when nobody gives or takes any more.
-pub(super) fn workers<W: Send + 'static, M: Send + 'static>(
-    count: usize,
-    waiting: usize,
-    done: usize,
-    parse: fn(W) -> M,
-) -> Workers<W, M> {
-    let (results, messages) = mpsc::channel(count * done);
-    let (sender, work) = sync_channel::<Numbered<W>>(count * waiting);
-    let work = Arc::new(Mutex::new(work));
-    for _ in 0..count {
-        let (work, results) = (Arc::clone(&work), results.clone());
-        std::thread::spawn(move || {
-            loop {
-                let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let Ok((number, one)) = next else { return };
-                if results.blocking_send((number, parse(one))).is_err() {
-                    return;
-                }
-            }
-        });
-    }
-    (sender, results, Ordered::new(messages))
 }
 
 /// Starts a thread that reads, and `parsers` that parse. Dropping the result, or setting `stop`,
@@ -168,9 +127,7 @@ pub(super) fn start(
     stop: Arc<AtomicBool>,
     read: impl FnOnce(&mut Reader) + Send + 'static,
 ) -> Ordered<Message> {
-    let (chunks, results, messages) = workers(parsers, 2, READY, |chunk: Chunk| {
-        Message::Rows(Box::new(chunk.dialect.parse(&chunk.bytes, chunk.crlf)))
-    });
+    let (chunks, results, messages) = workers(parsers, 2, READY, parse);
     std::thread::spawn(move || {
         let mut reader = Reader {
             ledger,
@@ -179,8 +136,12 @@ pub(super) fn start(
             number: 0,
             progress,
             stop,
+            path: String::new(),
         };
-        read(&mut reader);
+        if let Err(reason) = caught(|| read(&mut reader)) {
+            // Nobody listens any more where this is not taken.
+            let _ = reader.broken(reason);
+        }
     });
     messages
 }
@@ -192,13 +153,22 @@ pub(super) struct Reader {
     number: u64,
     progress: Progress,
     stop: Arc<AtomicBool>,
+    /// What is being read.
+    path: String,
 }
 
 impl Reader {
     /// Hands on everything of the files.
     pub(super) fn files(&mut self, jobs: &[Job]) {
         for job in jobs {
-            if self.stop.load(Ordering::Relaxed) || self.file(job).is_none() {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let listened = caught(|| self.file(job));
+            if listened
+                .unwrap_or_else(|reason| self.broken(reason))
+                .is_none()
+            {
                 break;
             }
         }
@@ -208,10 +178,13 @@ impl Reader {
     fn file(&mut self, job: &Job) -> Option<()> {
         let path = &job.input.path;
         (self.progress)(Event::File(path));
-        match self.prepare(job) {
-            Ok(None) => self.send(Message::Skipped { path: path.clone() }),
-            Ok(Some(Plan::Unchanged)) => self.send(Message::Unchanged),
-            Ok(Some(Plan::Alias(alias))) => {
+        self.path.clone_from(path);
+        let plan = self
+            .ledger
+            .plan(job.dialect.dataset(), &job.platform, &job.input);
+        match plan {
+            Ok(Plan::Unchanged) => self.send(Message::Unchanged),
+            Ok(Plan::Alias(alias)) => {
                 let (path, dialect) = (path.clone(), job.dialect);
                 self.send(Message::Alias {
                     alias,
@@ -219,7 +192,7 @@ impl Reader {
                     dialect,
                 })
             }
-            Ok(Some(Plan::Read(reading))) => match self.open(job, &reading) {
+            Ok(Plan::Read(reading)) => match self.open(job, &reading) {
                 Ok((chunks, compression)) => {
                     self.read(job, reading, chunks, compression).map(|_| ())
                 }
@@ -229,18 +202,18 @@ impl Reader {
         }
     }
 
-    fn prepare(&self, job: &Job) -> Result<Option<Plan>> {
-        if !job.input.explicit && !reader::recognised(&job.input.file)? {
-            return Ok(None);
-        }
-        self.ledger
-            .plan(job.dialect.dataset(), &job.platform, &job.input)
-            .map(Some)
-    }
-
     pub(super) fn fail(&mut self, path: &str, reason: String) -> Option<()> {
         self.send(Message::Failed {
             path: path.to_owned(),
+            reason,
+        })
+    }
+
+    /// Tells that reading panicked within a file, or before one.
+    fn broken(&mut self, reason: String) -> Option<()> {
+        self.send(Message::Broken {
+            path: Some(self.path.clone()),
+            line: 0,
             reason,
         })
     }
@@ -290,6 +263,7 @@ impl Reader {
             _ => false,
         });
         let (source_id, name) = (reading.source_id, reading.name.clone());
+        let mut seen = reading.first_byte;
         let path = job.input.path.clone();
         self.send(Message::Start {
             reading,
@@ -298,11 +272,14 @@ impl Reader {
             compression,
             crlf,
         })?;
-        let mut seen = chunks.byte_count();
+        self.path.clone_from(&job.input.path);
         while let Some(found) = piece {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
+            let after = chunks.mark();
+            let bytes = after.end_byte - seen;
+            seen = after.end_byte;
             match found {
                 Piece::Lines(bytes) => {
                     let number = self.number;
@@ -312,32 +289,36 @@ impl Reader {
                         bytes,
                         crlf,
                         dialect,
+                        after,
                     };
                     self.chunks.send((number, chunk)).ok()?;
                 }
                 Piece::Long { part, text, last } => {
-                    self.send(Message::Long { part, text, last })?;
+                    self.send(Message::Long {
+                        part,
+                        text,
+                        last,
+                        after,
+                    })?;
                 }
             }
-            (self.progress)(Event::Bytes(chunks.byte_count() - seen));
-            seen = chunks.byte_count();
+            (self.progress)(Event::Bytes(bytes));
             piece = chunks.next_piece();
         }
         let end = End {
-            end_byte: chunks.byte_count(),
-            content_hash: chunks.content_hash(),
-            unterminated: chunks.unterminated(),
+            mark: chunks.mark(),
             failure: chunks.failure().map(str::to_owned),
         };
+        let end_byte = end.mark.end_byte;
         self.ledger.add(Source {
             source_id,
             platform: job.platform.clone(),
             name,
             segments: UNCOMMITTED,
-            end_byte: end.end_byte,
+            end_byte,
             last_line: 0,
             open_line: None,
-            content_hash: end.content_hash.clone(),
+            content_hash: end.mark.content_hash.clone(),
             crlf: Some(crlf),
             same_as: None,
             collection: None,
@@ -348,7 +329,7 @@ impl Reader {
         let failed = end.failure.is_some();
         self.send(Message::End(end))?;
         Some(SegmentEnd {
-            end_byte: chunks.byte_count(),
+            end_byte,
             hasher: chunks.into_hasher(),
             crlf,
             failed,

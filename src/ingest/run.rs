@@ -1,5 +1,6 @@
 //! One ingest: the messages of the pipeline become rows, commits and a report.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,15 +9,18 @@ use super::commits::Commits;
 use super::group::Group;
 use super::ledger::{Ledger, Reading, Source};
 use super::orphans::{Orphans, Scope};
+use super::others::Others;
 use super::pipeline::{self, End, Job, Message, Reader};
-use super::tables::{Other, other_columns};
+use super::tables::Other;
 use super::{IngestOptions, REJECTS_LISTED, Report};
 use crate::error::{Error, Result};
+use crate::reader::lines::Mark;
 use crate::reader::rows::Rows;
 use crate::reader::{Compression, Dialect};
-use crate::schema;
 use crate::store::Store;
-use crate::store::file::{self, DataFile, Effort};
+
+/// Files that are committed together.
+const GROUP_FILES: usize = 8192;
 
 /// A file that is being read.
 struct Open {
@@ -31,7 +35,11 @@ struct Open {
     resumed: u64,
     rejects: u64,
     verbatim: u64,
-    others: Vec<Other>,
+    others: u64,
+    /// How far its rows go.
+    mark: Option<Mark>,
+    /// That is within a line which is too long.
+    in_line: bool,
     /// The last line is a record.
     last_is_record: bool,
 }
@@ -42,8 +50,11 @@ struct Run<'a> {
     options: &'a IngestOptions,
     orphans: Orphans,
     group: Group<'a>,
+    others: Others,
     open: Option<Open>,
     closed: Vec<Closed>,
+    /// Sources that reading failed on: what has their bytes failed too.
+    broken: HashSet<i64>,
     report: Report,
     durable: Option<Durable>,
 }
@@ -88,12 +99,14 @@ pub(super) async fn run_reader(
         options,
         orphans,
         group,
+        others: Others::default(),
         open: None,
         closed: Vec::new(),
+        broken: HashSet::new(),
         report,
         durable,
     };
-    while let Some(message) = messages.next().await {
+    while let Some(message) = messages.next().await? {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -158,9 +171,17 @@ impl Run<'_> {
                 (open.compression, open.crlf) = (compression, crlf);
                 self.open = Some(open);
             }
-            Message::Rows(rows) => self.rows(rows).await?,
-            Message::Long { part, text, last } => self.long(part, text, last)?,
+            Message::Rows { rows, after } => self.rows(rows, after).await?,
+            Message::Long {
+                part,
+                text,
+                last,
+                after,
+            } => self.long(part, text, last, after).await?,
             Message::End(end) => return self.end(end).await,
+            Message::Broken { path, line, reason } => {
+                return self.broken(path, line, &reason).await;
+            }
             Message::Known(position) => {
                 if let Some(durable) = &self.durable {
                     durable(position);
@@ -172,23 +193,28 @@ impl Run<'_> {
                 path,
                 dialect,
             } => {
+                if self.broken.contains(&alias.same_as.source_id) {
+                    let reason = format!("the same bytes as {}", alias.same_as.name);
+                    self.report.failed_files.push((path, reason));
+                    return Ok(true);
+                }
                 let closed = Closed::alias(dialect.dataset(), *alias, path);
                 self.report.same_files += 1;
                 self.report.renamed(&closed);
                 self.closed.push(closed);
             }
-            Message::Skipped { path } => self.report.skipped_files.push(path),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
         }
         Ok(true)
     }
 
-    async fn rows(&mut self, mut rows: Box<Rows>) -> Result<()> {
+    async fn rows(&mut self, mut rows: Box<Rows>, after: Mark) -> Result<()> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
         let first_line = open.next_line;
-        let through = self.orphans.records_through(open.reading.source_id);
+        let source_id = open.reading.source_id;
+        let through = self.orphans.records_through(source_id);
         for record in &rows.records {
             self.report.failed_records += u64::from(record.error_no != 0);
             let unmeasured = record.error_no == 0 && record.runtime_ns.is_none();
@@ -200,29 +226,40 @@ impl Run<'_> {
         open.verbatim += rows.verbatim.len() as u64;
         let last = rows.line_count.checked_sub(1);
         open.last_is_record = rows.records.last().map(|record| record.line) == last;
+        (open.mark, open.in_line) = (Some(after), false);
+        let stored = self.orphans.others_through(source_id);
         for other in std::mem::take(&mut rows.others) {
             let line = first_line + other.line;
             if let Some(reason) = &other.reason {
                 open.rejects += 1;
                 reject(&mut self.report, self.options, &open.path, line, reason)?;
             }
-            let segment = open.reading.segment;
-            open.others.push(Other {
-                segment,
-                line,
-                part: 0,
-                reason: other.reason,
-                text: other.text,
-            });
+            open.others += 1;
+            if line > stored {
+                let segment = open.reading.segment;
+                let other = Other {
+                    segment,
+                    line,
+                    part: 0,
+                    reason: other.reason,
+                    text: other.text,
+                };
+                self.others.push(source_id, other);
+            }
         }
-        let source_id = open.reading.source_id;
+        if self.others.is_full() {
+            self.others.flush(self.store).await?;
+        }
+        if rows.records.is_empty() {
+            return Ok(());
+        }
         let place = (open.dialect.dataset(), Arc::clone(&open.platform));
         self.group
             .add(rows, place, source_id, first_line, &self.orphans)
             .await
     }
 
-    fn long(&mut self, part: i32, text: Vec<u8>, last: bool) -> Result<()> {
+    async fn long(&mut self, part: i32, text: Vec<u8>, last: bool, after: Mark) -> Result<()> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
@@ -237,15 +274,53 @@ impl Run<'_> {
         }
         open.next_line += u64::from(last);
         open.last_is_record = false;
-        let segment = open.reading.segment;
-        open.others.push(Other {
-            segment,
-            line,
-            part,
-            reason: Some(reason),
-            text,
-        });
+        (open.mark, open.in_line) = (Some(after), !last);
+        open.others += 1;
+        let (segment, source_id) = (open.reading.segment, open.reading.source_id);
+        if line > self.orphans.others_through(source_id) {
+            let other = Other {
+                segment,
+                line,
+                part,
+                reason: Some(reason),
+                text,
+            };
+            self.others.push(source_id, other);
+        }
+        if self.others.is_full() {
+            self.others.flush(self.store).await?;
+        }
         Ok(())
+    }
+
+    /// Reading panicked: what came before is kept, nothing after it counts, so that a later version
+    /// goes on from there.
+    async fn broken(&mut self, path: Option<String>, line: u64, reason: &str) -> Result<bool> {
+        let open = self.open.take();
+        let at = open.as_ref().map_or(1, |open| open.next_line) + line;
+        let path = open.as_ref().map(|open| open.path.clone()).or(path);
+        let path = path.unwrap_or_default();
+        let reason =
+            format!("line {at}: {reason}\nhint: this is a defect of tsql: please report it");
+        let mut done = true;
+        if let Some(mut open) = open {
+            self.broken.insert(open.reading.source_id);
+            if let Some(mark) = open.mark.take() {
+                // Parts of a line count as a line that goes on.
+                open.next_line += u64::from(open.in_line);
+                let end = End {
+                    mark,
+                    failure: None,
+                };
+                done = self.close(open, end).await?;
+            }
+        }
+        if self.durable.is_some() {
+            let location = path;
+            return Err(Error::Source { location, reason });
+        }
+        self.report.failed_files.push((path, reason));
+        Ok(done)
     }
 
     async fn end(&mut self, end: End) -> Result<bool> {
@@ -263,6 +338,16 @@ impl Run<'_> {
                 ),
             });
         }
+        if let Some(failure) = &end.failure {
+            let line = open.next_line - 1;
+            let reason = format!("{failure} after line {line}; what came before is kept");
+            self.report.failed_files.push((open.path.clone(), reason));
+        }
+        self.close(open, end).await
+    }
+
+    /// Takes a file for what was read of it.
+    async fn close(&mut self, open: Open, end: End) -> Result<bool> {
         let report = &mut self.report;
         report.files += 1;
         report.grown_files += u64::from(open.reading.segment > 0);
@@ -270,16 +355,12 @@ impl Run<'_> {
         report.records += open.records - open.resumed;
         report.resumed_records += open.resumed;
         report.verbatim_records += open.verbatim;
-        report.bytes_in += end.end_byte - open.reading.first_byte;
-        if let Some(failure) = &end.failure {
-            let line = open.next_line - 1;
-            let reason = format!("{failure} after line {line}; what came before is kept");
-            report.failed_files.push((open.path.clone(), reason));
-        }
-        let closed = open.close(end);
+        report.bytes_in += end.mark.end_byte - open.reading.first_byte;
+        let closed = open.close(end.mark);
         self.report.renamed(&closed);
         self.closed.push(closed);
-        if self.durable.is_some() || self.group.is_full() {
+        let full = self.group.is_full() || self.closed.len() >= GROUP_FILES;
+        if self.durable.is_some() || full {
             self.commit().await
         } else {
             Ok(true)
@@ -294,7 +375,7 @@ impl Run<'_> {
         if closed.is_empty() {
             return Ok(true);
         }
-        let lines = self.write_lines(&closed).await?;
+        let lines = self.others.finish(self.store).await?;
         let commits = &mut self.commits;
         let done = commits.add(lines, records, &closed, &self.orphans).await?;
         if done {
@@ -306,32 +387,6 @@ impl Run<'_> {
             }
         }
         Ok(done)
-    }
-
-    async fn write_lines(&self, closed: &[Closed]) -> Result<Vec<DataFile>> {
-        let table = schema::table("lines")?;
-        let mut batches = Vec::new();
-        for file in closed {
-            let through = self.orphans.others_through(file.reading.source_id);
-            let new: Vec<&Other> = file
-                .others
-                .iter()
-                .filter(|other| other.line > through)
-                .collect();
-            if !new.is_empty() {
-                batches.push(file::batch(
-                    table,
-                    other_columns(file.reading.source_id, &new),
-                )?);
-            }
-        }
-        if batches.is_empty() {
-            return Ok(Vec::new());
-        }
-        let location = self.store.location();
-        Ok(vec![
-            file::write(location, table, &[], &batches, Effort::Ingest).await?,
-        ])
     }
 }
 
@@ -369,12 +424,14 @@ impl Open {
             resumed: 0,
             rejects: 0,
             verbatim: 0,
-            others: Vec::new(),
+            others: 0,
+            mark: None,
+            in_line: false,
             last_is_record: false,
         }
     }
 
-    fn close(self, end: End) -> Closed {
+    fn close(self, mark: Mark) -> Closed {
         let open = if self.last_is_record {
             "record"
         } else {
@@ -387,14 +444,13 @@ impl Open {
             path: self.path,
             compression: self.compression.map(Compression::name),
             crlf: Some(self.crlf),
-            end_byte: end.end_byte,
-            content_hash: end.content_hash,
+            end_byte: mark.end_byte,
+            content_hash: mark.content_hash,
             records: self.records,
             rejects: self.rejects,
             verbatim: self.verbatim,
-            other_count: self.others.len() as u64,
-            others: self.others,
-            open_line: end.unterminated.then_some(open),
+            other_count: self.others,
+            open_line: mark.unterminated.then_some(open),
             same_as: None,
             about: About::default(),
         }

@@ -372,45 +372,33 @@ pub(super) struct Other {
     pub(super) text: Vec<u8>,
 }
 
-/// Rows of `lines` from one source.
-pub(super) fn other_columns(source_id: i64, others: &[&Other]) -> Columns {
-    let kind = |other: &&Other| {
+/// Rows of `lines`, each with its source.
+pub(super) fn other_columns(others: &[(i64, Other)]) -> Columns {
+    let kind = |other: &Other| {
         if other.reason.is_some() {
             "rejected"
         } else {
             "comment"
         }
     };
+    let rows = || others.iter().map(|(_, other)| other);
     let mut bytes = BinaryBuilder::new();
-    others
-        .iter()
-        .for_each(|other| bytes.append_value(&other.text));
-    let lines = others.iter().map(|other| other.line.cast_signed());
+    rows().for_each(|other| bytes.append_value(&other.text));
+    let sources = others.iter().map(|(source_id, _)| *source_id);
+    let lines = rows().map(|other| other.line.cast_signed());
+    let segments = rows().map(|other| other.segment);
+    let parts = rows().map(|other| other.part);
+    let reasons: StringArray = rows().map(|other| other.reason.as_deref()).collect();
     BTreeMap::from([
         (
             "source_id",
-            Arc::new(Int64Array::from(vec![source_id; others.len()])) as ArrayRef,
+            Arc::new(Int64Array::from_iter_values(sources)) as ArrayRef,
         ),
-        (
-            "segment",
-            Arc::new(Int32Array::from_iter_values(
-                others.iter().map(|other| other.segment),
-            )),
-        ),
+        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
         ("line", Arc::new(Int64Array::from_iter_values(lines))),
-        (
-            "part",
-            Arc::new(Int32Array::from_iter_values(
-                others.iter().map(|other| other.part),
-            )),
-        ),
-        ("kind", texts(others.iter().map(kind).collect())),
-        (
-            "reason",
-            Arc::new(StringArray::from_iter(
-                others.iter().map(|other| other.reason.as_deref()),
-            )),
-        ),
+        ("part", Arc::new(Int32Array::from_iter_values(parts))),
+        ("kind", texts(rows().map(kind).collect())),
+        ("reason", Arc::new(reasons)),
         ("text", Arc::new(bytes.finish())),
     ])
 }

@@ -3,6 +3,7 @@
 //! Memory stays at a chunk and the longest line that a reader takes; of a longer line the pieces
 //! are handed on as they come, so that even a gigabyte without a line feed is kept.
 
+use std::collections::VecDeque;
 use std::io::Read;
 
 use crate::identity::ContentHasher;
@@ -10,6 +11,13 @@ use crate::identity::ContentHasher;
 /// Bytes of lines handed on together. Large enough to make the hand-over free, small enough that
 /// the chunks of a few workers fit the cache beside each other.
 const CHUNK_BYTES: usize = 1 << 20;
+
+/// Lines handed on together. Real ones have 300 bytes and more, so only a file of nothing but short
+/// ones meets this; each of these may become a refused line, which takes far more memory.
+const CHUNK_LINES: usize = 1 << 13;
+
+/// Bytes of a part of a line that is too long.
+const PART_BYTES: usize = CHUNK_BYTES;
 
 /// Longest line that is parsed. Real ones end at 6 kB.
 pub(crate) const MAX_LINE_BYTES: usize = 16 << 20;
@@ -30,10 +38,23 @@ pub(crate) enum Piece {
     },
 }
 
-/// Cuts a stream; knows at its end what was in it.
+/// How far a stream was handed on.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    /// Bytes from the beginning of the file on.
+    pub(crate) end_byte: u64,
+    /// Hash of these bytes.
+    pub(crate) content_hash: String,
+    /// The last line has no line feed.
+    pub(crate) unterminated: bool,
+}
+
+/// Cuts a stream; knows what was in the pieces that it has handed on.
 pub(crate) struct Chunks<R> {
     input: R,
     held: Vec<u8>,
+    /// Lines that are to be handed on before what is held.
+    ready: VecDeque<Vec<u8>>,
     /// Part number of the long line that is being handed on.
     long: Option<i32>,
     ended: bool,
@@ -49,6 +70,7 @@ impl<R: Read> Chunks<R> {
         Self {
             input,
             held: Vec::new(),
+            ready: VecDeque::new(),
             long: None,
             ended: false,
             failure: None,
@@ -61,14 +83,17 @@ impl<R: Read> Chunks<R> {
     /// The next piece, `None` at the end.
     pub(crate) fn next_piece(&mut self) -> Option<Piece> {
         loop {
+            if let Some(lines) = self.ready.pop_front() {
+                return Some(self.lines(lines));
+            }
             if let Some(part) = self.long {
                 let end = memchr::memchr(b'\n', &self.held);
                 let end = end.or(self.ended.then_some(self.held.len()));
-                if let Some(end) = end.filter(|&end| end <= MAX_LINE_BYTES) {
+                if let Some(end) = end.filter(|&end| end <= PART_BYTES) {
                     return Some(self.long_part(part, end, true));
                 }
-                if self.held.len() >= MAX_LINE_BYTES {
-                    return Some(self.long_part(part, MAX_LINE_BYTES, false));
+                if self.held.len() >= PART_BYTES {
+                    return Some(self.long_part(part, PART_BYTES, false));
                 }
             } else if self.held.len() >= CHUNK_BYTES || self.ended {
                 let end = memchr::memrchr(b'\n', &self.held).map(|end| end + 1);
@@ -82,7 +107,7 @@ impl<R: Read> Chunks<R> {
                     Some(end) if self.longest_is_fine(end) => {
                         let rest = self.held.split_off(end);
                         let lines = std::mem::replace(&mut self.held, rest);
-                        return Some(Piece::Lines(lines));
+                        return Some(self.lines(lines));
                     }
                     Some(_) => return Some(self.before_long()),
                     None if self.held.len() > MAX_LINE_BYTES => {
@@ -94,6 +119,30 @@ impl<R: Read> Chunks<R> {
             }
             self.fill();
         }
+    }
+
+    /// Hands on whole lines, not too many at once.
+    fn lines(&mut self, mut lines: Vec<u8>) -> Piece {
+        let mut ends = memchr::memchr_iter(b'\n', &lines).map(|end| end + 1);
+        if let Some(first) = ends.nth(CHUNK_LINES - 1).filter(|&end| end < lines.len()) {
+            let mut start = first;
+            for end in ends.skip(CHUNK_LINES - 1).step_by(CHUNK_LINES) {
+                self.ready.extend(lines.get(start..end).map(<[u8]>::to_vec));
+                start = end;
+            }
+            self.ready.extend(lines.get(start..).map(<[u8]>::to_vec));
+            self.ready.retain(|lines| !lines.is_empty());
+            lines.truncate(first);
+        }
+        self.count(&lines);
+        Piece::Lines(lines)
+    }
+
+    /// These bytes are handed on.
+    fn count(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.last_byte = bytes.last().copied().or(self.last_byte);
+        self.byte_count += bytes.len() as u64;
     }
 
     /// No line of the first `end` bytes is too long.
@@ -116,18 +165,21 @@ impl<R: Read> Chunks<R> {
         }
         if end == 0 {
             let end = memchr::memchr(b'\n', &self.held).unwrap_or(self.held.len());
-            return self.long_part(0, end.min(MAX_LINE_BYTES), end <= MAX_LINE_BYTES);
+            return self.long_part(0, end.min(PART_BYTES), end <= PART_BYTES);
         }
         let rest = self.held.split_off(end);
-        Piece::Lines(std::mem::replace(&mut self.held, rest))
+        let lines = std::mem::replace(&mut self.held, rest);
+        self.lines(lines)
     }
 
     fn long_part(&mut self, part: i32, end: usize, last: bool) -> Piece {
-        let mut rest = self.held.split_off(end);
-        if last && rest.first() == Some(&b'\n') {
-            rest.remove(0);
-        }
+        let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);
+        self.count(&text);
+        if last && self.held.first() == Some(&b'\n') {
+            self.held.remove(0);
+            self.count(b"\n");
+        }
         self.long = (!last).then_some(part + 1);
         Piece::Long { part, text, last }
     }
@@ -140,11 +192,7 @@ impl<R: Read> Chunks<R> {
             .by_ref()
             .take(CHUNK_BYTES as u64)
             .read_to_end(&mut self.held);
-        let new = self.held.get(start..).unwrap_or(&[]);
-        self.hasher.update(new);
-        self.last_byte = new.last().copied().or(self.last_byte);
-        self.byte_count += new.len() as u64;
-        self.ended = new.len() < CHUNK_BYTES;
+        self.ended = self.held.len() - start < CHUNK_BYTES;
         if let Err(error) = read {
             self.failure = Some(error.to_string());
             self.ended = true;
@@ -157,24 +205,18 @@ impl<R: Read> Chunks<R> {
         self.failure.as_deref()
     }
 
-    /// Bytes read so far, those before the stream included.
-    pub(crate) fn byte_count(&self) -> u64 {
-        self.byte_count
+    /// How far the pieces so far go, bytes before the stream included.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            end_byte: self.byte_count,
+            content_hash: self.hasher.hex(),
+            unterminated: self.last_byte.is_some_and(|byte| byte != b'\n'),
+        }
     }
 
-    /// Hash of these bytes.
-    pub(crate) fn content_hash(&self) -> String {
-        self.hasher.hex()
-    }
-
-    /// The hasher that has seen them.
+    /// The hasher that has seen all pieces.
     pub(crate) fn into_hasher(self) -> ContentHasher {
         self.hasher
-    }
-
-    /// The last line has no line feed.
-    pub(crate) fn unterminated(&self) -> bool {
-        self.last_byte.is_some_and(|byte| byte != b'\n')
     }
 }
 
@@ -230,12 +272,51 @@ mod tests {
         let parts: Vec<_> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Long { part, last, .. } => Some((*part, *last)),
+                Piece::Long { part, text, last } => {
+                    assert!(text.len() <= PART_BYTES);
+                    Some((*part, *last))
+                }
                 Piece::Lines(_) => None,
             })
             .collect();
-        assert_eq!(parts, [(0, false), (1, false), (2, true)]);
+        let count = i32::try_from(MAX_LINE_BYTES * 2 / PART_BYTES).unwrap() + 1;
+        let expected: Vec<_> = (0..count).map(|part| (part, part == count - 1)).collect();
+        assert_eq!(parts, expected);
         assert_eq!(joined(&pieces), input);
+    }
+
+    #[test]
+    fn short_lines_come_in_small_chunks() {
+        let input = b"{}\n".repeat(CHUNK_LINES * 3 + 7);
+        let pieces = pieces(&input);
+        assert_eq!(pieces.len(), 4);
+        for piece in &pieces {
+            let Piece::Lines(lines) = piece else { panic!() };
+            assert!(memchr::memchr_iter(b'\n', lines).count() <= CHUNK_LINES);
+        }
+        assert_eq!(joined(&pieces), input);
+    }
+
+    #[test]
+    fn a_mark_is_of_what_was_handed_on() {
+        let input = [
+            b"a\n".repeat(CHUNK_LINES + 1),
+            b"x".repeat(MAX_LINE_BYTES + 5),
+            b"\nb".to_vec(),
+        ]
+        .concat();
+        let mut chunks = Chunks::new(input.as_slice(), ContentHasher::new(), 0);
+        let mut given = Vec::new();
+        while let Some(piece) = chunks.next_piece() {
+            given.push(piece);
+            let mark = chunks.mark();
+            let end = usize::try_from(mark.end_byte).unwrap();
+            let mut hasher = ContentHasher::new();
+            hasher.update(&input[..end]);
+            assert_eq!(mark.content_hash, hasher.hex());
+            assert_eq!(mark.unterminated, input[end - 1] != b'\n');
+        }
+        assert_eq!(chunks.mark().end_byte, input.len() as u64);
     }
 
     #[test]

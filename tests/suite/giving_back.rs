@@ -33,7 +33,7 @@ fn files_of_every_shape_come_back() {
         place.write(name, bytes);
     }
     let files: Vec<&str> = shapes.iter().map(|(name, _)| *name).collect();
-    let ran = place.tsql(&[&["ingest"], files.as_slice()].concat());
+    let ran = place.tsql(&[&["ingest", "--platform", "p"], files.as_slice()].concat());
     assert_eq!(
         ran.code,
         Some(1),

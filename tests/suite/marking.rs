@@ -48,7 +48,7 @@ fn a_store_with_the_first_marker_is_found_and_written_as_before() {
     std::fs::rename(marker("tsql-store.toml"), marker("tsql.toml")).unwrap();
     assert_eq!(place.rows(COUNT), ["3"]);
     place.write("p/b.json", log(100, 4));
-    place.ok(&["ingest", "-q", "p/b.json"]);
+    place.ok(&["ingest", "-q", "--platform", "p", "p/b.json"]);
     place.ok(&["optimize"]);
     assert_eq!(place.rows(COUNT), ["7"]);
     assert!(marker("tsql.toml").is_file() && !marker("tsql-store.toml").exists());

@@ -52,7 +52,7 @@ fn lines_become_records_once_and_come_back() {
     // The same programs in a file, spelled otherwise, with a line that is none.
     let compact = text.replace(", ", ",").replace(": ", ":") + "{\"steps\": 1}\n";
     place.write("q/more.jsonl", &compact);
-    let ran = place.tsql(&["ingest", "q/more.jsonl"]);
+    let ran = place.tsql(&["ingest", "q/more.jsonl", "--platform", "q"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(
         ran.stderr
@@ -172,7 +172,13 @@ fn whatever_the_steps_are_they_can_be_optimized() {
     let text = shapes();
     for (number, part) in text.lines().collect::<Vec<_>>().chunks(7).enumerate() {
         place.write(&format!("p/{number}.jsonl"), part.join("\n") + "\n");
-        place.ok(&["ingest", "-q", &format!("p/{number}.jsonl")]);
+        place.ok(&[
+            "ingest",
+            "-q",
+            "--platform",
+            "p",
+            &format!("p/{number}.jsonl"),
+        ]);
     }
     let sql = "SELECT config_id, steps, sketch, params_list, count(*) FROM configurations \
                JOIN records USING (graph_id, config_id) GROUP BY 1, 2, 3, 4 ORDER BY 1";

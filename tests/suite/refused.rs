@@ -38,7 +38,7 @@ fn every_bad_line_is_refused_with_its_reason_and_kept() {
         text.extend_from_slice(format!("\n{good}\n").as_bytes());
     }
     place.write("p/a.json", &text);
-    let ran = place.tsql(&["ingest", "p/a.json"]);
+    let ran = place.tsql(&["ingest", "p/a.json", "--platform", "p"]);
     assert_eq!(ran.code, Some(1));
     for (index, (_, reason)) in bad.iter().enumerate() {
         let wanted = format!("p/a.json:{}: ", index * 2 + 1);
@@ -64,7 +64,7 @@ fn a_line_of_forty_megabytes_is_refused_and_comes_back() {
     let place = Place::new();
     let text = format!("{}{{{}\n{}", log(1, 2), "x".repeat(40 << 20), log(3, 2));
     place.write("p/a.json", &text);
-    let ran = place.tsql(&["ingest", "p/a.json"]);
+    let ran = place.tsql(&["ingest", "p/a.json", "--platform", "p"]);
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr.contains("p/a.json:3: longer than 16 MiB"),
@@ -83,7 +83,7 @@ fn a_line_of_forty_megabytes_is_refused_and_comes_back() {
 fn strict_stops_at_the_first_and_stores_nothing_of_the_file() {
     let place = Place::new();
     place.write("p/a.json", format!("{}oops\n{}", log(1, 2), log(3, 2)));
-    let ran = place.tsql(&["ingest", "p/a.json", "--strict"]);
+    let ran = place.tsql(&["ingest", "p/a.json", "--platform", "p", "--strict"]);
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr
@@ -114,7 +114,14 @@ fn names_never_leave_the_export_folder() {
     place.write("in/p/a.json", log(1, 1));
     std::fs::create_dir_all(place.path().join("in/q")).unwrap();
     let ran = place
-        .command(&["ingest", "../p/a.json", "--store", "../../s"])
+        .command(&[
+            "ingest",
+            "../p/a.json",
+            "--platform",
+            "p",
+            "--store",
+            "../../s",
+        ])
         .current_dir(place.path().join("in/q"))
         .output()
         .unwrap();

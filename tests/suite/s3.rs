@@ -405,6 +405,23 @@ fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
     assert_whole(&place, server, &url, &texts);
 }
 
+/// Objects that match a pattern need a platform.
+fn a_pattern_gives_no_platform(place: &Place, endpoint: &str, store: &str) {
+    let pattern = format!("s3://{BUCKET}/sources/logs/*/*.json");
+    let ran = done(
+        place
+            .s3(endpoint, store, &["ingest", &pattern])
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("no platform is known"),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn logs_come_from_a_bucket_and_answers_go_there() {
     let Some(server) = weed() else { return };
@@ -460,7 +477,7 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
         &place,
         &endpoint,
         &second,
-        &["ingest", &format!("s3://{BUCKET}/sources/logs/*/*.json")],
+        &["ingest", &format!("s3://{BUCKET}/sources/logs/")],
     );
     assert!(
         again.stderr.contains("records          0"),
@@ -476,6 +493,7 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
         ),
         ["logs/p/a.json,p", "logs/q/b.json,q", "logs/q/c d.json,q"]
     );
+    a_pattern_gives_no_platform(&place, &endpoint, &second);
     let one = format!("s3://{BUCKET}/sources/other/x.json");
     let refused = done(
         place
@@ -485,7 +503,9 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
     );
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     assert!(
-        refused.stderr.starts_with(&format!("{one}:1: ")),
+        refused
+            .stderr
+            .starts_with(&format!("{one}: text, not taken")),
         "{}",
         refused.stderr
     );

@@ -373,7 +373,7 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
         ),
         (
             "text",
-            zipped(&[("readme.txt".to_owned(), b"hi".to_vec())]),
+            zipped(&[raw[0].clone(), ("readme.txt".to_owned(), b"hi".to_vec())]),
             "readme.txt: no array",
         ),
         (

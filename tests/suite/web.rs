@@ -72,7 +72,13 @@ fn a_store_on_a_web_server_is_read() {
     let place = Place::new();
     for number in 0..13 {
         place.write(&format!("p/{number}.json"), log(1 + number * 40, 60));
-        place.ok(&["ingest", "-q", &format!("p/{number}.json")]);
+        place.ok(&[
+            "ingest",
+            "-q",
+            "--platform",
+            "p",
+            &format!("p/{number}.json"),
+        ]);
     }
     assert!(
         place

@@ -15,8 +15,11 @@ use super::Mend;
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
-use crate::reader::{Dialect, HEAD_BYTES};
+use crate::reader::Dialect;
 use crate::store::{Snapshot, Store};
+
+/// How much of a file's text is looked at.
+const HEAD_BYTES: u64 = 16 << 10;
 
 pub(super) const MEND: Mend = Mend {
     found: "files of no format that was known, of which all lines were refused",

@@ -78,7 +78,7 @@ pub(super) async fn run(
         strict: options.strict,
         report: Report::default(),
     };
-    while let Some(message) = messages.next().await {
+    while let Some(message) = messages.next().await? {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -124,7 +124,7 @@ impl Run<'_> {
                 self.report.renamed(&closed);
                 self.closed.push(closed);
             }
-            Message::Skipped { path } => self.report.skipped_files.push(path),
+            Message::Skipped(file) => self.report.skipped_files.push(file),
             Message::Failed {
                 path,
                 reason,
@@ -186,7 +186,6 @@ impl Run<'_> {
             rejects: 0,
             verbatim: 0,
             other_count: 0,
-            others: Vec::new(),
             open_line: None,
             same_as: None,
             about: About {

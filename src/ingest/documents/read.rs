@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -11,14 +10,14 @@ use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc;
 
 use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
-use super::super::pipeline::{Numbered, Ordered, workers};
-use super::super::{Event, Progress};
+use super::super::workers::{Numbered, Ordered, caught, workers};
+use super::super::{Event, Progress, SkippedFile};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::reader::exported::ExportedFile;
 use crate::reader::naming::readable_path;
 use crate::reader::tpugraphs::{self, Document, Place};
-use crate::reader::{self, Format, Input};
+use crate::reader::{self, Format, Head, Input, Looks};
 
 /// A member of a compressed archive is kept in memory up to this size, else in a temporary file.
 const SPOOL_BYTES: usize = 8 << 20;
@@ -31,8 +30,8 @@ pub(super) enum Message {
     Unchanged,
     /// The store has its bytes under another name.
     Alias { alias: Box<Alias>, path: String },
-    /// It is no file that a reader takes.
-    Skipped { path: String },
+    /// A file in an archive that no reader takes there.
+    Skipped(SkippedFile),
     /// It was refused.
     Failed {
         path: String,
@@ -87,7 +86,9 @@ pub(super) fn start(
             stop,
         };
         for (input, format) in inputs {
-            if reader.input(&input, format).is_none() {
+            let listened = caught(|| reader.input(&input, &format));
+            let failed = |reason| reader.fail(input.path.clone(), reason);
+            if listened.unwrap_or_else(failed).is_none() {
                 break;
             }
         }
@@ -97,10 +98,7 @@ pub(super) fn start(
 
 fn parse(work: Work) -> Message {
     let buffered = BufReader::with_capacity(1 << 16, work.input);
-    // A file must not end the run, whatever a library makes of it.
-    let document = catch_unwind(AssertUnwindSafe(|| tpugraphs::read(buffered)));
-    let document = document.unwrap_or_else(|_| Err("the reader failed on it".to_owned()));
-    match document {
+    match caught(|| tpugraphs::read(buffered)).and_then(|document| document) {
         Ok(document) => Message::Document(Box::new(Found {
             reading: work.reading,
             path: work.path,
@@ -130,7 +128,7 @@ struct Reader {
 
 impl Reader {
     /// Hands on all documents of an input; `None` where nobody listens any more.
-    fn input(&mut self, input: &Input, format: Format) -> Option<()> {
+    fn input(&mut self, input: &Input, format: &Format) -> Option<()> {
         (self.progress)(Event::File(&input.path));
         let located = input.file.to_string_lossy();
         let taken = match format {
@@ -185,7 +183,7 @@ impl Reader {
             reason: error.to_string(),
         };
         for entry in archive.entries().map_err(broken)? {
-            let entry = entry.map_err(broken)?;
+            let mut entry = entry.map_err(broken)?;
             if !entry.header().entry_type().is_file() {
                 continue;
             }
@@ -196,7 +194,11 @@ impl Reader {
                 let place = Place::of(&format!("{located}/{name}"));
                 self.document(open(entry).map_err(broken)?, &name, path, place, None)?
             } else {
-                self.send(Message::Skipped { path })
+                let looks = match Head::new(&mut entry).tell().map_err(broken)? {
+                    Format::Unknown(looks) => looks,
+                    _ => Looks::new("a log beside npz files"),
+                };
+                self.send(Message::Skipped(SkippedFile::found(path, &looks)))
             };
             if listened.is_none() {
                 return Ok(None);

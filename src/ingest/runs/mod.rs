@@ -19,22 +19,28 @@ use super::commits::Commits;
 use super::group::KnownIds;
 use super::ledger::{Ledger, Plan};
 use super::orphans::{Orphans, Scope};
-use super::{Event, IngestOptions, Report};
+use super::workers::caught;
+use super::{Event, IngestOptions, Report, budget, platform};
 use crate::error::{Error, Result};
 use crate::identity::{ContentHasher, text_id};
 use crate::reader::graphnet::NAME;
 use crate::reader::graphnet::log::{Parser, Run, stated_status};
 use crate::reader::{self, Compression, Input};
 use crate::store::Store;
-use crate::store::file::refused_value;
 pub(super) use group::commit_texts;
 use rows::Row;
 
 /// Records that are committed together, if a log ends then.
 const GROUP_ROWS: usize = 1 << 14;
 
-/// Platform of logs that do not say one.
-const UNKNOWN: &str = "unknown";
+/// Bytes of logs that are committed together, if one ends then.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Most bytes of a log, after decompression.
+const LOG_BYTES: u64 = 128 << 20;
+
+/// Bytes of a line in which the hardware is looked for.
+const LINE_BYTES: u64 = 1 << 20;
 
 /// A log that was read and is not committed yet.
 struct Held {
@@ -48,7 +54,7 @@ struct Held {
 /// must be looked at again.
 pub(super) async fn run(
     store: &Store,
-    inputs: &[Input],
+    inputs: &[(Input, String)],
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let ledger = Ledger::load(store).await?;
@@ -60,22 +66,24 @@ pub(super) async fn run(
         orphans,
         texts: KnownIds::default(),
         held: Vec::new(),
+        held_bytes: 0,
         rows: Vec::new(),
         report: Report::default(),
     };
-    for input in inputs {
+    for (input, platform) in inputs {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         (options.progress)(Event::File(&input.path));
-        match run.log(input) {
-            Err(Error::Io { path, source }) => {
-                let failed = (path.to_string_lossy().into_owned(), source.to_string());
+        match run.log(input, platform) {
+            Err(Error::Io { source, .. }) => {
+                let failed = (input.path.clone(), source.to_string());
                 run.report.failed_files.push(failed);
             }
             other => other?,
         }
-        if run.rows.len() >= GROUP_ROWS && !run.commit().await? {
+        let full = run.rows.len() >= GROUP_ROWS || run.held_bytes >= GROUP_BYTES;
+        if full && !run.commit().await? {
             return Ok(None);
         }
     }
@@ -92,21 +100,15 @@ struct Ingest<'a> {
     orphans: Orphans,
     texts: KnownIds,
     held: Vec<Held>,
+    held_bytes: usize,
     rows: Vec<(Arc<str>, Row)>,
     report: Report,
 }
 
 impl Ingest<'_> {
     /// Reads a log, unless the store has it.
-    fn log(&mut self, input: &Input) -> Result<()> {
-        let was = input.was(NAME).map(|file| &file.platform);
-        let platform = match self.options.platform.as_ref().or(was) {
-            Some(platform) => platform.clone(),
-            None => hardware(input)?
-                .filter(|name| refused_value(name).is_none())
-                .unwrap_or_else(|| UNKNOWN.to_owned()),
-        };
-        let reading = match self.ledger.plan(NAME, &platform, input)? {
+    fn log(&mut self, input: &Input, platform: &str) -> Result<()> {
+        let reading = match self.ledger.plan(NAME, platform, input)? {
             Plan::Unchanged => {
                 self.report.unchanged_files += 1;
                 return Ok(());
@@ -129,7 +131,13 @@ impl Ingest<'_> {
             stray,
             bytes,
             compression,
-        } = read(input)?;
+        } = match caught(|| read(input)).unwrap_or_else(|reason| Ok(Err(reason)))? {
+            Ok(log) => log,
+            Err(reason) => {
+                self.report.failed_files.push((input.path.clone(), reason));
+                return Ok(());
+            }
+        };
         (self.options.progress)(Event::Bytes(bytes.len() as u64));
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
         let unterminated = bytes.last().is_some_and(|&byte| byte != b'\n');
@@ -157,7 +165,6 @@ impl Ingest<'_> {
             rejects: 0,
             verbatim: 0,
             other_count: 0,
-            others: Vec::new(),
             open_line: None,
             same_as: None,
             about: About::default(),
@@ -171,7 +178,7 @@ impl Ingest<'_> {
         self.report.records += records.saturating_sub(known.1 as u64);
         self.report.resumed_records += records.min(known.1 as u64);
         self.ledger.add(closed.as_source());
-        let platform: Arc<str> = Arc::from(platform.as_str());
+        let platform: Arc<str> = Arc::from(platform);
         let first = known.0 + known.1;
         let reading = &closed.reading;
         let start = usize::try_from(reading.first_byte).unwrap_or(usize::MAX);
@@ -185,6 +192,7 @@ impl Ingest<'_> {
             self.rows.push((Arc::clone(&platform), row));
         }
         let text = bytes.get(start..).unwrap_or(&[]).to_vec();
+        self.held_bytes += text.len();
         self.held.push(Held {
             closed,
             text,
@@ -220,6 +228,7 @@ impl Ingest<'_> {
     async fn commit(&mut self) -> Result<bool> {
         let mut held = std::mem::take(&mut self.held);
         let rows = std::mem::take(&mut self.rows);
+        self.held_bytes = 0;
         if held.is_empty() || self.options.dry_run {
             return Ok(true);
         }
@@ -255,41 +264,44 @@ struct Log {
     compression: Option<Compression>,
 }
 
-/// All of a log.
-fn read(input: &Input) -> Result<Log> {
-    let (mut stream, compression) = reader::open(&input.file)?;
-    let mut bytes = Vec::new();
-    stream
-        .read_to_end(&mut bytes)
-        .map_err(Error::io(&input.file))?;
+/// All of a log; the reason where it is not taken.
+fn read(input: &Input) -> Result<std::result::Result<Log, String>> {
+    let (stream, compression) = reader::open(&input.file)?;
+    let bytes = match budget::read(stream, LOG_BYTES) {
+        Ok(bytes) => bytes,
+        Err(why) => return Ok(Err(why.in_words("of a benchmark log", LOG_BYTES))),
+    };
     let mut parser = Parser::new();
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         parser.push_line(line);
     }
     let runs = parser.finish();
-    Ok(Log {
+    Ok(Ok(Log {
         runs,
         stray: parser.stray_lines(),
         bytes,
         compression,
-    })
+    }))
 }
 
-/// The first hardware that a log names.
-fn hardware(input: &Input) -> Result<Option<String>> {
+/// The first hardware that a log names, of which a platform can have the name.
+pub(super) fn hardware(input: &Input) -> Result<Option<String>> {
     let (stream, _) = reader::open(&input.file)?;
-    let mut lines = BufReader::new(stream);
+    let mut lines = BufReader::new(stream.take(LOG_BYTES));
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = lines.read_until(b'\n', &mut line);
-        if read.map_err(Error::io(&input.file))? == 0 {
+        let read = (&mut lines)
+            .take(LINE_BYTES)
+            .read_until(b'\n', &mut line)
+            .map_err(Error::io(&input.file))?;
+        if read == 0 {
             return Ok(None);
         }
         let text = String::from_utf8_lossy(&line);
         if let Some((_, name)) = text.split_once("[Config] hardware:") {
             let name = name.trim();
-            if !name.is_empty() {
+            if platform::is_name(name) {
                 return Ok(Some(name.to_owned()));
             }
         }

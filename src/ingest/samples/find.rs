@@ -1,19 +1,28 @@
 //! Where samples are: directories, archives and the hub's Parquet, file by file.
+//!
+//! A sample is in memory as a whole, so none may be larger than [`SAMPLE_BYTES`], nor may the files
+//! of more lie between each other in an archive than [`HELD_BYTES`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File as Opened;
-use std::io::Read as _;
 
 use arrow::array::{Array as _, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::super::budget;
 use super::NO_PLATFORM;
 use crate::error::{Error, Result};
 use crate::reader::graphnet::sample::METADATA;
 use crate::reader::naming::readable_path;
 use crate::reader::{self, Input, graphnet};
+
+/// Most bytes of the files of a sample; the largest of 314 real ones has 2 MB.
+const SAMPLE_BYTES: u64 = 64 << 20;
+
+/// Most bytes of samples whose files are not all there yet.
+const HELD_BYTES: u64 = 128 << 20;
 
 /// Something to read samples from.
 #[derive(Clone, Debug)]
@@ -86,14 +95,37 @@ pub(in crate::ingest) fn is_loose(input: &Input) -> bool {
     was.is_some_and(|file| file.platform == NO_PLATFORM)
 }
 
-/// Does a tar hold samples?
-pub(in crate::ingest) fn in_tar(input: &Input) -> bool {
-    let mut found = false;
+/// What a tar holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ingest) enum Inside {
+    Samples,
+    Arrays,
+    /// Neither: maybe logs.
+    Others,
+}
+
+/// Tells what a tar holds by the names of its files; a damaged one by those before the damage.
+pub(in crate::ingest) fn in_tar(input: &Input) -> Inside {
+    let mut inside = Inside::Others;
     let _ = each_name(input, |name| {
-        found = name == METADATA || name.ends_with(&format!("/{METADATA}"));
-        found || name.ends_with(".npz")
+        if name == METADATA || name.ends_with(&format!("/{METADATA}")) {
+            inside = Inside::Samples;
+        } else if name.ends_with(".npz") {
+            inside = Inside::Arrays;
+        }
+        inside != Inside::Others
     });
-    found
+    inside
+}
+
+/// Has a Parquet file the columns of the hub's?
+pub(in crate::ingest) fn is_hub(input: &Input) -> bool {
+    let opened = Opened::open(&input.file).ok();
+    let builder = opened.and_then(|file| ParquetRecordBatchReaderBuilder::try_new(file).ok());
+    builder.is_some_and(|builder| {
+        let known = |name: &&str| builder.schema().field_with_name(name).is_ok();
+        ["path", "content"].iter().all(known)
+    })
 }
 
 /// Hears of the name of every file in a tar until `enough`.
@@ -121,6 +153,8 @@ pub(super) enum Piece {
     Sample(String, Vec<Member>),
     /// A file that is in no sample.
     Loose(Member),
+    /// A file or a sample that is not taken.
+    Refused { path: String, reason: String },
 }
 
 /// Hands on all samples and other files of a place; `None` where nobody listens any more. What
@@ -128,10 +162,16 @@ pub(super) enum Piece {
 pub(super) fn each(place: &Place, take: &mut dyn FnMut(Piece) -> Option<()>) -> Result<Option<()>> {
     match place {
         Place::Directory(folder, files) => {
-            let members: Result<Vec<Member>> = files.iter().map(read).collect();
-            Ok(take(Piece::Sample(folder.clone(), members?)))
+            let mut left = SAMPLE_BYTES;
+            let mut members = Vec::with_capacity(files.len());
+            for file in files {
+                let member = read(file, left)?;
+                left -= member.bytes.len() as u64;
+                members.push(member);
+            }
+            Ok(take(Piece::Sample(folder.clone(), members)))
         }
-        Place::Loose(input) => Ok(take(Piece::Loose(read(input)?))),
+        Place::Loose(input) => Ok(take(Piece::Loose(read(input, SAMPLE_BYTES)?))),
         Place::Tar(input) => {
             let mut names = Vec::new();
             // Damage shows again below, after what came before it.
@@ -140,22 +180,26 @@ pub(super) fn each(place: &Place, take: &mut dyn FnMut(Piece) -> Option<()>) -> 
                 false
             });
             let mut gather = Gather::new(&names, take);
-            tar_members(input, &mut |member| gather.member(member))
+            tar_members(input, &mut |member| gather.arrived(member))
         }
         Place::Parquet(input) => {
             let mut names = Vec::new();
             parquet_rows(input, false, &mut |member| {
-                names.push(member.name);
+                names.extend(member.map(|member| member.name).ok());
                 Some(())
             })?;
             let mut gather = Gather::new(&names, take);
-            parquet_rows(input, true, &mut |member| gather.member(member))
+            parquet_rows(input, true, &mut |member| gather.arrived(member))
         }
     }
 }
 
-fn read(input: &Input) -> Result<Member> {
-    let bytes = std::fs::read(&input.file).map_err(Error::io(&input.file))?;
+fn read(input: &Input, most: u64) -> Result<Member> {
+    let file = Opened::open(&input.file).map_err(Error::io(&input.file))?;
+    let bytes = budget::read(file, most).map_err(|why| Error::Source {
+        location: input.path.clone(),
+        reason: why.in_words("of a sample", SAMPLE_BYTES),
+    })?;
     let was = input.was(graphnet::NAME);
     let hub_path = was.and_then(|file| file.hub_path.as_ref());
     Ok(Member {
@@ -166,7 +210,19 @@ fn read(input: &Input) -> Result<Member> {
     })
 }
 
-fn tar_members(input: &Input, take: &mut dyn FnMut(Member) -> Option<()>) -> Result<Option<()>> {
+/// A file that is not taken.
+struct Refused {
+    /// Its name in the store.
+    name: String,
+    /// How it is named to people.
+    path: String,
+    reason: String,
+}
+
+/// A file, or why it is not taken.
+type Arrived = Result<Member, Refused>;
+
+fn tar_members(input: &Input, take: &mut dyn FnMut(Arrived) -> Option<()>) -> Result<Option<()>> {
     let broken = |error: std::io::Error| Error::Source {
         location: input.path.clone(),
         reason: error.to_string(),
@@ -179,16 +235,27 @@ fn tar_members(input: &Input, take: &mut dyn FnMut(Member) -> Option<()>) -> Res
         }
         let name = readable_path(&entry.path().map_err(broken)?);
         let name = name.trim_start_matches("./").to_owned();
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(broken)?;
         let path = format!("{}/{name}", input.path);
-        let member = Member {
-            name,
-            path,
-            bytes,
-            source_folder: None,
+        let size = entry.size();
+        let bytes = match budget::read(&mut entry, SAMPLE_BYTES) {
+            Err(why @ budget::Failure::TooLarge) => Err(why.in_words("of a sample", SAMPLE_BYTES)),
+            Err(budget::Failure::Io(error)) => return Err(broken(error)),
+            Ok(bytes) if (bytes.len() as u64) < size => Err(format!(
+                "the archive ends after {} of its {size} bytes",
+                bytes.len()
+            )),
+            Ok(bytes) => Ok(bytes),
         };
-        if take(member).is_none() {
+        let arrived = match bytes {
+            Err(reason) => Err(Refused { name, path, reason }),
+            Ok(bytes) => Ok(Member {
+                name,
+                path,
+                bytes,
+                source_folder: None,
+            }),
+        };
+        if take(arrived).is_none() {
             return Ok(None);
         }
     }
@@ -201,7 +268,7 @@ const COLUMNS: [&str; 3] = ["path", "content", "source_folder"];
 fn parquet_rows(
     input: &Input,
     content: bool,
-    take: &mut dyn FnMut(Member) -> Option<()>,
+    take: &mut dyn FnMut(Arrived) -> Option<()>,
 ) -> Result<Option<()>> {
     let broken = |reason: String| Error::Source {
         location: input.path.clone(),
@@ -262,7 +329,7 @@ fn parquet_rows(
                 bytes: at(&contents).unwrap_or_default().into_bytes(),
                 source_folder: Some(source_folder.unwrap_or_default()),
             };
-            if take(member).is_none() {
+            if take(Ok(member)).is_none() {
                 return Ok(None);
             }
         }
@@ -276,6 +343,9 @@ struct Gather<'a> {
     /// Files of each sample that are still to come.
     missing: HashMap<String, usize>,
     held: HashMap<String, Vec<Member>>,
+    held_bytes: u64,
+    /// Samples that are not taken.
+    refused: HashSet<String>,
     take: &'a mut dyn FnMut(Piece) -> Option<()>,
 }
 
@@ -290,20 +360,63 @@ impl<'a> Gather<'a> {
             directories,
             missing,
             held: HashMap::new(),
+            held_bytes: 0,
+            refused: HashSet::new(),
             take,
         }
     }
 
-    fn member(&mut self, member: Member) -> Option<()> {
+    fn arrived(&mut self, arrived: Arrived) -> Option<()> {
+        let member = match arrived {
+            Ok(member) => member,
+            Err(Refused { name, path, reason }) => {
+                let folder = nearest(&self.directories, &name);
+                return self.refuse(folder.map(str::to_owned), path, reason);
+            }
+        };
         let Some(folder) = nearest(&self.directories, &member.name).map(str::to_owned) else {
             return (self.take)(Piece::Loose(member));
         };
-        let held = self.held.entry(folder.clone()).or_default();
-        held.push(member);
-        if Some(&held.len()) < self.missing.get(&folder) {
+        if self.refused.contains(&folder) {
             return Some(());
         }
-        let members = self.held.remove(&folder).unwrap_or_default();
+        self.held_bytes += member.bytes.len() as u64;
+        let path = member.path.clone();
+        let held = self.held.entry(folder.clone()).or_default();
+        held.push(member);
+        let bytes = held.iter().map(|member| member.bytes.len() as u64);
+        if bytes.sum::<u64>() > SAMPLE_BYTES {
+            let reason = budget::Failure::TooLarge.in_words("of a sample", SAMPLE_BYTES);
+            return self.refuse(Some(folder), path, reason);
+        }
+        if Some(&held.len()) < self.missing.get(&folder) {
+            if self.held_bytes > HELD_BYTES {
+                let most = HELD_BYTES >> 20;
+                let reason = format!(
+                    "the files of too many samples lie between each other: at most {most} MiB are held\n\
+                     hint: unpack the archive, and ingest the folder"
+                );
+                return self.refuse(Some(folder), path, reason);
+            }
+            return Some(());
+        }
+        let members = self.release(&folder);
         (self.take)(Piece::Sample(folder, members))
+    }
+
+    fn release(&mut self, folder: &str) -> Vec<Member> {
+        let members = self.held.remove(folder).unwrap_or_default();
+        let bytes = members.iter().map(|member| member.bytes.len() as u64);
+        self.held_bytes -= bytes.sum::<u64>();
+        members
+    }
+
+    /// Takes nothing of a sample, because of a file of it.
+    fn refuse(&mut self, folder: Option<String>, path: String, reason: String) -> Option<()> {
+        if let Some(folder) = folder {
+            self.release(&folder);
+            self.refused.insert(folder);
+        }
+        (self.take)(Piece::Refused { path, reason })
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn run(
         options,
         report: Report::default(),
     };
-    while let Some(message) = messages.next().await {
+    while let Some(message) = messages.next().await? {
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -241,7 +241,6 @@ fn closed(
         rejects: 0,
         verbatim: 0,
         other_count: 0,
-        others: Vec::new(),
         open_line: None,
         same_as: None,
         about,

@@ -1,7 +1,6 @@
 //! Samples and benchmark logs to rows: one thread looks at all of them in order, the others parse.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -9,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc;
 
 use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
-use super::super::pipeline::{Numbered, Ordered, workers};
+use super::super::workers::{Numbered, Ordered, caught, workers};
 use super::super::{Event, Progress};
 use super::find::{self, Member, Piece, Place};
 use crate::identity::{core_hash, sample_id};
@@ -88,7 +87,12 @@ pub(super) fn start(
             stop,
         };
         for place in places {
-            if reader.place(&place).is_none() {
+            let listened = caught(|| reader.place(&place));
+            let failed = |reason| {
+                let path = shown(&place);
+                reader.send(Message::Failed { path, reason })
+            };
+            if listened.unwrap_or_else(failed).is_none() {
                 break;
             }
         }
@@ -97,9 +101,7 @@ pub(super) fn start(
 }
 
 fn parse(work: Work) -> Message {
-    // A sample must not end the run, whatever is in it.
-    let taken = catch_unwind(AssertUnwindSafe(|| sample::read(&work.files)));
-    match taken {
+    match caught(|| sample::read(&work.files)) {
         Ok(taken) => Message::Sample(Box::new(Found {
             path: work.path,
             shown: work.shown,
@@ -109,9 +111,9 @@ fn parse(work: Work) -> Message {
             origins: work.origins,
             taken,
         })),
-        Err(_) => Message::Failed {
+        Err(reason) => Message::Failed {
             path: work.shown,
-            reason: "the reader failed on it".to_owned(),
+            reason,
         },
     }
 }
@@ -128,18 +130,13 @@ struct Reader {
 impl Reader {
     /// Hands on all of a place; `None` where nobody listens any more.
     fn place(&mut self, place: &Place) -> Option<()> {
-        let shown = match place {
-            Place::Directory(_, files) => {
-                let first = files.first().map(|file| file.path.as_str());
-                folder_of(first.unwrap_or_default()).to_owned()
-            }
-            Place::Tar(input) | Place::Parquet(input) | Place::Loose(input) => input.path.clone(),
-        };
+        let shown = shown(place);
         (self.progress.clone())(Event::File(&shown));
         let taken = find::each(place, &mut |piece| match piece {
             _ if self.stop.load(Ordering::Relaxed) => None,
             Piece::Sample(folder, members) => self.sample(&folder, members),
             Piece::Loose(member) => self.loose(member),
+            Piece::Refused { path, reason } => self.send(Message::Failed { path, reason }),
         });
         match taken {
             Ok(listened) => listened,
@@ -254,6 +251,17 @@ impl Reader {
         let number = self.number;
         self.number += 1;
         self.results.blocking_send((number, message)).ok()
+    }
+}
+
+/// How a place is named to people.
+fn shown(place: &Place) -> String {
+    match place {
+        Place::Directory(_, files) => {
+            let first = files.first().map(|file| file.path.as_str());
+            folder_of(first.unwrap_or_default()).to_owned()
+        }
+        Place::Tar(input) | Place::Parquet(input) | Place::Loose(input) => input.path.clone(),
     }
 }
 

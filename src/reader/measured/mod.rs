@@ -34,14 +34,10 @@ pub(crate) const NAME: &str = "measured";
 /// Version of the form of the lines.
 pub(crate) const VERSION: &str = "1";
 
-/// Does a file that begins like this hold such lines? Comments may come first.
-pub(crate) fn sniff(head: &[u8]) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n');
-    let first = lines.find(|line| !super::is_comment(line));
-    first.is_some_and(|line| {
-        let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
-        line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
-    })
+/// Does a line look like one of these?
+pub(crate) fn sniff(line: &[u8]) -> bool {
+    let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
+    line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
 }
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed.
@@ -91,7 +87,7 @@ impl Parser {
     fn record(&mut self, text: &[u8]) -> Result<(), String> {
         let text_utf8 = std::str::from_utf8(text)
             .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
-        let line = Line::parse(text_utf8)?;
+        let line = Line::parse(text_utf8.trim_start_matches('\u{feff}'))?;
         let packed = repeats::pack(&line.repeats);
         let packed = packed.filter(|_| line.error_no == 0);
         let count = packed.as_ref().map_or(0, |_| line.repeats.len());

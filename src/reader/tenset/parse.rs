@@ -45,7 +45,7 @@ pub(super) fn parse<'a>(
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let mut cursor = Cursor {
         text: text.as_bytes(),
-        at: 0,
+        at: text.len() - text.trim_start_matches('\u{feff}').len(),
     };
     let (mut input, mut result, mut version) = (false, false, false);
     cursor.expect(b'{')?;
@@ -63,6 +63,7 @@ pub(super) fn parse<'a>(
             }
             b"\"v\"" => {
                 fields.version = cursor.string()?;
+                is_known(fields.version)?;
                 std::mem::replace(&mut version, true)
             }
             _ => return Err(format!("unknown key {}, expected i, r or v", shown(key))),
@@ -80,6 +81,21 @@ pub(super) fn parse<'a>(
         }
     }
     cursor.end()
+}
+
+/// The versions of the form of a line.
+const VERSIONS: [&[u8]; 5] = [b"v0.2", b"v0.3", b"v0.4", b"v0.5", b"v0.6"];
+
+fn is_known(version: &[u8]) -> Result<(), String> {
+    let text = version.get(1..version.len().saturating_sub(1));
+    if text.is_some_and(|text| VERSIONS.contains(&text)) {
+        return Ok(());
+    }
+    let text = text.unwrap_or(version);
+    Err(format!(
+        "version {} is not known: v0.2 to v0.6 are",
+        shown(text)
+    ))
 }
 
 struct Cursor<'a> {
@@ -359,6 +375,11 @@ mod tests {
         for (from, to, wanted) in [
             ("\"v\": \"v0.6\"", "\"w\": 1", "unknown key `\"w\"`"),
             (", \"v\": \"v0.6\"", "", "key `v` is missing"),
+            (
+                "v0.6",
+                "v0.9",
+                "version `v0.9` is not known: v0.2 to v0.6 are",
+            ),
             ("1e+10", "1e999", "cost `1e999` is out of range"),
             ("0.5", "-0.5", "a cost is negative"),
             (

@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use twox_hash::xxhash3_128::Hasher;
 use zip::ZipArchive;
 use zip::read::ZipFile;
+use zip::result::ZipError;
 
 use super::npy::Header;
 
@@ -30,7 +31,14 @@ pub(super) struct Archive<R> {
 impl<R: Read + Seek> Archive<R> {
     /// Reads the directory at the end of the file.
     pub(super) fn open(input: R) -> Result<Self, String> {
-        let zip = ZipArchive::new(input).map_err(|error| error.to_string())?;
+        let zip = ZipArchive::new(input).map_err(|error| match error {
+            ZipError::InvalidArchive(detail) if detail.contains("EOCD") => {
+                "the directory at its end is missing or damaged: it was cut off, \
+                                            or is no npz file"
+                    .to_owned()
+            }
+            other => other.to_string(),
+        })?;
         if zip.len() > MAX_MEMBERS {
             return Err(format!("{} members: no file of TpuGraphs", zip.len()));
         }

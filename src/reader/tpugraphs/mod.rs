@@ -122,11 +122,6 @@ impl Form {
     }
 }
 
-/// Does a file that begins like this look like an npz file? An empty one begins with its end.
-pub(crate) fn sniff(head: &[u8]) -> bool {
-    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
-}
-
 /// Reads a file; the error says which array is wrong and why.
 pub(crate) fn read<R: Read + Seek>(input: R) -> Result<Document, String> {
     let mut file = Reading::open(input)?;

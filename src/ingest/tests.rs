@@ -1,0 +1,111 @@
+//! What becomes of an ingest whose reader panics, and of inputs that would take all memory.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::Int64Type;
+
+use super::{AppendOptions, IngestOptions, Report};
+use crate::error::Error;
+use crate::reader::failing;
+use crate::store::Store;
+
+fn log(lines: std::ops::Range<u32>) -> String {
+    let mut text = String::new();
+    for n in lines {
+        let _ = writeln!(
+            text,
+            r#"{{"i": [["[\"mm\", 8]", "llvm", [8, 64], "", 1, []], [[], [["SP", 1, 0, 64, [{n}], 1]]]], "r": [[0.5], 0, 3.25, 1697658022], "v": "v0.6"}}"#
+        );
+    }
+    text
+}
+
+async fn ingest(store: &Store, folder: &Path) -> Report {
+    let inputs = [folder.to_string_lossy().into_owned()];
+    let options = IngestOptions {
+        platform: Some("p".to_owned()),
+        ..IngestOptions::default()
+    };
+    store.ingest(&inputs, &options).await.unwrap()
+}
+
+async fn number(store: &Store, sql: &str) -> i64 {
+    let context = store.session().await.unwrap();
+    let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
+    batches[0].column(0).as_primitive::<Int64Type>().value(0)
+}
+
+/// The only test that may change whether the reader fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_ends_its_file_and_a_later_version_goes_on_from_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let marker = String::from_utf8(failing::TEXT.to_vec()).unwrap();
+    // Some chunks of records before the line that the reader fails on, and some after it.
+    let text = format!("{}{marker}\n{}", log(0..12_000), log(12_000..20_000));
+    std::fs::write(folder.path().join("a.json"), &text).unwrap();
+    std::fs::write(folder.path().join("b.json"), &text).unwrap();
+    std::fs::write(folder.path().join("c.json"), log(0..10)).unwrap();
+    let store = Store::create("memory:").await.unwrap();
+    let report = ingest(&store, folder.path()).await;
+    assert!(!report.is_clean());
+    let failed: Vec<&str> = report
+        .failed_files
+        .iter()
+        .map(|(path, _)| path.as_str())
+        .collect();
+    assert!(
+        failed[0].ends_with("a.json") && failed[1].ends_with("b.json"),
+        "{failed:?}"
+    );
+    let reason = &report.failed_files[0].1;
+    assert!(
+        reason.starts_with("line 12001: the reader failed on it: a test"),
+        "{reason}"
+    );
+    assert_eq!(
+        report.files, 2,
+        "the third file goes on, the second is the first"
+    );
+    let kept = number(&store, "SELECT count(*) FROM records WHERE line < 12001").await;
+    assert!(kept > 10, "what came before is kept");
+    assert_eq!(
+        number(&store, "SELECT count(*) FROM records WHERE line > 12000").await,
+        0
+    );
+    assert!(store.check().await.unwrap().damage.is_empty());
+    // A stream ends there with an error.
+    let options = AppendOptions::new("s", "p");
+    let error = store
+        .append(std::io::Cursor::new(text.clone()), &options, |_| {})
+        .await;
+    let Err(Error::Source { reason, .. }) = error else {
+        panic!("{error:?}")
+    };
+    assert!(reason.contains("the reader failed on it"), "{reason}");
+
+    failing::FAILS.store(false, Ordering::Relaxed);
+    let report = ingest(&store, folder.path()).await;
+    assert_eq!((report.rejects, report.failed_files.len()), (1, 0));
+    let records =
+        "SELECT count(*) FROM records JOIN sources USING (source_id) WHERE name LIKE '%a.json'";
+    let distinct = records.replace("count(*)", "count(DISTINCT line)");
+    assert_eq!(number(&store, &distinct).await, 20_000);
+    assert!(store.check().await.unwrap().damage.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_files_of_one_line_are_batched_together() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..2_500 {
+        std::fs::write(folder.path().join(format!("{n}.json")), log(n..n + 1)).unwrap();
+    }
+    let store = Store::create("memory:").await.unwrap();
+    assert_eq!(ingest(&store, folder.path()).await.records, 2_500);
+    assert_eq!(
+        number(&store, "SELECT count(DISTINCT source_id) FROM records").await,
+        2_500
+    );
+}

@@ -1,0 +1,573 @@
+//! What is taken in, and as what: files that nobody reads, platforms, links, archives.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::support::{Place, line, log, shared};
+
+const AUTOTVM: &str = r#"{"input": ["cuda", "matmul", [["TENSOR", [1, 768], "float32"]], {}], "config": {"index": 5, "code_hash": null, "entity": []}, "result": [[0.1], 0, 1.5, 1.6], "version": 0.2, "tvm_version": "0.8.dev0"}"#;
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+const PICKLE: &[u8] = b"\x80\x04\x95\x05\0\0\0\0\0\0\0K\x01.";
+
+/// A tar of these files.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, *bytes).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+fn nothing_is_stored(place: &Place) {
+    for table in ["sources", "lines", "records"] {
+        let count = place.rows(&format!("SELECT count(*) FROM {table}"));
+        assert_eq!(count, ["0"], "{table}");
+    }
+}
+
+#[test]
+fn named_files_that_nobody_reads_are_told_and_never_stored() {
+    let place = Place::new();
+    let newer = log(1, 30).replace("v0.6", "v0.9");
+    for (name, bytes, told) in [
+        (
+            "autotvm.json",
+            format!("{AUTOTVM}\n").repeat(40).into_bytes(),
+            "an AutoTVM log (version 0.2)",
+        ),
+        ("x.pkl", PICKLE.to_vec(), "a Python pickle"),
+        ("x.png", PNG.to_vec(), "a PNG picture"),
+        ("x.txt", b"some words\n".repeat(9), "text"),
+        ("x.bin", vec![0, 1, 2, 250], "binary data"),
+        (
+            "newer.json",
+            newer.into_bytes(),
+            "version `v0.9` is not known: v0.2 to v0.6 are",
+        ),
+        (
+            "x.xz",
+            b"\xfd7zXZ\0\0\x04".to_vec(),
+            "a file compressed with xz",
+        ),
+    ] {
+        place.write(&format!("p/{name}"), bytes);
+        for pattern in [
+            format!("p/{name}"),
+            format!("p/{}*", &name[..name.len() - 1]),
+        ] {
+            let ran = place.tsql(&["ingest", "--platform", "p", &pattern]);
+            assert_eq!(ran.code, Some(1), "{pattern}: {}", ran.stderr);
+            let wanted = format!("p/{name}: ");
+            let said = ran.stderr.lines().find(|line| line.starts_with(&wanted));
+            assert!(
+                said.is_some_and(|said| said.contains(told)),
+                "{}",
+                ran.stderr
+            );
+        }
+        let strict = place.tsql(&[
+            "ingest",
+            "--strict",
+            "--platform",
+            "p",
+            &format!("p/{name}"),
+        ]);
+        assert_eq!(strict.code, Some(2), "{name}: {}", strict.stderr);
+    }
+    nothing_is_stored(&place);
+    // The rest goes on, and in their folder they fail nothing.
+    place.write("p/good.json", log(1, 3));
+    let ran = place.tsql(&["ingest", "--platform", "p", "p/x.pkl", "p/good.json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["3"]);
+    place.ok(&["ingest", "p"]);
+    let names = place.rows("SELECT name FROM sources ORDER BY name");
+    assert_eq!(names, ["good.json", "p/good.json"]);
+}
+
+#[test]
+fn what_is_found_and_not_taken_is_listed_by_kind() {
+    let place = Place::new();
+    place.write("p/good.json", log(1, 3));
+    for n in 1..6 {
+        place.write(&format!("p/sub/{n}.pkl"), PICKLE);
+    }
+    place.write("p/notes.md", "# notes\n\nwords\n");
+    place.write("p/.hidden", "x");
+    let ran = place.ok(&["ingest", "p"]);
+    assert!(
+        ran.stderr.contains(
+            "not taken: 5 files, a Python pickle: p/sub/1.pkl, p/sub/2.pkl, p/sub/3.pkl and 2 more\n"
+        ),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("not taken: 1 file, text: p/notes.md\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("(6 not taken)"), "{}", ran.stderr);
+    let ran = place.ok(&["ingest", "--verbose", "p"]);
+    assert!(
+        ran.stderr.contains("p/sub/4.pkl, p/sub/5.pkl\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_first_line_that_is_no_record_hides_nothing() {
+    let place = Place::new();
+    for (name, before) in [
+        ("bom", "\u{feff}"),
+        ("comment", "# c\n"),
+        ("garbage", "oops\n"),
+    ] {
+        let text = format!("{before}{}", log(1, 4));
+        place.write(&format!("f/{name}/{name}.json"), &text);
+        place.write(&format!("n/{name}.json"), &text);
+    }
+    for ran in [
+        place.tsql(&["ingest", "f"]),
+        place.tsql(&[
+            "ingest",
+            "n/bom.json",
+            "n/comment.json",
+            "n/garbage.json",
+            "--platform",
+            "n",
+        ]),
+    ] {
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains("garbage.json:1: "), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("rejects          1\n"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let counted = "SELECT platform, count(*) FROM records GROUP BY platform ORDER BY platform";
+    assert_eq!(
+        place.rows(counted),
+        ["bom,4", "comment,4", "garbage,4", "n,12"]
+    );
+    place.assert_sound(&["f/bom/bom.json", "f/garbage/garbage.json"]);
+}
+
+#[test]
+fn a_platform_is_said_or_the_name_of_a_folder_that_was_given() {
+    let place = Place::new();
+    place.write("work/a.json", log(1, 3));
+    place.write("work/p/b.json", log(10, 3));
+    let here = |args: &[&str]| {
+        let mut command = place.command(args);
+        let output = command
+            .current_dir(place.path().join("work"))
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for inputs in [
+        vec!["a.json"],
+        vec!["p/*.json"],
+        vec!["p/b.json", "a.json"],
+        vec!["p", "a.json"],
+    ] {
+        let (code, said) = here(&[&["ingest"], inputs.as_slice()].concat());
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("no platform is known of it"), "{said}");
+        assert!(
+            said.contains("hint: give one with --platform NAME, or ingest the folder"),
+            "{said}"
+        );
+        let count = here(&["SELECT count(*) FROM records"]);
+        assert_eq!(count.0, Some(0), "{}", count.1);
+    }
+    for whole in [
+        ".".to_owned(),
+        place.path().join("work").display().to_string(),
+        "../work".to_owned(),
+    ] {
+        let (code, said) = here(&["ingest", &whole]);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.contains("a.json: no platform is known of it"),
+            "{said}"
+        );
+        assert!(said.contains("platforms        p\n"), "{said}");
+    }
+    let (code, said) = here(&["ingest", "a.json", "--platform", "a100"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("platforms        a100\nstore            .tsql\n"),
+        "{said}"
+    );
+    let sql = "SELECT platform, count(*) FROM records GROUP BY platform ORDER BY platform";
+    let rows = place.ok(&["--store", "work/.tsql", sql]).stdout;
+    assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), ["a100,3", "p,3"]);
+    // A folder that is named gives its name.
+    place.ok(&["ingest", "work", "--store", "t"]);
+    let rows = place.ok(&["--store", "t", sql]).stdout;
+    assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), ["p,3", "work,3"]);
+}
+
+#[test]
+fn the_report_names_the_store_that_it_found() {
+    let place = Place::new();
+    place.ok(&["init"]);
+    place.write("deep/er/p/a.json", log(1, 3));
+    let mut command = place.command(&["ingest", "p"]);
+    let output = command
+        .current_dir(place.path().join("deep/er"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("store            ../../.tsql\n"), "{said}");
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["3"]);
+}
+
+#[test]
+fn links_to_folders_add_nothing_twice() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new();
+    place.write("logs/b-real/a.json", log(1, 3));
+    let logs = place.path().join("logs");
+    symlink("b-real", logs.join("a-latest")).unwrap();
+    symlink(".", logs.join("again")).unwrap();
+    let ran = place.ok(&["ingest", "logs"]);
+    assert!(
+        ran.stderr.contains("files            1\n"),
+        "{}",
+        ran.stderr
+    );
+    place.ok(&["ingest", "logs/a-latest", "logs/again/again"]);
+    let platforms = "SELECT DISTINCT platform FROM sources";
+    assert_eq!(place.rows(platforms), ["b-real"]);
+}
+
+#[test]
+fn stores_are_no_sources() {
+    let place = Place::new();
+    place.write("p/a.json", log(1, 3));
+    place.ok(&["ingest", "p", "--store", "p/s"]);
+    let ran = place.ok(&["ingest", "p"]);
+    assert!(
+        ran.stderr.contains("not taken: 1 file, a store: p/s\n"),
+        "{}",
+        ran.stderr
+    );
+    for named in ["p/s", "p/s/records", "p/s/tsql-store.toml"] {
+        let ran = place.tsql(&["ingest", named, "--platform", "p"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains("hint: `tsql export --to DIR` gives back"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_program_that_writes_logs_is_no_log() {
+    let place = Place::new();
+    place.write("p/good.json", log(1, 3));
+    place.write(
+        "p/test_compiler.py",
+        "def run(path):\n    print(f\"log [Processing] {path}\")\n    print(f\"log [Config] model: {path}\")\n\
+         # log [Config] hardware: x\n",
+    );
+    let ran = place.ok(&["ingest", "p"]);
+    assert!(
+        ran.stderr.contains("text: p/test_compiler.py"),
+        "{}",
+        ran.stderr
+    );
+    let log = "log [Processing] /s/x\nlog [Config] model: x\nlog [Result] status: failed\n";
+    place.write("q/run.log", log);
+    let ran = place.tsql(&["ingest", "q"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("it names no hardware: give one with --platform"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.tsql(&["ingest", "q/run.log"]).code, Some(2));
+    place.ok(&["ingest", "q/run.log", "--platform", "gpu"]);
+    assert_eq!(
+        place.rows("SELECT DISTINCT platform FROM sources ORDER BY 1"),
+        ["gpu", "p"]
+    );
+}
+
+#[test]
+fn logs_in_an_archive_are_taken_like_those_in_a_folder() {
+    let place = Place::new();
+    let (one, two) = (log(1, 5), log(10, 7));
+    let (compressed, top) = (gzip(one.as_bytes()), line(99, "0.5"));
+    let files: [(&str, &[u8]); 6] = [
+        ("./logs/a100/one.json", one.as_bytes()),
+        ("logs/t4/two.json", two.as_bytes()),
+        ("logs/k80/one.json.gz", &compressed),
+        ("logs/t4/task.pkl", PICKLE),
+        ("logs/.hidden", b"x"),
+        ("top.json", top.as_bytes()),
+    ];
+    let plain = tar(&files);
+    for (name, bytes) in [
+        ("logs.tar", plain.clone()),
+        ("logs.tar.gz", gzip(&plain)),
+        (
+            "logs.tar.zst",
+            zstd::encode_all(plain.as_slice(), 3).unwrap(),
+        ),
+    ] {
+        let place = Place::new();
+        place.write(name, bytes);
+        let ran = place.tsql(&["ingest", name]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains(&format!("{name}/top.json: no platform is known of it")),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr
+                .contains(&format!("a Python pickle: {name}/logs/t4/task.pkl")),
+            "{}",
+            ran.stderr
+        );
+        let sql = "SELECT platform, count(*) FROM records GROUP BY platform ORDER BY platform";
+        assert_eq!(place.rows(sql), ["a100,5", "k80,5", "t4,7"]);
+        place.ok(&["check"]);
+        place.ok(&["export", "--to", "back"]);
+        assert_eq!(place.read("back/logs/t4/two.json"), two.as_bytes());
+        let again = place.tsql(&["ingest", name, "--platform", "x", "--store", "t"]);
+        assert_eq!(again.code, Some(0), "{}", again.stderr);
+        let all = place.ok(&[
+            "--store",
+            "t",
+            "SELECT platform, count(*) FROM records GROUP BY platform",
+        ]);
+        assert!(
+            all.stdout.ends_with("x,13\n") || all.stdout.ends_with("x,18\n"),
+            "{}",
+            all.stdout
+        );
+    }
+    // Cut within a file: what came before is there, nothing of that file is.
+    let two_files = tar(&files[..2]);
+    let end = two_files.len() - 1024 - 700;
+    place.write("cut.tar", &two_files[..end]);
+    let ran = place.tsql(&["ingest", "cut.tar"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("cut.tar/logs/t4/two.json: the archive ends after"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        place.rows("SELECT platform, count(*) FROM records GROUP BY platform"),
+        ["a100,5"]
+    );
+    // An archive of nothing fails where it was named.
+    place.write("none.tar", tar(&[("x/y.pkl", PICKLE)]));
+    assert_eq!(place.tsql(&["ingest", "none.tar"]).code, Some(1));
+}
+
+#[test]
+fn a_zip_says_what_it_is() {
+    let place = Place::new();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    zip.start_file("a100/x.json", options).unwrap();
+    zip.write_all(log(1, 3).as_bytes()).unwrap();
+    let bytes = zip.finish().unwrap().into_inner();
+    place.write("logs.zip", &bytes);
+    let ran = place.tsql(&["ingest", "logs.zip"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(
+            "logs.zip: a zip archive, not taken\nhint: unpack it, and ingest the folder\n"
+        ),
+        "{}",
+        ran.stderr
+    );
+    let Some(shared) = shared() else { return };
+    let mut files: Vec<_> = glob(&shared.join("data/tpugraphs/npz/tile/xla"));
+    let whole = std::fs::read(files.pop().unwrap()).unwrap();
+    place.write("cut.npz", &whole[..whole.len() / 2]);
+    let ran = place.tsql(&["ingest", "cut.npz"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("cut.npz: the directory at its end is missing"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// The npz files below a folder.
+fn glob(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(glob(&path));
+        } else if path.extension().is_some_and(|it| it == "npz") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_cut_archive_stores_no_half_sample() {
+    let place = Place::new();
+    let model = b"def forward(self, x):\n    return x\n".repeat(200);
+    let whole = tar(&[
+        ("s/a/graph_net.json", b"{}"),
+        ("s/a/model.py", b"x = 1\n"),
+        ("s/b/graph_net.json", b"{}"),
+        ("s/b/model.py", &model),
+    ]);
+    place.write("cut.tar", &whole[..whole.len() - 1024 - 2000]);
+    let ran = place.tsql(&["ingest", "cut.tar"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("cut.tar/s/b/model.py: the archive ends after"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(place.rows("SELECT path FROM samples"), ["s/a"]);
+}
+
+/// Runs the command in little memory.
+#[cfg(target_os = "linux")]
+fn in_little_memory(place: &Place, args: &[&str]) -> (Option<i32>, String) {
+    let script = "ulimit -v 1500000; exec \"$0\" \"$@\"";
+    let ran = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
+        .args(args)
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    (
+        ran.status.code(),
+        String::from_utf8_lossy(&ran.stderr).into_owned(),
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bombs_are_refused_in_little_memory() {
+    let place = Place::new();
+    let zeros = vec![0; 8 << 20];
+    let bomb = |head: &[u8], count: usize| {
+        let mut bytes = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        bytes.write_all(head).unwrap();
+        for _ in 0..count {
+            bytes.write_all(&zeros).unwrap();
+        }
+        bytes.finish().unwrap()
+    };
+    let model = {
+        let mut header = tar::Header::new_ustar();
+        header.set_path("s/a/model.py").unwrap();
+        header.set_size(40 * zeros.len() as u64);
+        header.set_cksum();
+        let first = tar(&[("s/a/graph_net.json", b"{}")]);
+        [&first[..first.len() - 1024], header.as_bytes()].concat()
+    };
+    let tags = b"log [Processing] /s/x\nlog [Config] hardware: x\n".repeat(10);
+    for (name, head, code, told) in [
+        (
+            "zeros.json.zst",
+            b"".to_vec(),
+            1,
+            "zeros.json.zst: binary data, not taken",
+        ),
+        (
+            "run.log.zst",
+            tags,
+            1,
+            "run.log.zst: more than 128 MiB, which is the most that is read of a benchmark log",
+        ),
+        (
+            "s.tar.zst",
+            model,
+            1,
+            "s.tar.zst/s/a/model.py: more than 64 MiB, which is the most that is read of a sample",
+        ),
+    ] {
+        place.write(name, bomb(&head, 40));
+        let (was, said) = in_little_memory(&place, &["ingest", "--platform", "p", name]);
+        assert_eq!(was, Some(code), "{name}: {said}");
+        assert!(said.contains(told), "{name}: {said}");
+    }
+    nothing_is_stored(&place);
+    // A line of many megabytes after a record is kept, and takes no more memory than its parts.
+    let head = format!("{}\n", line(1, "0.5"));
+    place.write("long.json.zst", bomb(head.as_bytes(), 32));
+    let (code, said) = in_little_memory(&place, &["ingest", "--platform", "p", "long.json.zst"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("long.json.zst:2: longer than 16 MiB"),
+        "{said}"
+    );
+    assert_eq!(place.rows("SELECT count(*) FROM lines"), ["256"]);
+}
+
+#[test]
+fn real_files_of_others_are_not_taken() {
+    let Some(shared) = shared() else { return };
+    let place = Place::new();
+    let data = shared.join("data");
+    let named = [
+        ("autotvm/matmul.json", "an AutoTVM log (version 0.2)"),
+        (
+            "metaschedule/cpu-c2d-0.27/database_tuning_record.json",
+            "tuning records of MetaSchedule",
+        ),
+        (
+            "metaschedule/a100-resnet34/database_workload.json",
+            "workloads of MetaSchedule",
+        ),
+        (
+            "metaschedule/a100-resnet34/database_tuning_record.json.gz",
+            "tuning records of MetaSchedule",
+        ),
+        (
+            "tenset/network_info/((dcgan,[(1,3,64,64)]),cuda).task.pkl",
+            "a Python pickle",
+        ),
+    ];
+    for (name, told) in named {
+        let path = data.join(name).display().to_string();
+        let ran = place.tsql(&["ingest", "--platform", "p", &path]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!("{path}: {told}, not taken")),
+            "{}",
+            ran.stderr
+        );
+    }
+    nothing_is_stored(&place);
+}
