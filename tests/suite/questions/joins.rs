@@ -233,3 +233,34 @@ pub(super) fn shared(chooser: &mut Chooser) -> Question {
         ),
     })
 }
+
+/// What records refer to, without them: other tables, and graphs as nodes and edges.
+pub(super) fn referred(chooser: &mut Chooser) -> Question {
+    let table = chooser.one(&["graphs", "configurations", "sources", "environments"]);
+    let (a, b) = (
+        chooser.column(columns(table)),
+        chooser.column(columns(table)),
+    );
+    let filter = match chooser.percent(70) {
+        true => format!(" WHERE {}", chooser.on(table, "", columns(table), 2)),
+        false => String::new(),
+    };
+    let part = chooser.rng.u8(..3);
+    Question::bag(match chooser.rng.u8(..5) {
+        0 => format!(
+            "SELECT min({a}) AS x, max({b}) AS y, count({a}) AS z, count(*) AS n FROM {table}{filter}"
+        ),
+        1 => format!(
+            "SELECT {a} AS k, count(DISTINCT {b}) AS x, count(*) AS n FROM {table}{filter} GROUP BY {a}"
+        ),
+        2 => format!("SELECT DISTINCT {a} AS x, {b} AS y FROM {table}{filter}"),
+        3 => format!(
+            "SELECT n.op, count(*) AS n, max(e.\"user\") AS u FROM nodes AS n JOIN edges AS e \
+            ON e.graph_id = n.graph_id AND e.operand = n.node WHERE n.node % 3 = {part} GROUP BY n.op"
+        ),
+        _ => format!(
+            "SELECT g.kind, count(e.operand) AS n, count(*) AS m FROM graphs AS g LEFT JOIN edges AS e \
+            ON e.graph_id = g.graph_id AND e.\"user\" % 3 = {part} GROUP BY g.kind"
+        ),
+    })
+}

@@ -27,7 +27,7 @@ impl Question {
 type Shape = fn(&mut Chooser) -> Question;
 
 /// Every shape by its name.
-pub(super) const SHAPES: [(&str, Shape); 20] = [
+pub(super) const SHAPES: [(&str, Shape); 21] = [
     ("partitions", partitions),
     ("extremes", groups::extremes),
     ("totals", groups::totals),
@@ -44,6 +44,7 @@ pub(super) const SHAPES: [(&str, Shape); 20] = [
     ("scalars", joins::scalars),
     ("sets", joins::sets),
     ("shared", joins::shared),
+    ("referred", joins::referred),
     ("filtered", filtered),
     ("sorted", sorted),
     ("repeats", repeats),
