@@ -52,6 +52,8 @@ mod measured;
 mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/questions/mod.rs"]
+mod questions;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
 #[path = "suite/refused.rs"]

@@ -1,0 +1,258 @@
+//! Questions about groups of records: aggregates that sums can answer, and others.
+
+use super::columns::{FEW, MEASURES, columns, labels};
+use super::grammar::Chooser;
+use super::shapes::Question;
+
+impl Chooser<'_> {
+    /// An aggregate; one of labels and runtimes only can be answered from sums.
+    pub(super) fn aggregate(&mut self, alias: &str) -> String {
+        let of_labels = self.percent(65);
+        let measure = if of_labels {
+            "runtime_ns"
+        } else {
+            self.one(&MEASURES)
+        };
+        let known = if of_labels {
+            labels()
+        } else {
+            columns("records")
+        };
+        let column = self.column(known);
+        let condition = self.on("records", alias, known, 1);
+        let x = format!("{alias}{measure}");
+        let aggregate = match self.rng.u8(..14) {
+            0 => "count(*)".to_owned(),
+            1 => format!("count({alias}{column})"),
+            2..5 => format!("{}({x})", self.one(&["min", "max", "sum", "avg", "count"])),
+            5 => format!("{}({alias}{column})", self.one(&["min", "max"])),
+            6 => format!(
+                "{}({alias}{})",
+                self.one(&["sum", "avg", "min", "max"]),
+                self.one(&["repeat_count", "error_no"])
+            ),
+            7 => format!(
+                "count(DISTINCT {alias}{})",
+                self.one(&["graph_id", "config_id", "platform", "repeat_count"])
+            ),
+            8 => {
+                let then = ["1", "1.5e0", "NULL", &format!("{alias}repeat_count")]
+                    [self.rng.usize(..4)]
+                .to_owned();
+                // A sum of nothing but NULL has no type of its own.
+                let otherwise = if then == "NULL" {
+                    " ELSE 2"
+                } else {
+                    self.one(&["", " ELSE 0", " ELSE 2"])
+                };
+                format!("sum(CASE WHEN {condition} THEN {then}{otherwise} END)")
+            }
+            9 => format!("avg(CASE WHEN {condition} THEN 1e0 ELSE 0e0 END)"),
+            10 => format!(
+                "{}(CASE WHEN {condition} THEN {x} END)",
+                self.one(&["min", "max", "avg", "sum", "count"])
+            ),
+            11 => format!(
+                "{}({x} {})",
+                self.one(&["sum", "avg", "max"]),
+                self.one(&["* 2", "/ 1e3", "+ 1"])
+            ),
+            12 => format!("{}({condition})", self.one(&["bool_and", "bool_or"])),
+            _ => self.middle(&x),
+        };
+        if self.percent(20) && !aggregate.contains("percentile") {
+            let of = if self.percent(80) {
+                labels()
+            } else {
+                columns("records")
+            };
+            return format!(
+                "{aggregate} FILTER (WHERE {})",
+                self.on("records", alias, of, 1)
+            );
+        }
+        aggregate
+    }
+
+    /// Medians, percentiles and deviations.
+    fn middle(&mut self, x: &str) -> String {
+        match self.rng.u8(..4) {
+            0 => format!("median({x})"),
+            1 => format!(
+                "percentile_cont({}) WITHIN GROUP (ORDER BY {x})",
+                self.one(&["0.25", "0.5", "0.75"])
+            ),
+            2 => format!("stddev_pop({x})"),
+            _ => format!("max({x}) - min({x})"),
+        }
+    }
+
+    /// What records are grouped by.
+    pub(super) fn key(&mut self, alias: &str) -> String {
+        match self.rng.u8(..10) {
+            0..7 => format!("{alias}{}", self.column(labels())),
+            7 => format!(
+                "{alias}{}",
+                self.one(&["measured_at", "config_id", "flags", "error_message"])
+            ),
+            _ => self
+                .one(&[
+                    "@runtime_ns IS NULL",
+                    "@graph_id % 3",
+                    "CASE WHEN @error_no = 0 THEN 'good' ELSE 'bad' END",
+                    "coalesce(@collection, 'none')",
+                    "@platform || '/' || @status",
+                    "nullif(@error_no, 0)",
+                    "@error_no IN (4, 6, NULL)",
+                    "date_trunc('month', @measured_at)",
+                    "lower(@platform)",
+                ])
+                .replace('@', alias),
+        }
+    }
+
+    /// Outputs with names of their own: so many aggregates.
+    pub(super) fn aggregates(&mut self, alias: &str, count: usize) -> String {
+        let all: Vec<String> = (0..count)
+            .map(|place| format!("{} AS a{place}", self.aggregate(alias)))
+            .collect();
+        all.join(", ")
+    }
+}
+
+/// Extremes, with groups and without: files without any value must not be in the way of others.
+pub(super) fn extremes(chooser: &mut Chooser) -> Question {
+    let count = chooser.rng.usize(1..5);
+    let functions: &[&str] = if chooser.percent(70) {
+        &["min", "max"]
+    } else {
+        &["min", "max", "count"]
+    };
+    let all: Vec<String> = (0..count)
+        .map(|place| {
+            let column = chooser.column(columns("records"));
+            format!("{}({column}) AS a{place}", chooser.one(functions))
+        })
+        .collect();
+    let (all, filter) = (
+        all.join(", "),
+        if chooser.percent(40) {
+            chooser.filter("")
+        } else {
+            String::new()
+        },
+    );
+    if chooser.percent(30) {
+        let key = chooser.one(&FEW);
+        return Question::bag(format!(
+            "SELECT {key} AS k, {all} FROM records{filter} GROUP BY {key}"
+        ));
+    }
+    Question::bag(format!("SELECT {all} FROM records{filter}"))
+}
+
+/// One row about all records.
+pub(super) fn totals(chooser: &mut Chooser) -> Question {
+    let count = chooser.rng.usize(1..5);
+    let aggregates = chooser.aggregates("", count);
+    Question::bag(format!(
+        "SELECT {aggregates} FROM records{}",
+        chooser.filter("")
+    ))
+}
+
+/// Groups, some with a condition on them, an order and a limit.
+pub(super) fn groups(chooser: &mut Chooser) -> Question {
+    let (mut keys, count) = (Vec::new(), chooser.rng.usize(1..4));
+    for _ in 0..chooser.rng.usize(1..4) {
+        let key = chooser.key("");
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let named: Vec<String> = keys
+        .iter()
+        .enumerate()
+        .map(|(place, key)| format!("{key} AS k{place}"))
+        .collect();
+    let having = chooser.one(&[
+        "",
+        "",
+        "",
+        " HAVING count(*) > 3",
+        " HAVING max(runtime_ns) IS NULL",
+        " HAVING min(runtime_ns) > 1e5 OR count(runtime_ns) < count(*)",
+        " HAVING count(DISTINCT config_id) > 10",
+        " HAVING sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) > 2",
+    ]);
+    let (aggregates, filter) = (chooser.aggregates("", count), chooser.filter(""));
+    let sql = format!(
+        "SELECT {}, {aggregates} FROM records{filter} GROUP BY {}{having}",
+        named.join(", "),
+        keys.join(", ")
+    );
+    chooser.maybe_limited(sql, keys.len())
+}
+
+/// Several groupings at once.
+pub(super) fn grouping_sets(chooser: &mut Chooser) -> Question {
+    let keys = chooser.some(3, &FEW);
+    let (all, count) = (keys.join(", "), chooser.rng.usize(1..4));
+    let sets = match chooser.rng.u8(..4) {
+        0 => format!("ROLLUP ({all})"),
+        1 => format!("CUBE ({all})"),
+        2 => format!("GROUPING SETS (({}), ({all}), ())", keys[0]),
+        _ => format!("GROUPING SETS (({}), ({}, {}))", keys[0], keys[1], keys[2]),
+    };
+    let (aggregates, filter) = (chooser.aggregates("", count), chooser.filter(""));
+    Question::bag(format!(
+        "SELECT {all}, grouping({}) AS g, {aggregates} FROM records{filter} GROUP BY {sets}",
+        keys[0]
+    ))
+}
+
+pub(super) fn distinct(chooser: &mut Chooser) -> Question {
+    let names: Vec<&str> = labels().iter().map(|(name, _)| *name).collect();
+    let (count, filter) = (chooser.rng.usize(1..4), chooser.filter(""));
+    let chosen = chooser.some(count, &names).join(", ");
+    match chooser.rng.u8(..3) {
+        0 => Question::bag(format!("SELECT DISTINCT {chosen} FROM records{filter}")),
+        1 => {
+            let condition = chooser.condition("");
+            Question::bag(format!(
+                "SELECT platform, count(DISTINCT config_id) AS a, count(DISTINCT graph_id) FILTER (WHERE {condition}) AS b \
+                FROM records{filter} GROUP BY platform"
+            ))
+        }
+        _ => Question::list(format!(
+            "SELECT DISTINCT ON (platform, error_no) platform, error_no, runtime_ns, source_id, line FROM records{filter} \
+            ORDER BY platform, error_no, runtime_ns{}, source_id, line",
+            chooser.one(&["", " DESC", " NULLS FIRST"])
+        )),
+    }
+}
+
+/// Groups of groups.
+pub(super) fn nested(chooser: &mut Chooser) -> Question {
+    let (key, of) = (
+        chooser.one(&["graph_id", "platform", "config_id"]),
+        chooser.one(&["dataset", "error_no", "status"]),
+    );
+    let value = chooser.one(&[
+        "min(runtime_ns)",
+        "max(runtime_ns)",
+        "count(*)",
+        "count(DISTINCT config_id)",
+    ]);
+    let filter = chooser.filter("");
+    let inner = format!(
+        "SELECT {key} AS x, {of} AS y, {value} AS v, count(*) AS n FROM records{filter} GROUP BY {key}, {of}"
+    );
+    let outer = chooser.one(&[
+        "SELECT y, count(*) AS c, sum(v) AS s, max(n) AS m FROM (@) AS q GROUP BY y",
+        "SELECT x, y, v, n, v * 1e0 / n AS r FROM (@) AS q WHERE n > 2",
+        "SELECT x, y, v, sum(n) OVER (PARTITION BY y) AS t, rank() OVER (PARTITION BY y ORDER BY v, x) AS p FROM (@) AS q",
+        "SELECT count(*) AS c, min(v) AS a, max(v) AS b FROM (@) AS q WHERE y IS NOT NULL",
+    ]);
+    Question::bag(outer.replace('@', &inner))
+}

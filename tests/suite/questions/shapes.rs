@@ -1,0 +1,208 @@
+//! All shapes of questions, and those about single records.
+
+use super::columns::{FEW, Kind, columns, labels};
+use super::grammar::Chooser;
+use super::{groups, joins, windows};
+
+/// SQL that both engines understand.
+pub(super) struct Question {
+    pub(super) sql: String,
+    /// Are the rows in the order that it asks for?
+    pub(super) ordered: bool,
+}
+
+impl Question {
+    pub(super) fn bag(sql: String) -> Self {
+        Self {
+            sql,
+            ordered: false,
+        }
+    }
+
+    pub(super) fn list(sql: String) -> Self {
+        Self { sql, ordered: true }
+    }
+}
+
+type Shape = fn(&mut Chooser) -> Question;
+
+/// Every shape by its name.
+pub(super) const SHAPES: [(&str, Shape); 21] = [
+    ("partitions", partitions),
+    ("extremes", groups::extremes),
+    ("totals", groups::totals),
+    ("groups", groups::groups),
+    ("grouping sets", groups::grouping_sets),
+    ("distinct", groups::distinct),
+    ("nested", groups::nested),
+    ("beside labels", windows::beside_labels),
+    ("first of each", windows::first_of_each),
+    ("running", windows::running),
+    ("joins", joins::joins),
+    ("self joins", joins::self_joins),
+    ("semi joins", joins::semi_joins),
+    ("scalars", joins::scalars),
+    ("sets", joins::sets),
+    ("shared", joins::shared),
+    ("referred", joins::referred),
+    ("filtered", filtered),
+    ("sorted", sorted),
+    ("repeats", repeats),
+    ("times", times),
+];
+
+/// The shapes that sums have a part in.
+pub(super) const OF_SUMS: [&str; 10] = [
+    "extremes",
+    "totals",
+    "groups",
+    "grouping sets",
+    "distinct",
+    "nested",
+    "beside labels",
+    "joins",
+    "semi joins",
+    "shared",
+];
+
+impl Chooser<'_> {
+    /// The question as it is, or sorted by some of its first columns, which tell its rows apart, with a limit.
+    pub(super) fn maybe_limited(&mut self, sql: String, keys: usize) -> Question {
+        if self.percent(60) {
+            return Question::bag(sql);
+        }
+        let mut places: Vec<usize> = (1..=keys).collect();
+        self.rng.shuffle(&mut places);
+        let ways = ["", " DESC", " NULLS FIRST", " DESC NULLS FIRST"];
+        let by: Vec<String> = places
+            .iter()
+            .map(|place| format!("{place}{}", self.one(&ways)))
+            .collect();
+        let limit = self.one(&[
+            " LIMIT 1",
+            " LIMIT 3",
+            " LIMIT 10",
+            " LIMIT 5 OFFSET 2",
+            " LIMIT 0",
+            "",
+        ]);
+        Question::list(format!("{sql} ORDER BY {}{limit}", by.join(", ")))
+    }
+}
+
+/// Filters on what files are parted by, alone and with others.
+fn partitions(chooser: &mut Chooser) -> Question {
+    let mut condition = match chooser.percent(30) {
+        true => format!(
+            "platform {} ({})",
+            chooser.one(&["IN", "NOT IN"]),
+            chooser.list("records", "platform")
+        ),
+        false => chooser.on("records", "", &labels()[..2], 2),
+    };
+    if chooser.percent(40) {
+        let (operator, other) = (
+            chooser.one(&["AND", "OR"]),
+            chooser.on("records", "", columns("records"), 1),
+        );
+        condition = format!("({condition}) {operator} {other}");
+    }
+    let asked = chooser.one(&[
+        "SELECT count(*) AS n FROM records WHERE @",
+        "SELECT count(*) AS n, min(line) AS a, max(runtime_ns) AS b FROM records WHERE @",
+        "SELECT platform, count(*) AS n FROM records WHERE @ GROUP BY platform",
+        "SELECT platform, dataset, median(runtime_ns) AS m FROM records WHERE @ GROUP BY platform, dataset",
+        "SELECT count(DISTINCT config_id) AS n, sum(line) AS s FROM records WHERE @",
+    ]);
+    Question::bag(asked.replace('@', &condition))
+}
+
+/// Single records that pass a filter.
+fn filtered(chooser: &mut Chooser) -> Question {
+    let condition = chooser.on("records", "", columns("records"), 3);
+    if chooser.percent(40) {
+        return Question::bag(format!(
+            "SELECT count(*) AS n, sum(line) AS s, min(config_id) AS m, max(source_id) AS x FROM records WHERE {condition}"
+        ));
+    }
+    let names: Vec<&str> = columns("records").iter().map(|(name, _)| *name).collect();
+    let names = chooser.some(5, &names).join(", ");
+    Question::bag(format!(
+        "SELECT {names}, repeats_ns FROM records WHERE ({condition}) AND line % 7 = 1"
+    ))
+}
+
+/// The first records in some order.
+fn sorted(chooser: &mut Chooser) -> Question {
+    let (by, filter) = (chooser.column(columns("records")), chooser.filter(""));
+    let way = chooser.one(&[
+        "",
+        " DESC",
+        " NULLS FIRST",
+        " DESC NULLS FIRST",
+        " DESC NULLS LAST",
+    ]);
+    let (few, then) = (
+        chooser.one(&FEW),
+        chooser.one(&[
+            "source_id, line",
+            "source_id DESC, line DESC",
+            "source_id, line DESC",
+        ]),
+    );
+    let limit = chooser.one(&[
+        "LIMIT 1",
+        "LIMIT 10",
+        "LIMIT 100",
+        "LIMIT 10 OFFSET 5",
+        "LIMIT 0",
+        "LIMIT 20 OFFSET 100",
+    ]);
+    Question::list(match chooser.rng.u8(..3) {
+        0 => format!("SELECT {by} FROM records{filter} ORDER BY {by}{way} {limit}"),
+        1 => format!(
+            "SELECT source_id, line, graph_id FROM records{filter} ORDER BY graph_id, source_id, line {limit}"
+        ),
+        _ => format!(
+            "SELECT {by} AS x, {few} AS y, source_id, line FROM records{filter} ORDER BY {by}{way}, {few}, {then} {limit}"
+        ),
+    })
+}
+
+/// Single repeats.
+fn repeats(chooser: &mut Chooser) -> Question {
+    let (filter, condition) = (chooser.filter(""), chooser.condition(""));
+    Question::bag(match chooser.rng.u8(..5) {
+        0 => format!(
+            "SELECT platform, count(*) AS n, sum(v) AS s, min(v) AS m FROM (SELECT platform, unnest(repeats_ns) AS v FROM records{filter}) AS u GROUP BY platform"
+        ),
+        1 => format!(
+            "SELECT u.source_id, u.line, u.v FROM (SELECT source_id, line, unnest(repeats_ns) AS v FROM records WHERE line % 17 = 1 AND {condition}) AS u"
+        ),
+        2 => format!(
+            "SELECT source_id, line, repeats_ns[1] AS a, repeats_ns[3] AS b, min_ns, noise FROM records WHERE line % 13 = 2 AND {condition}"
+        ),
+        3 => format!(
+            "SELECT platform, avg(repeats_ns[1] / runtime_ns) AS a, max(min_ns / runtime_ns) AS b, max(noise) AS c FROM records{filter} GROUP BY platform"
+        ),
+        _ => format!(
+            "SELECT count(*) AS n, sum(cpu_repeats_ns[1]) AS s, count(cpu_repeats_ns) AS c FROM records{filter}"
+        ),
+    })
+}
+
+/// Filters on time, and groups by it.
+fn times(chooser: &mut Chooser) -> Question {
+    let mut condition = chooser.on("records", "", &[("measured_at", Kind::Time)], 2);
+    if chooser.percent(30) {
+        condition = format!("({condition}) AND {}", chooser.condition(""));
+    }
+    let unit = chooser.one(&["day", "month", "year"]);
+    let asked = chooser.one(&[
+        "SELECT count(*) AS n, min(measured_at) AS a, max(measured_at) AS b FROM records WHERE @",
+        "SELECT date_trunc('#', measured_at) AS d, count(*) AS n, min(runtime_ns) AS m FROM records WHERE @ GROUP BY 1",
+        "SELECT extract(# FROM measured_at) AS d, max(line) AS n FROM records WHERE @ GROUP BY 1",
+        "SELECT platform, max(measured_at) AS b, count(measured_at) AS n FROM records WHERE @ GROUP BY platform",
+    ]);
+    Question::bag(asked.replace('#', unit).replace('@', &condition))
+}
