@@ -21,6 +21,7 @@ mod paced;
 mod pipeline;
 mod platform;
 mod prefixes;
+mod report;
 mod run;
 mod runs;
 mod samples;
@@ -29,25 +30,22 @@ pub(crate) mod tables;
 mod unpack;
 mod workers;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;
-use closed::Closed;
 use intake::Intake;
 pub use known::{KnownSample, Level};
+pub use report::{Report, SkippedFile};
 pub use run::Position;
 pub use stream::{AppendOptions, Appender, StreamFormat};
-
-/// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
-const REJECTS_LISTED: usize = 20;
 
 /// How often an ingest begins again because another one took a file of its.
 const ATTEMPTS: usize = 20;
@@ -110,179 +108,6 @@ pub enum Event<'a> {
     File(&'a str),
     /// So many more bytes (after decompression) have been read.
     Bytes(u64),
-}
-
-/// A file that no reader takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SkippedFile {
-    /// How it was named, or where it was found.
-    pub path: String,
-    /// What it looks like: `an AutoTVM log (version 0.2)`, `text`.
-    pub looks_like: String,
-    /// What may be done about it.
-    pub hint: Option<String>,
-    /// It was named itself or matched a pattern, not found in a directory or archive.
-    pub named: bool,
-}
-
-impl SkippedFile {
-    /// One that was found.
-    fn found(path: String, looks: &Looks) -> Self {
-        Self {
-            path,
-            looks_like: looks.to_string(),
-            hint: looks.hint.map(str::to_owned),
-            named: false,
-        }
-    }
-}
-
-/// What an ingest did.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Report {
-    /// Files whose lines were read.
-    pub files: u64,
-    /// Files that the store had already.
-    pub unchanged_files: u64,
-    /// Files with the bytes of one that the store has under another name: only named.
-    pub same_files: u64,
-    /// Files of which only new lines at the end were read.
-    pub grown_files: u64,
-    /// Files of whose name the store has another one: path, and the name that each got in the store.
-    pub renamed_files: Vec<(String, String)>,
-    /// Files that were taken as what the list of a `tsql export` beside them says.
-    pub exported_files: u64,
-    /// Files that no reader takes. Nothing of them is in the store, so that a later version may.
-    pub skipped_files: Vec<SkippedFile>,
-    /// Platforms of the files that were looked at, whether they are new or there already.
-    pub platforms: BTreeSet<String>,
-    /// Files that could not be read, or not to their end: path and reason.
-    pub failed_files: Vec<(String, String)>,
-    /// Lines of all kinds.
-    pub lines: u64,
-    /// Lines that became records.
-    pub records: u64,
-    /// Lines that an interrupted run had stored already.
-    pub resumed_records: u64,
-    /// Records that failed when they were measured.
-    pub failed_records: u64,
-    /// Programs that were only proposed.
-    pub unmeasured_records: u64,
-    /// Records kept with their text because their columns do not rebuild it.
-    pub verbatim_records: u64,
-    /// Graphs that the store did not have.
-    pub new_graphs: u64,
-    /// Configurations that the store did not have.
-    pub new_configurations: u64,
-    /// Refused lines.
-    pub rejects: u64,
-    /// The first of them: path, line, reason.
-    pub first_rejects: Vec<(String, u64, String)>,
-    /// Samples of GraphNet that the store did not have.
-    pub samples: u64,
-    /// Those of them that have something in common with one that was known before.
-    pub known_samples: Vec<KnownSample>,
-    /// What was odd about inputs that were taken nevertheless.
-    pub notes: u64,
-    /// The first of them: path, line (0 for all of it), reason.
-    pub first_notes: Vec<(String, u64, String)>,
-    /// Bytes read, after decompression.
-    pub bytes_in: u64,
-    /// Bytes that the store's data files grew by.
-    pub bytes_out: u64,
-    /// Time taken.
-    pub elapsed: Duration,
-}
-
-impl Report {
-    /// Everything that was given is in the store. Files that were found in a directory and that
-    /// no reader takes are told, and were not given.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        let named = self.skipped_files.iter().any(|file| file.named);
-        self.rejects == 0 && self.failed_files.is_empty() && !named
-    }
-
-    /// Notes what is odd about an input that is taken; with `strict` it is an error.
-    fn note(&mut self, path: String, line: u64, reason: String, strict: bool) -> Result<()> {
-        self.notes += 1;
-        if strict {
-            return Err(Error::Rejected { path, line, reason });
-        }
-        if self.first_notes.len() < REJECTS_LISTED {
-            self.first_notes.push((path, line, reason));
-        }
-        Ok(())
-    }
-
-    /// Counts files of an export, and says where they are not taken as what they were.
-    fn recalled(&mut self, inputs: &[Input], platform: Option<&str>) {
-        let mut others: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
-        for input in inputs {
-            let Some(exported) = &input.exported else {
-                continue;
-            };
-            self.exported_files += 1;
-            let differs = platform.is_some_and(|platform| platform != exported.platform);
-            if differs && exported.platform != samples::NO_PLATFORM {
-                let of = others.entry(exported.platform.as_str());
-                of.or_insert((0, input.path.as_str())).0 += 1;
-            }
-        }
-        for (was, (files, first)) in others {
-            let platform = platform.unwrap_or_default();
-            let reason = format!(
-                "{} says platform `{was}` of {files} files like it; they are taken as `{platform}`, as asked",
-                exported::SIDECAR
-            );
-            self.notes += 1;
-            self.first_notes.push((first.to_owned(), 0, reason));
-        }
-    }
-
-    /// Says where a file could not keep its name.
-    fn renamed(&mut self, file: &Closed) {
-        if file.reading.given.is_some() {
-            let renamed = (file.path.clone(), file.reading.name.clone());
-            self.renamed_files.push(renamed);
-        }
-    }
-
-    /// Adds what another run did.
-    fn add(&mut self, other: Self) {
-        for (sum, count) in [
-            (&mut self.files, other.files),
-            (&mut self.unchanged_files, other.unchanged_files),
-            (&mut self.same_files, other.same_files),
-            (&mut self.grown_files, other.grown_files),
-            (&mut self.exported_files, other.exported_files),
-            (&mut self.lines, other.lines),
-            (&mut self.records, other.records),
-            (&mut self.resumed_records, other.resumed_records),
-            (&mut self.failed_records, other.failed_records),
-            (&mut self.unmeasured_records, other.unmeasured_records),
-            (&mut self.verbatim_records, other.verbatim_records),
-            (&mut self.new_graphs, other.new_graphs),
-            (&mut self.new_configurations, other.new_configurations),
-            (&mut self.rejects, other.rejects),
-            (&mut self.samples, other.samples),
-            (&mut self.notes, other.notes),
-            (&mut self.bytes_in, other.bytes_in),
-            (&mut self.bytes_out, other.bytes_out),
-        ] {
-            *sum += count;
-        }
-        self.renamed_files.extend(other.renamed_files);
-        self.skipped_files.extend(other.skipped_files);
-        self.platforms.extend(other.platforms);
-        self.failed_files.extend(other.failed_files);
-        self.first_rejects.extend(other.first_rejects);
-        self.known_samples.extend(other.known_samples);
-        self.first_notes.extend(other.first_notes);
-        self.elapsed += other.elapsed;
-    }
 }
 
 impl Store {

@@ -90,7 +90,7 @@ async fn a_panic_ends_its_file_and_a_later_version_goes_on_from_there() {
     let report = ingest(&store, folder.path()).await;
     assert_eq!((report.rejects, report.failed_files.len()), (1, 0));
     let records =
-        "SELECT count(*) FROM records JOIN sources USING (source_id) WHERE name LIKE '%a.json'";
+        "SELECT count(*) FROM records JOIN files USING (source_id) WHERE name LIKE '%a.json'";
     let distinct = records.replace("count(*)", "count(DISTINCT line)");
     assert_eq!(number(&store, &distinct).await, 20_000);
     assert!(store.check().await.unwrap().damage.is_empty());
