@@ -408,7 +408,10 @@ fn graphs_and_logs_are_kept_as_columns() {
     let kept = "SELECT count(text), count(*) FROM stored.runs";
     assert_eq!(place.rows(kept), ["7,7"]);
     // A log without a record has no row to be kept in.
-    place.write("more/empty.log", "x [Config] model: y\nx [Result] status: failed\n\u{feff}");
+    place.write(
+        "more/empty.log",
+        "x [Config] model: y\nx [Result] status: failed\n\u{feff}",
+    );
     place.write("more/cut.log", "x [Processing] /s/a\n[Config] model: y");
     place.ok(&["ingest", "more", "--platform", "p"]);
     place.assert_sound(&["more/empty.log", "more/cut.log"]);

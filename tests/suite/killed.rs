@@ -330,7 +330,7 @@ fn readers_see_whole_states_only() {
                         .unwrap();
                     assert!(output.status.success(), "{args:?}: {output:?}");
                 };
-                run(&["ingest", "-q", file.to_str().unwrap()]);
+                run(&["ingest", "-q", file.to_str().unwrap(), "--platform", "p"]);
                 if number % 3 == 2 {
                     run(&["optimize"]);
                     run(&["vacuum", "--retain", "1min"]);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray as _, Float64Array};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
 use datafusion::common::utils::SingleRowListArrayBuilder;
@@ -96,7 +96,11 @@ impl Values {
     fn take(&mut self, array: &ArrayRef) -> Result<()> {
         let numbers = cast(array, &DataType::Float64)?;
         let numbers = numbers.as_primitive::<Float64Type>();
-        self.values.extend(numbers.iter().flatten());
+        if numbers.null_count() == 0 {
+            self.values.extend_from_slice(numbers.values());
+        } else {
+            self.values.extend(numbers.iter().flatten());
+        }
         Ok(())
     }
 }
@@ -134,8 +138,8 @@ impl Accumulator for Values {
 
 /// The value at `share` of the sorted values.
 fn at_share(values: &mut Vec<f64>, share: f64, distinct: bool) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
     if distinct {
+        values.sort_unstable_by(f64::total_cmp);
         values.dedup();
     }
     let last = values.len().checked_sub(1)?;
@@ -149,8 +153,11 @@ fn at_share(values: &mut Vec<f64>, share: f64, distinct: bool) -> Option<f64> {
         let place = share * last as f64;
         (place, place.floor() as usize)
     };
-    let low = *values.get(below)?;
-    let high = *values.get(below + 1).unwrap_or(&low);
+    if below > last {
+        return None;
+    }
+    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
     let part = place.fract();
     if part == 0.0 || low == high {
         return Some(low);

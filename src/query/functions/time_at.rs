@@ -17,6 +17,9 @@ use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUD
 
 const MICROSECONDS: i64 = 1_000_000;
 
+/// Seconds whose microseconds are an `i64`.
+const REACH: std::ops::RangeInclusive<i64> = i64::MIN / MICROSECONDS..=i64::MAX / MICROSECONDS;
+
 /// The time so many seconds after the beginning of 1970; NULL where a time of microseconds does not
 /// reach so far (292,000 years).
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -50,10 +53,17 @@ impl ScalarUDFImpl for TimeAt {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let times: TimestampMicrosecondArray = as_int64_array(super::argument(&arrays, 0)?)?
+        let seconds = as_int64_array(super::argument(&arrays, 0)?)?;
+        // Nearly always: a product without a question for each value is several times as fast.
+        let fit = seconds
+            .values()
             .iter()
-            .map(|seconds| seconds?.checked_mul(MICROSECONDS))
-            .collect();
+            .all(|seconds| REACH.contains(seconds));
+        let times: TimestampMicrosecondArray = if fit {
+            seconds.unary(|seconds| seconds * MICROSECONDS)
+        } else {
+            seconds.unary_opt(|seconds| seconds.checked_mul(MICROSECONDS))
+        };
         Ok(ColumnarValue::Array(Arc::new(times.with_timezone("UTC"))))
     }
 
@@ -134,6 +144,20 @@ mod tests {
             }
         }
         assert_eq!(asked, 36);
+    }
+
+    #[tokio::test]
+    async fn what_no_time_reaches_is_null() {
+        let context = SessionContext::new();
+        context.register_udf(TimeAt::new().into());
+        let sql = "SELECT time_at(s) IS NULL, time_at(s) FROM (VALUES \
+                   (arrow_cast(9223372036854, 'Int64')), (9223372036855), (NULL), (-9223372036855)) AS v(s)";
+        let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
+        let text = arrow::util::pretty::pretty_format_batches(&batches)
+            .unwrap()
+            .to_string();
+        assert_eq!(text.matches("| true ").count(), 3, "{text}");
+        assert!(text.contains("+294247-01-10T04:00:54"), "{text}");
     }
 
     async fn check(context: &SessionContext, comparison: &str) {
