@@ -150,14 +150,13 @@ mod tests {
     async fn what_no_time_reaches_is_null() {
         let context = SessionContext::new();
         context.register_udf(TimeAt::new().into());
-        let sql = "SELECT time_at(s) IS NULL, time_at(s) FROM (VALUES \
+        let sql = "SELECT time_at(s) IS NULL FROM (VALUES \
                    (arrow_cast(9223372036854, 'Int64')), (9223372036855), (NULL), (-9223372036855)) AS v(s)";
         let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
         let text = arrow::util::pretty::pretty_format_batches(&batches)
             .unwrap()
             .to_string();
         assert_eq!(text.matches("| true ").count(), 3, "{text}");
-        assert!(text.contains("+294247-01-10T04:00:54"), "{text}");
     }
 
     async fn check(context: &SessionContext, comparison: &str) {
