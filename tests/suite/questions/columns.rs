@@ -34,7 +34,6 @@ pub(super) const COLUMNS: [(&str, &[(&str, Kind)]); 5] = [
             ("config_id", Whole),
             ("line", Whole),
             ("error_message", Text),
-            ("flags", Text),
             ("measured_at", Time),
         ],
     ),

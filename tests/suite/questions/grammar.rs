@@ -1,14 +1,11 @@
 //! Pieces of questions: literals that stand in the rows, conditions, aggregates, keys.
 //!
-//! Left out, because both dialects are right in their own way, or the parser of all of DataFusion is wrong:
+//! Left out, because both dialects are right in their own way, or DataFusion refuses it:
 //!
 //! - whole numbers divided (`/` of DuckDB gives fractions), sums of 64-bit identifiers (DuckDB's are wider);
-//! - `EXCEPT ALL` and `INTERSECT ALL` (DataFusion ignores how often a row stands there);
-//! - `IS DISTINCT FROM` without brackets around it (sqlparser binds it too loosely), `SIMILAR TO`, `TABLESAMPLE`;
-//! - two outputs of one name, `(a, b) IN`, lateral `unnest`, a correlated subquery with `LIMIT`: refused;
-//! - a window over groups with a `LIMIT` outside (DataFusion cuts the groups first);
-//! - percentiles that lie between two values by no binary fraction (DataFusion cuts their weights to millionths), and sums
-//!   and means of fractions over moving frames (it takes away what it has added, and digits go with it).
+//! - sums and means of fractions over moving frames: DataFusion takes away what it has added, and digits go with it;
+//! - `IS DISTINCT FROM` without brackets, two outputs of one name, `(a, b) IN`: mended where people type, not in sessions;
+//! - lateral `unnest`, a correlated subquery with `LIMIT`: refused.
 //!
 //! Fractions have an exponent, without which DuckDB takes them for decimals.
 

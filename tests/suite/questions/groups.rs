@@ -80,7 +80,7 @@ impl Chooser<'_> {
             0 => format!("median({x})"),
             1 => format!(
                 "percentile_cont({}) WITHIN GROUP (ORDER BY {x})",
-                self.one(&["0.25", "0.5", "0.75"])
+                self.one(&["0.1", "0.25", "0.5", "0.9", "0.99"])
             ),
             2 => format!("stddev_pop({x})"),
             _ => format!("max({x}) - min({x})"),
@@ -93,7 +93,7 @@ impl Chooser<'_> {
             0..7 => format!("{alias}{}", self.column(labels())),
             7 => format!(
                 "{alias}{}",
-                self.one(&["measured_at", "config_id", "flags", "error_message"])
+                self.one(&["measured_at", "config_id", "cpu_ns", "error_message"])
             ),
             _ => self
                 .one(&[
@@ -254,5 +254,13 @@ pub(super) fn nested(chooser: &mut Chooser) -> Question {
         "SELECT x, y, v, sum(n) OVER (PARTITION BY y) AS t, rank() OVER (PARTITION BY y ORDER BY v, x) AS p FROM (@) AS q",
         "SELECT count(*) AS c, min(v) AS a, max(v) AS b FROM (@) AS q WHERE y IS NOT NULL",
     ]);
-    Question::bag(outer.replace('@', &inner))
+    match chooser.rng.u8(..5) {
+        0 => Question::bag(format!(
+            "SELECT source_id AS x, min_by(config_id, line) AS a, max_by(graph_id, line) AS b FROM records{filter} GROUP BY source_id"
+        )),
+        1 => Question::list(format!(
+            "SELECT {key} AS x, count(*) OVER () AS n, sum(count(*)) OVER () AS s, {value} AS v FROM records{filter} GROUP BY {key} ORDER BY {key} LIMIT 2"
+        )),
+        _ => Question::bag(outer.replace('@', &inner)),
+    }
 }

@@ -196,7 +196,14 @@ pub(super) fn sets(chooser: &mut Chooser) -> Question {
         )
     };
     let (a, b, c) = (part(), part(), part());
-    let operators = ["UNION", "UNION ALL", "EXCEPT", "INTERSECT"];
+    let operators = [
+        "UNION",
+        "UNION ALL",
+        "EXCEPT",
+        "INTERSECT",
+        "EXCEPT ALL",
+        "INTERSECT ALL",
+    ];
     let mut all = format!("{a} {} {b}", chooser.one(&operators));
     if chooser.percent(30) {
         all = format!("({all}) {} {c}", chooser.one(&operators));

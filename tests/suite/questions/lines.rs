@@ -8,7 +8,7 @@ use super::answers::{Cell, Row};
 /// The columns of what a line says, as SQL over the exported tables.
 pub(super) const SAYS: &str = "SELECT s.path, r.line, r.dataset, r.platform, g.workload_key, c.steps, e.target, \
     r.runtime_ns, r.repeats_ns, r.repeat_count, r.error_no, r.status, r.error_message, r.baseline_ns, r.cpu_ns, \
-    r.all_cost_s, r.measured_at, r.flags FROM records r \
+    r.all_cost_s, r.measured_at, r.flags, [d.wall_ns for d in r.disturbed_repeats] FROM records r \
     JOIN (SELECT DISTINCT source_id, path FROM sources) s ON s.source_id = r.source_id \
     JOIN graphs g ON g.graph_id = r.graph_id \
     JOIN configurations c ON c.graph_id = r.graph_id AND c.config_id = r.config_id \
@@ -44,7 +44,8 @@ struct Said {
     baseline_ns: Option<f64>,
     all_cost_s: Option<f64>,
     measured_at_s: Option<i64>,
-    flags: Option<String>,
+    flags: Option<Vec<&'static str>>,
+    disturbed_ns: Option<Vec<f64>>,
 }
 
 impl Line {
@@ -53,6 +54,9 @@ impl Line {
         let said = self.says.as_ref()?;
         let or_null = |number: Option<f64>| number.map_or(Cell::Null, Cell::Number);
         let texts = |text: Option<&str>| text.map_or(Cell::Null, Cell::text);
+        let numbers =
+            |all: &[f64]| Cell::List(all.iter().map(|&number| Cell::Number(number)).collect());
+        let words = |all: &[&str]| Cell::List(all.iter().map(|&word| Cell::text(word)).collect());
         let repeats = &said.repeats_ns;
         let mean = (!repeats.is_empty()).then(|| mean(repeats));
         let status = match mean {
@@ -60,7 +64,6 @@ impl Line {
             None => "unmeasured",
             Some(_) => "ok",
         };
-        let listed = || Cell::List(repeats.iter().map(|&repeat| Cell::Number(repeat)).collect());
         Some(vec![
             Cell::text(path),
             Cell::Whole(i64::try_from(number).unwrap()),
@@ -70,7 +73,7 @@ impl Line {
             Cell::text(&said.steps),
             Cell::text(said.target),
             or_null(mean),
-            mean.map_or(Cell::Null, |_| listed()),
+            mean.map_or(Cell::Null, |_| numbers(repeats)),
             Cell::Whole(i64::try_from(repeats.len()).unwrap()),
             Cell::Whole(said.error_no),
             Cell::text(status),
@@ -80,7 +83,8 @@ impl Line {
             or_null(said.all_cost_s),
             said.measured_at_s
                 .map_or(Cell::Null, |time| Cell::Time(time * 1_000_000)),
-            texts(said.flags.as_deref()),
+            said.flags.as_deref().map_or(Cell::Null, words),
+            said.disturbed_ns.as_deref().map_or(Cell::Null, numbers),
         ])
     }
 }
@@ -279,10 +283,20 @@ fn details(rng: &mut Rng, said: &mut Said) -> Vec<(&'static str, String)> {
         members.push(("cpu_repeats_ns", listed(&cpu)));
     }
     if rng.u8(..3) == 0 {
+        let walls: Vec<f64> = (0..rng.u8(1..4))
+            .map(|_| f64::from(rng.u32(1..5000)) / 2.0)
+            .collect();
+        let disturbed = walls
+            .iter()
+            .map(|wall| json!([wall, wall / 2.0, rng.u8(..3)]));
+        members.push(("disturbed_repeats", spaced(&disturbed.collect())));
+        said.disturbed_ns = Some(walls);
+    }
+    if rng.u8(..3) == 0 {
         let flags = *rng
             .choice(&[&["disturbed"][..], &["stolen", "migrated"]])
             .unwrap();
-        said.flags = Some(flags.join(","));
+        said.flags = Some(flags.to_vec());
         members.push(("flags", spaced(&json!(flags))));
     }
     if rng.bool() {

@@ -169,26 +169,20 @@ fn sorted(chooser: &mut Chooser) -> Question {
     })
 }
 
-/// Single repeats.
+/// Lists: repeats, flags, repeats that do not count.
 fn repeats(chooser: &mut Chooser) -> Question {
     let (filter, condition) = (chooser.filter(""), chooser.condition(""));
-    Question::bag(match chooser.rng.u8(..5) {
-        0 => format!(
-            "SELECT platform, count(*) AS n, sum(v) AS s, min(v) AS m FROM (SELECT platform, unnest(repeats_ns) AS v FROM records{filter}) AS u GROUP BY platform"
-        ),
-        1 => format!(
-            "SELECT u.source_id, u.line, u.v FROM (SELECT source_id, line, unnest(repeats_ns) AS v FROM records WHERE line % 17 = 1 AND {condition}) AS u"
-        ),
-        2 => format!(
-            "SELECT source_id, line, repeats_ns[1] AS a, repeats_ns[3] AS b, min_ns, noise FROM records WHERE line % 13 = 2 AND {condition}"
-        ),
-        3 => format!(
-            "SELECT platform, avg(repeats_ns[1] / runtime_ns) AS a, max(min_ns / runtime_ns) AS b, max(noise) AS c FROM records{filter} GROUP BY platform"
-        ),
-        _ => format!(
-            "SELECT count(*) AS n, sum(cpu_repeats_ns[1]) AS s, count(cpu_repeats_ns) AS c FROM records{filter}"
-        ),
-    })
+    let asked = chooser.one(&[
+        "SELECT platform, count(*) AS n, sum(v) AS s, min(v) AS m FROM (SELECT platform, unnest(repeats_ns) AS v FROM records@) AS u GROUP BY platform",
+        "SELECT u.source_id, u.line, u.v FROM (SELECT source_id, line, unnest(repeats_ns) AS v FROM records WHERE line % 17 = 1 AND #) AS u",
+        "SELECT source_id, line, repeats_ns[1] AS a, repeats_ns[3] AS b, min_ns, noise FROM records WHERE line % 13 = 2 AND #",
+        "SELECT platform, avg(repeats_ns[1] / runtime_ns) AS a, max(min_ns / runtime_ns) AS b, max(noise) AS c FROM records@ GROUP BY platform",
+        "SELECT count(*) AS n, sum(cpu_repeats_ns[1]) AS s, count(cpu_repeats_ns) AS c, count(flags) AS f FROM records@",
+        "SELECT platform, count(*) AS n FROM records WHERE array_has(flags, 'stolen') AND # GROUP BY platform",
+        "SELECT u.f, count(*) AS n FROM (SELECT unnest(flags) AS f FROM records@) AS u GROUP BY u.f",
+        "SELECT u.platform, count(*) AS n, sum(u.d['wall_ns']) AS s FROM (SELECT platform, unnest(disturbed_repeats) AS d FROM records@) AS u GROUP BY u.platform",
+    ]);
+    Question::bag(asked.replace('@', &filter).replace('#', &condition))
 }
 
 /// Filters on time, and groups by it.
