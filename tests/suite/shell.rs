@@ -164,7 +164,7 @@ fn the_store_is_named_or_found() {
 fn only_who_asks_for_the_sample_gets_it() {
     let place = Place::new();
     let count = "SELECT count(*) FROM records";
-    let question = ["queries", "best-program-per-graph"];
+    let question = ["queries", "platform-summary"];
     let asked: [&[&str]; 5] = [
         &[count],
         &["--at", "records@1", count],
