@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int16Array, Int32Array, Int64Array, StringArray};
+use datafusion::physical_plan::displayable;
 use datafusion::prelude::SessionContext;
 
 use super::engine::{engine, may_be_set};
@@ -28,6 +29,7 @@ fn records(platform: i64, costs: bool) -> BTreeMap<&'static str, ArrayRef> {
             Arc::new(Int64Array::from(vec![platform; rows])) as ArrayRef,
         ),
         ("line", long(|row| row + 1)),
+        ("measured_at_s", long(|row| row)),
         (
             "runtime_ns",
             Arc::new(Float64Array::from_iter_values((0..3000_i32).map(f64::from))),
@@ -176,6 +178,26 @@ async fn filters_in_another_order_keep_the_same_rows() {
         assert!(rows.len() > 4, "{condition}");
         assert_eq!(answer(&ours, &sql).await, rows, "{condition}");
     }
+}
+
+#[tokio::test]
+async fn pages_are_chosen_by_the_time_of_measuring() {
+    let context = halves().await.session().await.unwrap();
+    let sql = "SELECT count(*) FROM records WHERE measured_at >= '1970-01-01T00:00:05Z' \
+        AND measured_at < '1970-01-01T00:00:07.5Z'";
+    let plan = context.sql(sql).await.unwrap();
+    let plan = plan.create_physical_plan().await.unwrap();
+    let shown = displayable(plan.as_ref()).indent(false).to_string();
+    for bound in ["measured_at_s_max@0 >= 5", "measured_at_s_min@3 < 8"] {
+        assert!(shown.contains(bound), "{shown}");
+    }
+    assert!(!shown.contains("time_at"), "{shown}");
+    assert!(
+        answer(&context, sql)
+            .await
+            .iter()
+            .any(|line| line == "|18|")
+    );
 }
 
 #[test]
