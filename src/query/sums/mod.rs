@@ -233,8 +233,8 @@ fn present(input: &Weighed, measure: &weighed::Measure) -> Result<Expr> {
     when(missing, lit(0_i64)).otherwise(Expr::Column(input.rows.clone()))
 }
 
-/// A sum over no rows counts none. No `coalesce`, which a later pass would have to write out: this may
-/// be the last.
+/// A sum over no rows counts none. No `coalesce`, which a later pass would have to write out, and this
+/// may be the last; but what it becomes, which plans of all kinds know to be never NULL.
 fn or_zero(sum: Expr) -> Result<Expr> {
-    when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)
+    when(sum.clone().is_not_null(), sum).otherwise(lit(0_i64))
 }

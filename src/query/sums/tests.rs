@@ -20,7 +20,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 23] = [
+const ANSWERED: [&str; 24] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -44,6 +44,7 @@ const ANSWERED: [&str; 23] = [
     "SELECT n, m, count(*) FROM (SELECT count(*) OVER (PARTITION BY graph_id) AS n, max(runtime_ns) OVER (PARTITION BY repeat_count) AS m FROM records) AS r GROUP BY n, m",
     "SELECT avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE) FROM records WHERE error_no = 0",
     "SELECT platform, avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE), count(*) FILTER (WHERE (split > 'a') IS NOT TRUE), sum(runtime_ns) FILTER (WHERE split IS NOT DISTINCT FROM 'a') FROM records GROUP BY platform",
+    "SELECT k, sum(c), min(m) FROM (SELECT platform AS k, count(*) AS c, min(runtime_ns) AS m FROM records GROUP BY platform UNION ALL SELECT status, count(runtime_ns), max(runtime_ns) FROM records GROUP BY status) AS u GROUP BY k",
 ];
 
 /// Queries that look at single rows.

@@ -208,6 +208,13 @@ pub(super) fn sets(chooser: &mut Chooser) -> Question {
     if chooser.percent(30) {
         all = format!("({all}) {} {c}", chooser.one(&operators));
     }
+    if chooser.percent(30) {
+        let (a, b) = (chooser.filter(""), chooser.filter(""));
+        return Question::bag(format!(
+            "SELECT k, sum(n) AS n, min(t) AS t FROM (SELECT platform AS k, count(*) AS n, min(runtime_ns) AS t FROM records{a} GROUP BY platform \
+            UNION ALL SELECT status, count(runtime_ns), max(runtime_ns) FROM records{b} GROUP BY status) AS u GROUP BY k"
+        ));
+    }
     Question::bag(format!(
         "SELECT {names}, count(*) AS n FROM ({all}) AS u GROUP BY {names}"
     ))

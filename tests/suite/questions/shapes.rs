@@ -52,7 +52,7 @@ pub(super) const SHAPES: [(&str, Shape); 21] = [
 ];
 
 /// The shapes that sums have a part in.
-pub(super) const OF_SUMS: [&str; 10] = [
+pub(super) const OF_SUMS: [&str; 11] = [
     "extremes",
     "totals",
     "groups",
@@ -62,6 +62,7 @@ pub(super) const OF_SUMS: [&str; 10] = [
     "beside labels",
     "joins",
     "semi joins",
+    "sets",
     "shared",
 ];
 
