@@ -7,16 +7,19 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, BooleanArray, Float64Array, ListArray};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
 use datafusion::common::utils::SingleRowListArrayBuilder;
-use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::functions_aggregate::percentile_cont::PercentileCont;
 use datafusion::logical_expr::function::{
     AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs,
 };
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature,
+};
 use datafusion::physical_expr::expressions::Literal;
 
 pub(super) fn udaf() -> AggregateUDF {
@@ -51,6 +54,45 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(Values {
+            wanted: Wanted::of(&args)?,
+            values: Vec::new(),
+        }))
+    }
+
+    fn groups_accumulator_supported(&self, _: AccumulatorArgs) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        Ok(Box::new(Groups {
+            wanted: Wanted::of(&args)?,
+            groups: Vec::new(),
+        }))
+    }
+
+    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
+        self.0.simplify()
+    }
+
+    fn supports_within_group_clause(&self) -> bool {
+        self.0.supports_within_group_clause()
+    }
+}
+
+/// What is asked of the values.
+#[derive(Debug)]
+struct Wanted {
+    share: f64,
+    distinct: bool,
+    gives: DataType,
+}
+
+impl Wanted {
+    fn of(args: &AccumulatorArgs) -> Result<Self> {
         let share = args
             .exprs
             .get(1)
@@ -66,53 +108,63 @@ impl AggregateUDFImpl for Exact {
             .order_bys
             .first()
             .is_some_and(|key| key.options.descending);
-        Ok(Box::new(Values {
+        Ok(Self {
             share: if descending { 1.0 - share } else { share },
             distinct: args.is_distinct,
             gives: args.return_field.data_type().clone(),
-            values: Vec::new(),
-        }))
+        })
     }
 
-    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.0.simplify()
-    }
-
-    fn supports_within_group_clause(&self) -> bool {
-        self.0.supports_within_group_clause()
+    fn find(&self, values: &mut Vec<f64>) -> Option<f64> {
+        at_share(values, self.share, self.distinct)
     }
 }
 
-/// All values of a group.
+fn numbers(array: &ArrayRef) -> Result<Float64Array> {
+    let numbers = cast(array, &DataType::Float64)?;
+    Ok(numbers.as_primitive::<Float64Type>().clone())
+}
+
+fn take(values: &mut Vec<f64>, array: &ArrayRef) -> Result<()> {
+    let numbers = numbers(array)?;
+    if numbers.null_count() == 0 {
+        values.extend_from_slice(numbers.values());
+    } else {
+        values.extend(numbers.iter().flatten());
+    }
+    Ok(())
+}
+
+/// Values of each group as a list.
+fn lists(groups: &[impl AsRef<[f64]>]) -> Result<Vec<ArrayRef>> {
+    let lengths = || groups.iter().map(|values| values.as_ref().len());
+    if i32::try_from(lengths().sum::<usize>()).is_err() {
+        return exec_err!("percentile_cont of more than 2,147,483,647 values at once");
+    }
+    let flat = groups.iter().flat_map(|values| values.as_ref()).copied();
+    let flat = Arc::new(flat.collect::<Float64Array>());
+    let item = Arc::new(Field::new_list_field(DataType::Float64, true));
+    let list = ListArray::new(item, OffsetBuffer::from_lengths(lengths()), flat, None);
+    Ok(vec![Arc::new(list)])
+}
+
+/// All values.
 #[derive(Debug)]
 struct Values {
-    share: f64,
-    distinct: bool,
-    gives: DataType,
+    wanted: Wanted,
     values: Vec<f64>,
-}
-
-impl Values {
-    fn take(&mut self, array: &ArrayRef) -> Result<()> {
-        let numbers = cast(array, &DataType::Float64)?;
-        let numbers = numbers.as_primitive::<Float64Type>();
-        if numbers.null_count() == 0 {
-            self.values.extend_from_slice(numbers.values());
-        } else {
-            self.values.extend(numbers.iter().flatten());
-        }
-        Ok(())
-    }
 }
 
 impl Accumulator for Values {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values.first().map_or(Ok(()), |values| self.take(values))
+        values
+            .first()
+            .map_or(Ok(()), |array| take(&mut self.values, array))
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let found = at_share(&mut self.values, self.share, self.distinct);
-        ScalarValue::Float64(found).cast_to(&self.gives)
+        let found = self.wanted.find(&mut self.values);
+        ScalarValue::Float64(found).cast_to(&self.wanted.gives)
     }
 
     fn size(&self) -> usize {
@@ -129,10 +181,94 @@ impl Accumulator for Values {
         let Some(lists) = states.first() else {
             return Ok(());
         };
-        for values in lists.as_list::<i32>().iter().flatten() {
-            self.take(&values)?;
+        for list in lists.as_list::<i32>().iter().flatten() {
+            take(&mut self.values, &list)?;
         }
         Ok(())
+    }
+}
+
+/// All values of each of many groups.
+#[derive(Debug)]
+struct Groups {
+    wanted: Wanted,
+    groups: Vec<Vec<f64>>,
+}
+
+impl GroupsAccumulator for Groups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        filter: Option<&BooleanArray>,
+        group_count: usize,
+    ) -> Result<()> {
+        self.groups.resize(group_count, Vec::new());
+        let Some(array) = values.first() else {
+            return Ok(());
+        };
+        let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
+        let numbers = numbers(array)?;
+        for (row, (&group, value)) in group_indices.iter().zip(&numbers).enumerate() {
+            if let (Some(value), Some(values)) = (value, self.groups.get_mut(group))
+                && counts(row)
+            {
+                values.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let mut groups = emit_to.take_needed(&mut self.groups);
+        let found = groups.iter_mut().map(|values| self.wanted.find(values));
+        let found: Float64Array = found.collect();
+        Ok(cast(&found, &self.wanted.gives)?)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        lists(&emit_to.take_needed(&mut self.groups))
+    }
+
+    fn merge_batch(
+        &mut self,
+        states: &[ArrayRef],
+        group_indices: &[usize],
+        group_count: usize,
+    ) -> Result<()> {
+        self.groups.resize(group_count, Vec::new());
+        let Some(lists) = states.first() else {
+            return Ok(());
+        };
+        for (&group, list) in group_indices.iter().zip(lists.as_list::<i32>().iter()) {
+            if let (Some(list), Some(values)) = (list, self.groups.get_mut(group)) {
+                take(values, &list)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let Some(array) = values.first() else {
+            return lists(&[] as &[&[f64]]);
+        };
+        let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
+        let numbers = numbers(array)?;
+        let rows = numbers.iter().enumerate();
+        let rows = rows.map(|(row, value)| value.filter(|_| counts(row)));
+        let rows: Vec<Option<f64>> = rows.collect();
+        lists(&rows.iter().map(Option::as_slice).collect::<Vec<_>>())
+    }
+
+    fn size(&self) -> usize {
+        let values: usize = self.groups.iter().map(Vec::capacity).sum();
+        size_of_val(self)
+            + self.groups.capacity() * size_of::<Vec<f64>>()
+            + values * size_of::<f64>()
     }
 }
 
@@ -181,5 +317,47 @@ mod tests {
         assert_eq!(of(&[], 0.3), None);
         let distinct = at_share(&mut vec![1.0, 1.0, 1.0, 5.0], 0.5, true);
         assert_eq!(distinct, Some(3.0));
+    }
+
+    #[test]
+    fn groups_in_parts_are_as_groups_at_once() {
+        let wanted = || Wanted {
+            share: 0.5,
+            distinct: false,
+            gives: DataType::Float64,
+        };
+        let groups = || Groups {
+            wanted: wanted(),
+            groups: Vec::new(),
+        };
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![
+            Some(1.0),
+            None,
+            Some(3.0),
+            Some(9.0),
+            Some(100.0),
+        ]));
+        let kept = BooleanArray::from(vec![Some(true), Some(true), Some(true), Some(true), None]);
+        let of_rows = [0, 0, 2, 0, 0];
+        let mut at_once = groups();
+        let all = [Arc::clone(&values)];
+        at_once
+            .update_batch(&all, &of_rows, Some(&kept), 3)
+            .unwrap();
+        let mut merged = groups();
+        let states = groups().convert_to_state(&all, Some(&kept)).unwrap();
+        merged.merge_batch(&states, &of_rows, 3).unwrap();
+        let states = at_once.state(EmitTo::First(1)).unwrap();
+        let mut again = groups();
+        again.merge_batch(&states, &[0], 1).unwrap();
+        again.update_batch(&all, &[1, 1, 1, 1, 1], None, 2).unwrap();
+        let found = |groups: &mut Groups| {
+            let found = groups.evaluate(EmitTo::All).unwrap();
+            let found = found.as_primitive::<Float64Type>();
+            found.iter().collect::<Vec<_>>()
+        };
+        assert_eq!(found(&mut merged), [Some(5.0), None, Some(3.0)]);
+        assert_eq!(found(&mut again), [Some(5.0), Some(6.0)]);
+        assert_eq!(found(&mut at_once), [None, Some(3.0)]);
     }
 }
