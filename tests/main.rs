@@ -22,6 +22,9 @@ mod support;
 mod weed;
 
 #[cfg(target_os = "linux")]
+#[path = "suite/confined.rs"]
+mod confined;
+#[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;
 #[path = "suite/engines.rs"]

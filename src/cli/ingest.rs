@@ -132,7 +132,7 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
             if set.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(super::INTERRUPTED));
+                super::signals::end(i32::from(super::INTERRUPTED));
             }
         }
     });

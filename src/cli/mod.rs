@@ -19,6 +19,7 @@ mod printer;
 mod queries;
 mod report;
 mod score;
+mod signals;
 mod sql;
 mod store;
 mod subset;
@@ -88,6 +89,18 @@ enum Command {
     Measure(measure::Measure),
 }
 
+impl Cli {
+    /// Does the command end by itself after Ctrl-C, with what it has done so far in the store?
+    fn stops_itself(&self) -> bool {
+        match &self.command {
+            Some(Command::Ingest(_) | Command::Append(_)) => true,
+            #[cfg(target_os = "linux")]
+            Some(Command::Measure(_)) => true,
+            _ => false,
+        }
+    }
+}
+
 /// How and where a result is printed.
 #[derive(Args, Debug, Clone)]
 struct Output {
@@ -123,6 +136,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
+    signals::tidy_up(cli.stops_itself());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -134,6 +148,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         .into()),
     };
+    // What tasks hold that nobody waited for.
+    crate::folders::remove_all();
     match outcome {
         Ok(code) => code,
         Err(Failure::Print(PrintError::Io(error)))

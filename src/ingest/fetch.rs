@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::error::{Error, Result};
 use crate::reader::Input;
+use crate::folders::Scratch;
 use crate::store;
 
 /// Bytes that lie here at once, unless one file alone has more.
@@ -36,7 +37,7 @@ pub(super) struct Elsewhere {
 
 /// Files that were fetched; they go when this does.
 pub(super) struct Portion {
-    _folder: tempfile::TempDir,
+    _folder: Scratch,
     pub(super) inputs: Vec<Input>,
 }
 
@@ -127,7 +128,7 @@ impl Elsewhere {
             return Ok(None);
         }
         let files: Vec<ObjectMeta> = self.files.drain(..count).collect();
-        let folder = tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?;
+        let folder = Scratch::new()?;
         let fetched = files.iter().map(|file| self.fetch(file, folder.path()));
         let fetched = futures::stream::iter(fetched).buffered(FETCHED);
         let inputs = fetched.try_collect().await?;

@@ -19,10 +19,10 @@ use tokio::runtime::Handle;
 
 use super::ingest::stop_on_ctrl_c;
 use super::place::Place;
-use super::{DONE, FAILED, Failure, counted, talk};
+use super::{DONE, FAILED, Failure, PARTLY, counted, talk};
 use crate::error::{Error, Result};
 use crate::measure::trial::Cache;
-use crate::measure::{cuda, worker};
+use crate::measure::{confined, cuda, worker};
 use crate::store::Store;
 use crate::trials::bench::{self, Target};
 use crate::trials::run::RunOptions;
@@ -71,6 +71,11 @@ pub(super) fn serve(args: &[OsString]) -> Option<u8> {
     let (name, args) = args.split_first()?;
     if name == bench::CPU_WORKER {
         worker::run();
+    }
+    if name == bench::BUILDER {
+        let Err(error) = confined::become_confined(args);
+        talk(&format!("error: {error}"));
+        return Some(confined::NOT_STARTED);
     }
     if name != bench::CUDA_WORKER {
         return None;
@@ -230,10 +235,10 @@ fn dispatch(
         _ => {
             let resumed = sink::resume(store, runtime)?;
             tell_resumed(&resumed);
-            if resumed.journals == 0 {
+            if resumed.journals == 0 && resumed.damaged.is_empty() {
                 talk("no run has left anything for this store");
             }
-            Ok(DONE)
+            Ok(if resumed.damaged.is_empty() { DONE } else { PARTLY })
         }
     }
 }
@@ -245,6 +250,11 @@ fn tell_resumed(resumed: &sink::Resumed) {
             counted(resumed.journals, "journal"),
             counted(resumed.records, "record")
         ));
+    }
+    for (path, lines) in &resumed.damaged {
+        for line in lines {
+            talk(&format!("{}:{line}: damaged, not stored; the journal stays here", path.display()));
+        }
     }
     for (path, store) in &resumed.elsewhere {
         talk(&format!(
