@@ -160,7 +160,10 @@ mod tests {
         for folder in [folder, link] {
             let told = private(&folder, "TSQL_STATE").unwrap_err().to_string();
             assert!(told.contains("belongs to uid 54321"), "{told}");
-            assert!(told.contains("hint: TSQL_STATE names another one"), "{told}");
+            assert!(
+                told.contains("hint: TSQL_STATE names another one"),
+                "{told}"
+            );
         }
     }
 }

@@ -31,6 +31,9 @@ mod durable;
 mod engines;
 #[path = "suite/exports.rs"]
 mod exports;
+#[cfg(target_os = "linux")]
+#[path = "suite/foreign.rs"]
+mod foreign;
 #[path = "suite/giving_back.rs"]
 mod giving_back;
 #[path = "suite/graphnet.rs"]

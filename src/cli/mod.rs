@@ -21,6 +21,7 @@ mod report;
 mod score;
 mod signals;
 mod sql;
+mod stdout;
 mod store;
 mod subset;
 mod tables;
@@ -32,6 +33,7 @@ use std::io::Write as _;
 use clap::{Args, Parser, Subcommand};
 
 use crate::error::Error;
+use crate::error::shown::{escaped, without_secrets};
 use printer::{Format, PrintError};
 
 /// Everything was done.
@@ -207,7 +209,8 @@ async fn run_command(
 
 /// A line for the person at the terminal. Nobody listening is no reason to fail.
 fn talk(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let text = without_secrets(text);
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
 }
 
 /// A count and its noun: `1 file`, `2 files`.

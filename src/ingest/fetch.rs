@@ -13,8 +13,8 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
 use crate::error::{Error, Result};
-use crate::reader::Input;
 use crate::folders::Scratch;
+use crate::reader::Input;
 use crate::store;
 
 /// Bytes that lie here at once, unless one file alone has more.
@@ -55,8 +55,13 @@ impl Elsewhere {
             reason,
         };
         let url = Url::parse(argument).map_err(|error| wrong(error.to_string()))?;
-        let root = url.as_str();
-        let root = root.get(..root.len() - url.path().len()).unwrap_or(root);
+        // A pattern has a `?`, too, and no `=` behind it.
+        if url.query().is_some_and(|query| query.contains('=')) {
+            let hint =
+                "hint: what is signed so is fetched by `curl -o FILE URL` and taken in as a file";
+            return Err(wrong(format!("a URL with a query cannot be read\n{hint}")));
+        }
+        let root = &url[..url::Position::BeforePath];
         let objects = store::objects_at(&url).await?;
         // A pattern's signs are escaped in a URL.
         let (_, named) = argument.split_once("://").unwrap_or_default();

@@ -121,7 +121,9 @@ impl Compiler {
 
     fn command(&self, plan: &Plan, folder: &Path, library: &Path) -> Result<Command> {
         let words = self.leading.iter().map(OsStr::new);
-        let words: Vec<&OsStr> = std::iter::once(self.path.as_os_str()).chain(words).collect();
+        let words: Vec<&OsStr> = std::iter::once(self.path.as_os_str())
+            .chain(words)
+            .collect();
         let mut command = match plan.builder {
             Some(builder) => builder.confine(&words, folder)?,
             None => {

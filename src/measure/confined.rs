@@ -36,12 +36,20 @@ impl Builder<'_> {
     pub(super) fn confine(&self, words: &[&OsStr], folder: &Path) -> Result<Command> {
         let mut own = self.command.iter();
         let mut command = Command::new(own.next().cloned().unwrap_or_default());
-        let programs = words.iter().filter(|word| !word.to_string_lossy().starts_with('-'));
+        let programs = words
+            .iter()
+            .filter(|word| !word.to_string_lossy().starts_with('-'));
         let toolchains = programs.flat_map(|program| readable::toolchain(Path::new(program)));
-        let readable: Vec<PathBuf> = readable::installed().into_iter().chain(toolchains).collect();
+        let readable: Vec<PathBuf> = readable::installed()
+            .into_iter()
+            .chain(toolchains)
+            .collect();
         // What has a separator in its name cannot be told, and is not needed.
-        let plain = readable.iter().filter(|path| !path.to_string_lossy().contains(':'));
-        let joined = std::env::join_paths(plain).map_err(|error| Error::Usage(error.to_string()))?;
+        let plain = readable
+            .iter()
+            .filter(|path| !path.to_string_lossy().contains(':'));
+        let joined =
+            std::env::join_paths(plain).map_err(|error| Error::Usage(error.to_string()))?;
         command.args(own).arg(folder).arg(joined).args(words);
         Ok(command)
     }

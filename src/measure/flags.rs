@@ -11,11 +11,22 @@ use super::trial::Language;
 const PLAIN: &[&str] = &["-ansi", "-pedantic", "-pthread", "-w"];
 
 /// Beginnings of flags of C and C++ whose rest is a word.
-const BEGINNINGS: &[&str] = &["--param=", "-O", "-W", "-f", "-g", "-m", "-std=", "-stdlib="];
+const BEGINNINGS: &[&str] = &[
+    "--param=", "-O", "-W", "-f", "-g", "-m", "-std=", "-stdlib=",
+];
 
 /// Of those, the ones that name a program, a library, or files to write.
 const MORE_THAN_CODE: &[&str] = &[
-    "-Wa,", "-Wl,", "-Wp,", "-fdump", "-fmodule", "-fpass-plugin", "-fplugin", "-gcc", "-mllvm", "-mmlir",
+    "-Wa,",
+    "-Wl,",
+    "-Wp,",
+    "-fdump",
+    "-fmodule",
+    "-fpass-plugin",
+    "-fplugin",
+    "-gcc",
+    "-mllvm",
+    "-mmlir",
 ];
 
 /// Beginnings of flags whose rest is a folder or a file.
@@ -23,14 +34,34 @@ const PLACES: &[&str] = &["-I", "-L", "-include", "-iquote", "-isystem"];
 
 /// Flags of NVRTC as they are, with one dash or two.
 const CUDA_PLAIN: &[&str] = &[
-    "G", "device-debug", "disable-warnings", "dlto", "dopt", "extra-device-vectorization",
-    "generate-line-info", "lineinfo", "restrict", "use_fast_math", "w",
+    "G",
+    "device-debug",
+    "disable-warnings",
+    "dlto",
+    "dopt",
+    "extra-device-vectorization",
+    "generate-line-info",
+    "lineinfo",
+    "restrict",
+    "use_fast_math",
+    "w",
 ];
 
 /// Beginnings of flags of NVRTC whose rest is a word, with one dash or two.
 const CUDA_BEGINNINGS: &[&str] = &[
-    "arch=", "builtin-", "diag-", "dopt=", "extra-device-vectorization=", "fmad=", "ftz=",
-    "gpu-architecture=", "jump-table-density=", "maxrregcount=", "prec-div=", "prec-sqrt=", "std=",
+    "arch=",
+    "builtin-",
+    "diag-",
+    "dopt=",
+    "extra-device-vectorization=",
+    "fmad=",
+    "ftz=",
+    "gpu-architecture=",
+    "jump-table-density=",
+    "maxrregcount=",
+    "prec-div=",
+    "prec-sqrt=",
+    "std=",
     "use_fast_math=",
 ];
 
@@ -67,7 +98,9 @@ fn is_allowed(flag: &str) -> bool {
     if rest_of("-D").or_else(|| rest_of("-U")).is_some() {
         return true;
     }
-    BEGINNINGS.iter().any(|with| begins(&with)) && !MORE_THAN_CODE.iter().any(|with| begins(&with)) && is_word(flag)
+    BEGINNINGS.iter().any(|with| begins(&with))
+        && !MORE_THAN_CODE.iter().any(|with| begins(&with))
+        && is_word(flag)
 }
 
 fn is_allowed_for_cuda(flag: &str) -> bool {
@@ -86,13 +119,17 @@ fn is_allowed_for_cuda(flag: &str) -> bool {
 
 /// A value that names no place: neither a path nor a program.
 fn is_word(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || "-_+=.,:".contains(c)) && !text.contains("..")
+    text.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_+=.,:".contains(c))
+        && !text.contains("..")
 }
 
 /// A place among the program's own sources, or among what the system has installed.
 fn is_inside(place: &str) -> bool {
     let climbs = place.split('/').any(|part| part == "..");
-    let installed = ["/usr/", "/opt/"].iter().any(|folder| place.starts_with(folder));
+    let installed = ["/usr/", "/opt/"]
+        .iter()
+        .any(|folder| place.starts_with(folder));
     !climbs && (installed || !place.starts_with(['/', '=', '~', '$', '-']))
 }
 
@@ -126,7 +163,16 @@ mod tests {
         for flag in c.split_whitespace().chain(["", " -O2", "-O2 -x", "-f\n"]) {
             assert!(fault(Language::C, flag).is_some(), "{flag}");
         }
-        for flag in ["--pre-include=/x", "-include=x", "--time=x", "--create-pch=x", "-fdevice-time-trace=x", "-I/etc", "x.cu", "--std=../x"] {
+        for flag in [
+            "--pre-include=/x",
+            "-include=x",
+            "--time=x",
+            "--create-pch=x",
+            "-fdevice-time-trace=x",
+            "-I/etc",
+            "x.cu",
+            "--std=../x",
+        ] {
             assert!(fault(Language::Cuda, flag).is_some(), "{flag}");
         }
     }

@@ -6,17 +6,39 @@ use std::path::{Path, PathBuf};
 /// Folders and files that programs need on every system; those that are missing do no harm. Of `/proc`
 /// other processes' memory and environment are closed by Landlock and by missing capabilities.
 const SYSTEM: &[&str] = &[
-    "/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr", "/opt",
-    "/nix/store", "/gnu/store", "/run/current-system",
-    "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+    "/bin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/sbin",
+    "/usr",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
     "/etc/localtime",
-    "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero",
-    "/proc", "/sys",
+    "/dev/null",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/zero",
+    "/proc",
+    "/sys",
 ];
 
 /// Variables with folders that the user wants compilers and loaders to search.
 const SEARCHED: [&str; 6] = [
-    "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "COMPILER_PATH",
 ];
 
 /// What every confined process may read.
@@ -41,7 +63,8 @@ pub(super) fn toolchain(program: &Path) -> Vec<PathBuf> {
     let folders = all.filter_map(|program| {
         let folder = program.parent()?;
         let whole = folder.parent().filter(|_| folder.ends_with("bin"));
-        let whole = whole.filter(|whole| whole.parent().is_some() && home.as_deref() != Some(whole));
+        let whole =
+            whole.filter(|whole| whole.parent().is_some() && home.as_deref() != Some(whole));
         Some(whole.unwrap_or(folder).to_owned())
     });
     folders.collect()
@@ -73,7 +96,10 @@ mod tests {
         let whole = place.join("gcc-14");
         assert_eq!(toolchain(&bin.join("gcc")), [whole.clone(), whole.clone()]);
         assert_eq!(toolchain(&place.join("cc")), [place.clone(), whole]);
-        assert_eq!(toolchain(Path::new("no-such-program")), Vec::<PathBuf>::new());
+        assert_eq!(
+            toolchain(Path::new("no-such-program")),
+            Vec::<PathBuf>::new()
+        );
         assert!(installed().contains(&PathBuf::from("/usr")));
     }
 }

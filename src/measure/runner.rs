@@ -289,7 +289,9 @@ impl Runner {
     fn readable(&self) -> Vec<PathBuf> {
         let known = self.compilers.lock();
         let known = known.unwrap_or_else(PoisonError::into_inner);
-        let toolchains = known.iter().flat_map(|compiler| readable::toolchain(&compiler.path));
+        let toolchains = known
+            .iter()
+            .flat_map(|compiler| readable::toolchain(&compiler.path));
         readable::installed()
             .into_iter()
             .chain([self.folder.path().to_owned()])

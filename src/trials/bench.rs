@@ -92,7 +92,9 @@ impl Bench {
         let mut machine = Machine::read();
         let gpu = match target {
             Target::Cpu => None,
-            Target::Cuda(number) => Some(Gpu::open(&command(CUDA_WORKER), number, options.sandbox)?),
+            Target::Cuda(number) => {
+                Some(Gpu::open(&command(CUDA_WORKER), number, options.sandbox)?)
+            }
         };
         if let Some(gpu) = &gpu {
             machine.gpus = vec![gpu.device.facts.clone()];

@@ -269,5 +269,9 @@ async fn send(store: &Store, head: &Head, lines: &[Option<String>]) -> Result<Se
 }
 
 fn joined(lines: &[Option<String>]) -> String {
-    lines.iter().flatten().flat_map(|line| [line, "\n"]).collect()
+    lines
+        .iter()
+        .flatten()
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }

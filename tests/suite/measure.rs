@@ -152,6 +152,7 @@ fn what_was_measured_is_measured_again_and_compared() {
         "5",
         "--change",
         "900%",
+        "--trust",
     ];
     let (code, stdout, stderr) = ran(&place, &again);
     assert_eq!(code, Some(0), "{stdout}{stderr}");
@@ -566,7 +567,7 @@ fn records_of_another_machine_are_compared_with_a_warning() {
     let repeat = |of: &str, more: &[&str]| {
         let predicate = format!("platform = '{of}'");
         let args = [
-            "measure", "repeat", "--change", "900%", "--where", &predicate,
+            "measure", "repeat", "--trust", "--change", "900%", "--where", &predicate,
         ];
         ran(&place, &[&args[..], more].concat())
     };

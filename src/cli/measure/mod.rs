@@ -6,6 +6,7 @@ mod exec;
 mod repeat;
 mod run;
 mod template;
+mod trust;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -31,8 +32,9 @@ use crate::trials::{Loaded, sink};
 /// Time kernels on this machine and store the timings
 ///
 /// Kernels in C and C++ are built by the system's compiler and called in a process of their own; those in
-/// CUDA by NVRTC. Every record is on the local disk before the next kernel is timed. The sandbox contains
-/// accidents, not attackers: measure only kernels that you trust.
+/// CUDA by NVRTC. Every record is on the local disk before the next kernel is timed. Kernels and compilers
+/// are confined to a folder of their own and to what the system has installed; programs of a store are built
+/// again only where you say so (`repeat --trust`).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -109,7 +111,7 @@ struct Bench {
     /// Leave the core to whoever else wants it: no real-time priority
     #[arg(long)]
     no_realtime: bool,
-    /// Let kernels use network, other programs and all files
+    /// Let kernels and compilers use network, other programs and all files
     #[arg(long)]
     no_sandbox: bool,
     /// What caches hold before a call [default: what the manifest says]
@@ -238,7 +240,11 @@ fn dispatch(
             if resumed.journals == 0 && resumed.damaged.is_empty() {
                 talk("no run has left anything for this store");
             }
-            Ok(if resumed.damaged.is_empty() { DONE } else { PARTLY })
+            Ok(if resumed.damaged.is_empty() {
+                DONE
+            } else {
+                PARTLY
+            })
         }
     }
 }
@@ -253,7 +259,10 @@ fn tell_resumed(resumed: &sink::Resumed) {
     }
     for (path, lines) in &resumed.damaged {
         for line in lines {
-            talk(&format!("{}:{line}: damaged, not stored; the journal stays here", path.display()));
+            talk(&format!(
+                "{}:{line}: damaged, not stored; the journal stays here",
+                path.display()
+            ));
         }
     }
     for (path, store) in &resumed.elsewhere {

@@ -16,10 +16,10 @@ use super::library::Toolkit;
 use super::nvrtc::{Nvrtc, Refused};
 use super::probe::Probe;
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::measure::readable;
 use crate::measure::sandbox::{self, Confined};
 use crate::measure::trial::{Outcome, Trial};
-use crate::folders::Scratch;
 
 /// A kernel for one architecture, as the ELF file that the driver loads.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,8 +10,8 @@ use super::child::{Child, Received};
 use super::compiler::{Cubin, fault, seconds};
 use super::job::{Job, Reply, failure};
 use crate::error::{Error, Result};
-use crate::measure::trial::{Outcome, Trial};
 use crate::folders::Scratch;
+use crate::measure::trial::{Outcome, Trial};
 
 /// A context takes hundreds of milliseconds; drivers of many devices take seconds.
 const START: Duration = Duration::from_secs(60);

@@ -46,10 +46,16 @@ fn a_damaged_line_takes_no_other_with_it() {
     let mut journal = Journal::open(&path).unwrap();
     let lines = journal.lines().unwrap();
     let lines: Vec<Option<&str>> = lines.iter().map(Option::as_deref).collect();
-    assert_eq!(lines, [Some("one"), None, Some(""), None, Some("five"), None, None]);
+    assert_eq!(
+        lines,
+        [Some("one"), None, Some(""), None, Some("five"), None, None]
+    );
     let aside = journal.put_aside().unwrap();
     assert!(aside.ends_with("run.damaged") && aside.exists() && !path.exists());
-    assert_eq!(Journal::left_over(folder.path()).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(
+        Journal::left_over(folder.path()).unwrap(),
+        Vec::<PathBuf>::new()
+    );
 }
 
 #[test]
@@ -250,7 +256,11 @@ fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
             found.len()
         );
         for (number, text) in found.iter().enumerate() {
-            assert_eq!(text.as_deref(), Some(line(number).as_str()), "round {round}");
+            assert_eq!(
+                text.as_deref(),
+                Some(line(number).as_str()),
+                "round {round}"
+            );
         }
     }
     assert!(
