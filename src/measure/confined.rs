@@ -24,6 +24,9 @@ pub(crate) const NOT_STARTED: u8 = 125;
 /// Bytes that a compiler may write to a file.
 const FILE_BYTES: u64 = 1 << 30;
 
+/// Passes of compilers that may lie elsewhere.
+const PASSES: [&str; 2] = ["as", "ld"];
+
 /// What confines compilers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Builder<'a> {
@@ -39,6 +42,7 @@ impl Builder<'_> {
         let programs = words
             .iter()
             .filter(|word| !word.to_string_lossy().starts_with('-'));
+        let programs = programs.copied().chain(PASSES.map(OsStr::new));
         let toolchains = programs.flat_map(|program| readable::toolchain(Path::new(program)));
         let readable: Vec<PathBuf> = readable::installed()
             .into_iter()

@@ -98,9 +98,7 @@ fn is_allowed(flag: &str) -> bool {
     if rest_of("-D").or_else(|| rest_of("-U")).is_some() {
         return true;
     }
-    BEGINNINGS.iter().any(|with| begins(&with))
-        && !MORE_THAN_CODE.iter().any(|with| begins(&with))
-        && is_word(flag)
+    BEGINNINGS.iter().any(begins) && !MORE_THAN_CODE.iter().any(begins) && is_word(flag)
 }
 
 fn is_allowed_for_cuda(flag: &str) -> bool {

@@ -213,6 +213,8 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
     let runtime = Handle::current();
+    // Without Landlock a kernel could read this process' environment otherwise.
+    let _ = nix::sys::prctl::set_dumpable(false);
     // Measuring is no work for a thread of the runtime: it blocks, and for long.
     let (end, ended) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

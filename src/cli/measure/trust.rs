@@ -4,6 +4,7 @@
 //! it. So whoever measures its records again says that he trusts them, each time.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{BufRead as _, IsTerminal as _};
 
 use crate::cli::talk;
@@ -53,11 +54,10 @@ fn list(chosen: &[Chosen]) -> Result<String> {
         let manifest = &one.item.loaded.manifest;
         lines.push(format!("  {}", manifest.name()));
         for program in manifest.programs() {
-            let language = program.language;
-            if !compilers.contains_key(&language) {
-                compilers.insert(language, compiler(language)?);
-            }
-            let compiler = compilers.get(&language).map_or("", String::as_str);
+            let compiler = match compilers.entry(program.language) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(compiler(program.language)?),
+            };
             lines.push(format!(
                 "    {compiler} {}: {}",
                 program.flags.join(" "),
