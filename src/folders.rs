@@ -4,8 +4,11 @@
 //! A variable of tsql's own goes before the desktop's (XDG Base Directory Specification), that before
 //! the place below the home folder which the specification names.
 
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
 use crate::error::{Error, Result};
 
 mod scratch;
@@ -87,16 +90,14 @@ pub(crate) fn owner(_: &std::fs::Metadata) -> String {
 ///
 /// # Errors
 /// Where somebody else has made it: what lies in it is not the user's.
+#[cfg(target_os = "linux")]
 pub(crate) fn private(folder: &Path, variable: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
     owned(folder, variable)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let there = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    let there = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    if there.permissions().mode() & 0o077 != 0 {
         let closed = std::fs::Permissions::from_mode(0o700);
-        if there.permissions().mode() & 0o077 != 0 {
-            std::fs::set_permissions(folder, closed).map_err(Error::io(folder))?;
-        }
+        std::fs::set_permissions(folder, closed).map_err(Error::io(folder))?;
     }
     Ok(())
 }
@@ -105,12 +106,12 @@ pub(crate) fn private(folder: &Path, variable: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`private`].
+#[cfg(target_os = "linux")]
 pub(crate) fn owned(folder: &Path, variable: &str) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
     let mut maker = std::fs::DirBuilder::new();
-    maker.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
-    maker.create(folder).map_err(Error::io(folder))?;
+    let made = maker.recursive(true).mode(0o700).create(folder);
+    made.map_err(Error::io(folder))?;
     // A link would be followed to wherever its maker wants.
     let there = std::fs::symlink_metadata(folder).map_err(Error::io(folder))?;
     let named = std::fs::metadata(folder).map_err(Error::io(folder))?;
@@ -126,7 +127,7 @@ pub(crate) fn owned(folder: &Path, variable: &str) -> Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

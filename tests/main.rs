@@ -74,6 +74,8 @@ mod sql;
 mod streams;
 #[path = "suite/taken.rs"]
 mod taken;
+#[path = "suite/told.rs"]
+mod told;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
 #[cfg(unix)]

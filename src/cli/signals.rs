@@ -54,7 +54,10 @@ async fn first_of(kinds: &[tokio::signal::unix::SignalKind]) -> Option<i32> {
 /// Did whoever started this process want the signal to be ignored (`nohup`, a script's `&`)?
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        // Where nobody says, a terminal that closes is left to the system.
+        return signal == tokio::signal::unix::SignalKind::hangup().as_raw_value();
+    };
     let ignored = status
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))

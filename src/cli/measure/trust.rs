@@ -7,15 +7,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{BufRead as _, IsTerminal as _};
 
-use crate::cli::talk;
+use crate::cli::{counted, talk};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::measure::cc::Compiler;
 use crate::measure::trial::{Language, Program};
 use crate::trials::repeat::Chosen;
-
-/// Programs that are shown; the others are counted.
-const SHOWN: usize = 20;
 
 /// Returns where the user trusts the programs of these records: he said so before, or says so now.
 ///
@@ -50,7 +47,7 @@ fn list(chosen: &[Chosen]) -> Result<String> {
     let mut compilers = BTreeMap::new();
     let mut lines =
         vec!["the store names programs, which would be built and run on this machine:".to_owned()];
-    for one in programs.values().take(SHOWN) {
+    for one in programs.values() {
         let manifest = &one.item.loaded.manifest;
         lines.push(format!("  {}", manifest.name()));
         for program in manifest.programs() {
@@ -58,17 +55,12 @@ fn list(chosen: &[Chosen]) -> Result<String> {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => place.insert(compiler(program.language)?),
             };
-            lines.push(format!(
-                "    {compiler} {}: {}",
-                program.flags.join(" "),
-                sources(program)
-            ));
+            let (flags, sources) = (program.flags.join(" "), sources(program));
+            lines.push(format!("    {compiler} {flags}: {sources}"));
         }
     }
-    let more = programs.len().saturating_sub(SHOWN);
-    if more > 0 {
-        lines.push(format!("  and {more} more"));
-    }
+    // Nothing that the store says begins a line of its own.
+    let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', "\\n")).collect();
     Ok(lines.join("\n"))
 }
 
@@ -83,8 +75,8 @@ fn sources(program: &Program) -> String {
     let sources = program.sources.iter().map(|source| {
         let mut hasher = ContentHasher::new();
         hasher.update(source.text.as_bytes());
-        let lines = source.text.lines().count();
-        format!("{} ({lines} lines, xxh3 {})", source.name, hasher.hex())
+        let lines = counted(source.text.lines().count() as u64, "line");
+        format!("{} ({lines}, xxh3 {})", source.name, hasher.hex())
     });
     sources.collect::<Vec<_>>().join(", ")
 }
