@@ -1,6 +1,7 @@
 //! The built-in sample: the small dataset of `data/`, in memory.
 
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::ingest::IngestOptions;
 use crate::store::Store;
 
@@ -30,7 +31,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] where no temporary file can be written.
     pub async fn demo() -> Result<Self> {
-        let folder = tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?;
+        let folder = Scratch::new()?;
         let store = Self::create("memory:").await?;
         for (platform, name, content) in FILES {
             let directory = folder.path().join(platform);

@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use datafusion::error::DataFusionError;
 
+pub(crate) mod shown;
+
+use shown::without_secrets;
+
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -12,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The place that was named holds no store.
-    #[error("`{location}` is not a tsql store\nhint: `tsql init --store {location}` makes one")]
+    #[error("`{location}` is not a tsql store\nhint: `tsql init --store {location}` makes one", location = without_secrets(location))]
     NotAStore {
         /// Directory or URL as it was given.
         location: String,
@@ -24,8 +28,19 @@ pub enum Error {
     )]
     NoStore,
 
+    /// The store that was found belongs to somebody else, and nobody has named it.
+    #[error(
+        "the store `{location}` belongs to {owner}\nhint: --store {location} uses it nevertheless, `tsql init` makes one here"
+    )]
+    Foreign {
+        /// Where it was found.
+        location: String,
+        /// Whose it is: `alice (uid 1000)`.
+        owner: String,
+    },
+
     /// A store cannot be made here, because one or something else is here already.
-    #[error("`{location}` {reason}")]
+    #[error("`{}` {reason}", without_secrets(location))]
     CannotCreate {
         /// Directory or URL as it was given.
         location: String,
@@ -58,7 +73,7 @@ pub enum Error {
     },
 
     /// An argument that cannot be used, and why.
-    #[error("{0}")]
+    #[error("{}", without_secrets(.0))]
     Usage(String),
 
     /// A picture could not be drawn, and why.
@@ -75,7 +90,7 @@ pub enum Error {
     },
 
     /// An input line was refused and the caller asked to stop at the first (`--strict`).
-    #[error("{path}:{line}: {reason}")]
+    #[error("{}:{line}: {reason}", without_secrets(path))]
     Rejected {
         /// The input file.
         path: String,
@@ -106,7 +121,7 @@ pub enum Error {
     },
 
     /// The storage below the store failed.
-    #[error("storage: {0}")]
+    #[error("storage: {}", without_secrets(&.0.to_string()))]
     Storage(#[source] object_store::Error),
 
     /// The table log refused an action.
@@ -127,7 +142,7 @@ pub enum Error {
     Interrupted,
 
     /// A source was given that could not be opened or found.
-    #[error("{location}: {reason}")]
+    #[error("{}: {}", without_secrets(location), without_secrets(reason))]
     Source {
         /// The path or pattern as given.
         location: String,
@@ -161,14 +176,14 @@ impl Error {
 /// The message of an engine error without back traces and wrapping prose, and what to do about it.
 pub(crate) fn explained(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
-    let text = text.trim_end();
+    let text = without_secrets(text.trim_end());
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => {
             format!("{text}\nhint: `--memory-limit` sets how much it may take")
         }
         _ => match WAYS_OUT.iter().find(|(refused, _)| text.contains(refused)) {
             Some((_, hint)) => format!("{text}\nhint: {hint}"),
-            None => text.to_owned(),
+            None => text.into_owned(),
         },
     }
 }

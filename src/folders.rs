@@ -4,7 +4,16 @@
 //! A variable of tsql's own goes before the desktop's (XDG Base Directory Specification), that before
 //! the place below the home folder which the specification names.
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
+
+#[cfg(target_os = "linux")]
+use crate::error::{Error, Result};
+
+mod scratch;
+
+pub(crate) use scratch::{Scratch, remove_all};
 
 /// For what can be fetched again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` where there is neither.
 pub(crate) fn cache() -> Option<PathBuf> {
@@ -51,4 +60,111 @@ pub(crate) fn is_own(file: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn is_own(_: &std::fs::Metadata) -> bool {
     true
+}
+
+/// Whose a file is, for a reader: `alice (uid 1000)`.
+#[cfg(unix)]
+pub(crate) fn owner(file: &std::fs::Metadata) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    let uid = file.uid();
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = known.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then_some(name)
+    });
+    match name {
+        Some(name) => format!("{name} (uid {uid})"),
+        None => format!("uid {uid}"),
+    }
+}
+
+/// Owners are not asked for here.
+#[cfg(not(unix))]
+pub(crate) fn owner(_: &std::fs::Metadata) -> String {
+    "somebody else".to_owned()
+}
+
+/// Makes a folder that only the user can look into, or closes one of the user's to others. `variable`
+/// names another.
+///
+/// # Errors
+/// Where somebody else has made it: what lies in it is not the user's.
+#[cfg(target_os = "linux")]
+pub(crate) fn private(folder: &Path, variable: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    owned(folder, variable)?;
+    let there = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    if there.permissions().mode() & 0o077 != 0 {
+        let closed = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder, closed).map_err(Error::io(folder))?;
+    }
+    Ok(())
+}
+
+/// Makes a folder that only the user can look into, or makes sure that the one there is the user's.
+///
+/// # Errors
+/// As [`private`].
+#[cfg(target_os = "linux")]
+pub(crate) fn owned(folder: &Path, variable: &str) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let mut maker = std::fs::DirBuilder::new();
+    let made = maker.recursive(true).mode(0o700).create(folder);
+    made.map_err(Error::io(folder))?;
+    // A link would be followed to wherever its maker wants.
+    let there = std::fs::symlink_metadata(folder).map_err(Error::io(folder))?;
+    let named = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    if let Some(foreign) = [&there, &named].into_iter().find(|file| !is_own(file)) {
+        return Err(Error::Source {
+            location: folder.display().to_string(),
+            reason: format!(
+                "the folder belongs to {}, so what lies in it is not yours\nhint: {variable} names another one",
+                owner(foreign)
+            ),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_private_folder_is_closed_to_others() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("a/state");
+        private(&folder, "X").unwrap();
+        let mode = |folder: &Path| folder.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        private(&folder, "X").unwrap();
+        assert_eq!(mode(&folder), 0o700);
+        assert!(is_own(&folder.metadata().unwrap()));
+        assert!(owner(&folder.metadata().unwrap()).contains("uid "));
+    }
+
+    /// Only root can make a folder somebody else's.
+    #[test]
+    fn what_somebody_else_made_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("state");
+        std::fs::create_dir(&folder).unwrap();
+        if std::os::unix::fs::chown(&folder, Some(54_321), None).is_err() {
+            return;
+        }
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        for folder in [folder, link] {
+            let told = private(&folder, "TSQL_STATE").unwrap_err().to_string();
+            assert!(told.contains("belongs to uid 54321"), "{told}");
+            assert!(
+                told.contains("hint: TSQL_STATE names another one"),
+                "{told}"
+            );
+        }
+    }
 }

@@ -22,12 +22,18 @@ mod support;
 mod weed;
 
 #[cfg(target_os = "linux")]
+#[path = "suite/confined.rs"]
+mod confined;
+#[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;
 #[path = "suite/engines.rs"]
 mod engines;
 #[path = "suite/exports.rs"]
 mod exports;
+#[cfg(target_os = "linux")]
+#[path = "suite/foreign.rs"]
+mod foreign;
 #[path = "suite/giving_back.rs"]
 mod giving_back;
 #[path = "suite/graphnet.rs"]
@@ -68,6 +74,8 @@ mod sql;
 mod streams;
 #[path = "suite/taken.rs"]
 mod taken;
+#[path = "suite/told.rs"]
+mod told;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
 #[cfg(unix)]

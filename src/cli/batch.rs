@@ -87,7 +87,7 @@ pub(super) struct Batch {
 pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
     let store = place.open().await?;
     let Some(name) = &command.file else {
-        let mut out = std::io::stdout().lock();
+        let mut out = super::stdout::stdout();
         for file in store.training_files().await? {
             let split = file.split.unwrap_or_default();
             let written = writeln!(out, "{}\t{split}", file.id);

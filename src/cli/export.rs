@@ -81,7 +81,7 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
             write(&store, &command, &mut std::io::BufWriter::new(file)).await
         }
         None => {
-            let mut out = std::io::BufWriter::new(std::io::stdout());
+            let mut out = std::io::BufWriter::new(super::stdout::stdout());
             write(&store, &command, &mut out).await
         }
     };

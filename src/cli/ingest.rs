@@ -13,6 +13,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use super::append::fold;
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, counted, talk};
+use crate::error::shown::escaped;
 use crate::ingest::{Event, IngestOptions, Level, Report, SkippedFile};
 use crate::store::Location;
 
@@ -120,7 +121,7 @@ fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
     let Some(bar) = bar else { return };
     match event {
         Event::Planned { bytes, .. } => bar.set_length(bytes),
-        Event::File(path) => bar.set_message(path.to_owned()),
+        Event::File(path) => bar.set_message(escaped(path).into_owned()),
         Event::Bytes(bytes) => bar.inc(bytes),
     }
 }
@@ -132,7 +133,7 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
             if set.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(super::INTERRUPTED));
+                super::signals::end(i32::from(super::INTERRUPTED));
             }
         }
     });

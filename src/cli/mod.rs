@@ -19,7 +19,9 @@ mod printer;
 mod queries;
 mod report;
 mod score;
+mod signals;
 mod sql;
+mod stdout;
 mod store;
 mod subset;
 mod tables;
@@ -31,6 +33,7 @@ use std::io::Write as _;
 use clap::{Args, Parser, Subcommand};
 
 use crate::error::Error;
+use crate::error::shown::{escaped, without_secrets};
 use printer::{Format, PrintError};
 
 /// Everything was done.
@@ -88,6 +91,18 @@ enum Command {
     Measure(measure::Measure),
 }
 
+impl Cli {
+    /// Does the command end by itself after Ctrl-C, with what it has done so far in the store?
+    fn stops_itself(&self) -> bool {
+        match &self.command {
+            Some(Command::Ingest(_) | Command::Append(_)) => true,
+            #[cfg(target_os = "linux")]
+            Some(Command::Measure(_)) => true,
+            _ => false,
+        }
+    }
+}
+
 /// How and where a result is printed.
 #[derive(Args, Debug, Clone)]
 struct Output {
@@ -123,6 +138,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
+    signals::tidy_up(cli.stops_itself());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -134,6 +150,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         .into()),
     };
+    // What tasks hold that nobody waited for.
+    crate::folders::remove_all();
     match outcome {
         Ok(code) => code,
         Err(Failure::Print(PrintError::Io(error)))
@@ -191,7 +209,8 @@ async fn run_command(
 
 /// A line for the person at the terminal. Nobody listening is no reason to fail.
 fn talk(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let text = without_secrets(text);
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
 }
 
 /// A count and its noun: `1 file`, `2 files`.

@@ -7,6 +7,7 @@ use datafusion::prelude::SessionContext;
 
 use super::talk;
 use crate::error::{Error, Result};
+use crate::folders;
 use crate::marker;
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
@@ -81,7 +82,7 @@ pub(super) fn size(text: &str) -> std::result::Result<usize, String> {
 impl Place {
     /// The store that was named or found, or the sample; `None` where there is none.
     async fn find(&self) -> Result<Option<Store>> {
-        let store = match self.location() {
+        let store = match self.location()? {
             _ if self.sample => Store::demo().await?,
             Some(location) => Store::open(&location).await?.telling(talk),
             None => return Ok(None),
@@ -99,10 +100,13 @@ impl Place {
 
     /// The store that a query needs; an empty one where there is none and the query names no table of it.
     pub(super) async fn open_for(&self, sql: &str) -> Result<Store> {
-        match self.find().await? {
-            Some(store) => Ok(store),
-            None if names_tables(sql)? => Err(Error::NoStore),
-            None => Store::create("memory:").await,
+        match self.find().await {
+            Ok(Some(store)) => Ok(store),
+            Ok(None) if names_tables(sql)? => Err(Error::NoStore),
+            Err(error) if !matches!(error, Error::Foreign { .. }) || names_tables(sql)? => {
+                Err(error)
+            }
+            Ok(None) | Err(_) => Store::create("memory:").await,
         }
     }
 
@@ -125,7 +129,7 @@ impl Place {
             // Refused by the first change.
             return self.open().await;
         }
-        let location = self.location().unwrap_or_else(|| FOLDER.to_owned());
+        let location = self.location()?.unwrap_or_else(|| FOLDER.to_owned());
         let before = Store::open(&location).await;
         let new = matches!(before, Err(Error::NotAStore { .. }));
         let store = if new {
@@ -153,14 +157,33 @@ impl Place {
         self.store.clone().unwrap_or_else(|| FOLDER.to_owned())
     }
 
-    fn location(&self) -> Option<String> {
+    /// What was named, or else the next store here or above, if it is the user's: whoever can write there
+    /// could have put one that names programs to be built, and hears what is asked.
+    fn location(&self) -> Result<Option<String>> {
         if let Some(store) = &self.store {
-            return Some(store.clone());
+            return Ok(Some(store.clone()));
         }
-        let here = std::env::current_dir().ok()?;
-        here.ancestors()
-            .find_map(store_at)
-            .map(|path| path.to_string_lossy().into_owned())
+        let Ok(here) = std::env::current_dir() else {
+            return Ok(None);
+        };
+        let Some(found) = here.ancestors().find_map(store_at) else {
+            return Ok(None);
+        };
+        let location = found.to_string_lossy().into_owned();
+        // A link, too, is somebody's, and so is a file in a folder that all may write to.
+        let markers = marker::NAMES.map(|name| found.join(name).symlink_metadata());
+        let folder = [found.symlink_metadata(), found.metadata()];
+        for told in folder
+            .into_iter()
+            .chain(markers)
+            .filter_map(std::result::Result::ok)
+        {
+            if !folders::is_own(&told) {
+                let owner = folders::owner(&told);
+                return Err(Error::Foreign { location, owner });
+            }
+        }
+        Ok(Some(location))
     }
 }
 

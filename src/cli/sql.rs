@@ -10,6 +10,7 @@ use datafusion::execution::SendableRecordBatchStream;
 
 use super::place::Place;
 use super::printer::{self, Format, PrintError};
+use super::stdout::stdout;
 use super::{DONE, Failure, Output, counted, talk};
 use crate::error::Error;
 use crate::query::statement::{planned, statements};
@@ -72,13 +73,18 @@ pub(super) async fn print(
     output: &Output,
 ) -> Result<u64, Failure> {
     let Some(path) = &output.output else {
-        let stdout = std::io::stdout();
-        let default = if stdout.is_terminal() {
+        let default = if std::io::stdout().is_terminal() {
             Format::Table
         } else {
             Format::Csv
         };
-        return Ok(printer::print(stream, output.format.unwrap_or(default), stdout).await?);
+        let format = output.format.unwrap_or(default);
+        let printed = if format.is_text() {
+            printer::print(stream, format, stdout()).await
+        } else {
+            printer::print(stream, format, std::io::stdout()).await
+        };
+        return Ok(printed?);
     };
     let file = File::create(path).map_err(Error::io(path))?;
     let named = match path.extension().and_then(|extension| extension.to_str()) {

@@ -68,7 +68,7 @@ async fn views(place: &Place) -> Result<u8, Failure> {
     );
     let name = name.replace('\'', "''");
     let text = format!("SET VARIABLE tsql_store = '{name}';\n\n{VIEWS}");
-    let printed = std::io::stdout().lock().write_all(text.as_bytes());
+    let printed = super::stdout::stdout().write_all(text.as_bytes());
     printed.map_err(Error::io("standard output"))?;
     Ok(DONE)
 }

@@ -99,8 +99,7 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
                 .collect();
             let written = match &show.output {
                 Some(path) => std::fs::write(path, lines).map_err(Error::io(path)),
-                None => io::stdout()
-                    .lock()
+                None => crate::cli::stdout::stdout()
                     .write_all(lines.as_bytes())
                     .map_err(Error::io("standard output")),
             };

@@ -38,7 +38,7 @@ pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
     };
     let files = place.open().await?.vacuum(&options).await?;
     if command.dry_run {
-        let mut out = std::io::stdout().lock();
+        let mut out = super::stdout::stdout();
         for file in &files {
             writeln!(out, "{file}").map_err(Error::io("standard output"))?;
         }

@@ -13,6 +13,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::reader::Input;
 use crate::store;
 
@@ -36,7 +37,7 @@ pub(super) struct Elsewhere {
 
 /// Files that were fetched; they go when this does.
 pub(super) struct Portion {
-    _folder: tempfile::TempDir,
+    _folder: Scratch,
     pub(super) inputs: Vec<Input>,
 }
 
@@ -54,8 +55,13 @@ impl Elsewhere {
             reason,
         };
         let url = Url::parse(argument).map_err(|error| wrong(error.to_string()))?;
-        let root = url.as_str();
-        let root = root.get(..root.len() - url.path().len()).unwrap_or(root);
+        // A pattern has a `?`, too, and no `=` behind it.
+        if url.query().is_some_and(|query| query.contains('=')) {
+            let hint =
+                "hint: what is signed so is fetched by `curl -o FILE URL` and taken in as a file";
+            return Err(wrong(format!("a URL with a query cannot be read\n{hint}")));
+        }
+        let root = &url[..url::Position::BeforePath];
         let objects = store::objects_at(&url).await?;
         // A pattern's signs are escaped in a URL.
         let (_, named) = argument.split_once("://").unwrap_or_default();
@@ -127,7 +133,7 @@ impl Elsewhere {
             return Ok(None);
         }
         let files: Vec<ObjectMeta> = self.files.drain(..count).collect();
-        let folder = tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?;
+        let folder = Scratch::new()?;
         let fetched = files.iter().map(|file| self.fetch(file, folder.path()));
         let fetched = futures::stream::iter(fetched).buffered(FETCHED);
         let inputs = fetched.try_collect().await?;

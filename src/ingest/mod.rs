@@ -31,13 +31,14 @@ mod unpack;
 mod workers;
 
 use std::collections::HashSet;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::identity::ContentHasher;
 use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;
@@ -128,9 +129,9 @@ impl Store {
         let mut elsewhere = Vec::new();
         for input in inputs {
             if input == STDIN {
-                let (file, path) = spool()?;
+                let (folder, path) = spool()?;
                 found.inputs.push(standard_input(&path)?);
-                spooled = Some(file);
+                spooled = Some(folder);
             } else if fetch::is_elsewhere(input) {
                 elsewhere.push(fetch::Elsewhere::find(input).await?);
             } else {
@@ -290,15 +291,12 @@ fn left_out(found: &Found) -> Report {
 }
 
 /// Standard input in a temporary file, because it is looked at more than once.
-fn spool() -> Result<(tempfile::NamedTempFile, PathBuf)> {
-    let failed = Error::io("standard input");
-    let mut file = tempfile::NamedTempFile::new().map_err(Error::io(std::env::temp_dir()))?;
-    let copied = std::io::copy(&mut std::io::stdin().lock(), file.as_file_mut());
-    copied
-        .and_then(|_| file.as_file_mut().flush())
-        .map_err(failed)?;
-    let path = file.path().to_owned();
-    Ok((file, path))
+fn spool() -> Result<(Scratch, PathBuf)> {
+    let folder = Scratch::new()?;
+    let path = folder.path().join("stdin");
+    let mut file = std::fs::File::create_new(&path).map_err(Error::io(&path))?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Error::io("standard input"))?;
+    Ok((folder, path))
 }
 
 /// Its name is the hash of its content: two streams are two sources, the same one is the same.

@@ -290,6 +290,11 @@ impl Appender {
         }
     }
 
+    /// What the store had of the stream before.
+    pub(crate) fn known(&self) -> Position {
+        self.known
+    }
+
     /// How far the stream is in the store.
     #[must_use]
     pub fn durable(&self) -> Position {

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use super::SkippedFile;
 use super::workers::caught;
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::reader::naming::readable_path;
 use crate::reader::{self, Compression, Format, Head, Input, Looks};
 
@@ -21,7 +21,7 @@ const PORTION_FILES: usize = 8192;
 
 /// Files that were unpacked; they go when this does.
 pub(super) struct Portion {
-    folder: TempDir,
+    folder: Scratch,
     bytes: u64,
     pub(super) inputs: Vec<Input>,
     /// Files that no reader takes.
@@ -33,7 +33,7 @@ pub(super) struct Portion {
 impl Portion {
     fn new() -> Result<Self> {
         Ok(Self {
-            folder: tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?,
+            folder: Scratch::new()?,
             bytes: 0,
             inputs: Vec::new(),
             skipped: Vec::new(),

@@ -1,12 +1,15 @@
 //! The system's C and C++ compilers: finds them, and makes a library of a program.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::confined::{self, Builder};
+use super::environment::{self, For};
 use super::job::failure;
 use super::process::{self, End, Finished, Keep};
 use super::shim;
@@ -42,6 +45,8 @@ pub(crate) struct Plan<'a> {
     /// `-DNAME=value`.
     pub(crate) macros: Vec<(&'a str, i64)>,
     pub(crate) timeout: Duration,
+    /// What confines the compiler; `None` where nothing does.
+    pub(crate) builder: Option<Builder<'a>>,
 }
 
 impl Compiler {
@@ -105,7 +110,7 @@ impl Compiler {
     pub(crate) fn build(&self, plan: &Plan, folder: &Path) -> Result<Result<Built, Outcome>> {
         write_sources(plan, self.language, folder)?;
         let library = folder.join("kernel.so");
-        let mut command = self.command(plan, folder, &library);
+        let mut command = self.command(plan, folder, &library)?;
         let finished = process::run(&mut command, plan.timeout, Keep::First(MESSAGE_BYTES), None)
             .map_err(Error::io(&self.path))?;
         if let Some(outcome) = refused(&finished, plan.timeout, folder)? {
@@ -114,12 +119,20 @@ impl Compiler {
         Ok(Ok(Built { library }))
     }
 
-    fn command(&self, plan: &Plan, folder: &Path, library: &Path) -> Command {
-        let mut command = Command::new(&self.path);
-        command
-            .args(&self.leading)
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(library);
+    fn command(&self, plan: &Plan, folder: &Path, library: &Path) -> Result<Command> {
+        let words = self.leading.iter().map(OsStr::new);
+        let words: Vec<&OsStr> = std::iter::once(self.path.as_os_str())
+            .chain(words)
+            .collect();
+        let mut command = match plan.builder {
+            Some(builder) => builder.confine(&words, folder)?,
+            None => {
+                let mut command = Command::new(&self.path);
+                command.args(&self.leading);
+                command
+            }
+        };
+        command.args(["-shared", "-fPIC", "-o"]).arg(library);
         let macros = plan
             .macros
             .iter()
@@ -142,8 +155,11 @@ impl Compiler {
         command.args(libraries).arg("-lm");
         command.current_dir(folder).stdin(Stdio::null());
         // Messages in one language, and temporary files where they are removed after a timeout.
+        environment::give(&mut command, For::Compilers);
         command.env("LC_ALL", "C").env("TMPDIR", folder);
-        command
+        // Its cache is out of reach, and each kernel is another one.
+        command.env("CCACHE_DISABLE", "1");
+        Ok(command)
     }
 }
 
@@ -170,7 +186,9 @@ fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
         let plain = name
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
-        if source.name.is_empty() || !plain || source.name.contains(['"', '\n', '\\']) {
+        // What begins so is a flag to a compiler, or a file with flags.
+        let is_flag = source.name.starts_with(['-', '@']);
+        if source.name.is_empty() || !plain || is_flag || source.name.contains(['"', '\n', '\\']) {
             return Err(Error::Usage(format!(
                 "source `{}` must have a relative path inside its program's folder",
                 source.name
@@ -201,6 +219,9 @@ fn refused(finished: &Finished, timeout: Duration, folder: &Path) -> Result<Opti
             Some(failure(6, message))
         }
         End::Signalled(signal) => Some(failure(2, format!("cc: ended by signal {signal}"))),
+        End::Exited(code) if code == i32::from(confined::NOT_STARTED) => {
+            return Err(Error::Usage(finished.stderr.trim().to_owned()));
+        }
         End::Exited(_) => Some(failure(2, explained(&finished.stderr))),
     })
 }
@@ -262,7 +283,7 @@ mod tests {
     #[test]
     fn a_source_must_stay_in_its_folder() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["../x.c", "/x.c", "", "a\"b.c"] {
+        for name in ["../x.c", "/x.c", "", "a\"b.c", "-wrapper.c", "@x.c"] {
             let program = Program {
                 language: Language::C,
                 sources: vec![super::super::trial::Source {
@@ -277,6 +298,7 @@ mod tests {
                 arguments: &[],
                 macros: Vec::new(),
                 timeout: Duration::from_secs(1),
+                builder: None,
             };
             assert!(
                 write_sources(&plan, Language::C, folder.path()).is_err(),

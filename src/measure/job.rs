@@ -49,9 +49,11 @@ pub(super) struct Place {
     pub(super) core: Option<usize>,
     /// Take the core from everybody else while timing.
     pub(super) realtime: bool,
-    /// Deny network, other programs, and writing outside of `folder`.
+    /// Confine the kernel to `folder`, see `sandbox`.
     pub(super) sandbox: bool,
     pub(super) folder: PathBuf,
+    /// What may be read besides.
+    pub(super) readable: Vec<PathBuf>,
 }
 
 /// A line on the result pipe.

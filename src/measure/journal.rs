@@ -6,11 +6,14 @@
 //! ```text
 //! <folder>/<name>.journal    line \n line \n ... [torn line]
 //! <folder>/<name>.starting   a journal that is being created, not yet visible to others
+//! <folder>/<name>.damaged    one that was read, but for lines that nobody can read
 //! ```
 //!
 //! * A line whose `append` (or the `sync` after its `push`) has returned is read back after any crash,
 //!   whole and once.
 //! * What a crash left of a line that was being written is not read, and is cut off before the next one.
+//! * A line in the midst that is damaged (a zero byte, bytes that are no text) takes no other with it: it is
+//!   told, and the journal stays, under another name, until somebody has looked at it.
 //! * Two processes never write the same journal: its writer holds the lock of the file.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -22,6 +25,9 @@ use crate::error::{Error, Result};
 
 const ENDING: &str = "journal";
 
+/// Ending of a journal that was put aside.
+const DAMAGED: &str = "damaged";
+
 /// A journal that this process writes, and nobody else.
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -29,6 +35,8 @@ pub(crate) struct Journal {
     file: File,
     /// Bytes of whole lines: where the next one begins.
     length: u64,
+    /// Behind them is what a crash left of another one.
+    torn: bool,
     /// The system failed to write or to sync, after which nobody knows what is on the disk.
     broken: bool,
 }
@@ -67,11 +75,12 @@ impl Journal {
             path,
             file,
             length: 0,
+            torn: false,
             broken: false,
         })
     }
 
-    /// Opens a journal that an earlier run left, and cuts off what is torn at its end.
+    /// Opens a journal that an earlier run left.
     ///
     /// # Errors
     ///
@@ -82,14 +91,13 @@ impl Journal {
             path: path.to_owned(),
             file,
             length: 0,
+            torn: false,
             broken: false,
         };
-        let (bytes, whole) = journal.read()?;
-        if whole < bytes.len() {
-            journal.length = as_offset(whole);
-            journal.cut()?;
-        }
+        let bytes = journal.read()?;
+        let whole = whole_bytes(&bytes);
         journal.length = as_offset(whole);
+        journal.torn = whole < bytes.len();
         Ok(journal)
     }
 
@@ -112,6 +120,9 @@ impl Journal {
             ));
         }
         self.refuse_if_broken()?;
+        if std::mem::take(&mut self.torn) {
+            self.cut()?;
+        }
         let text = format!("{line}\n");
         let written = self
             .file
@@ -135,16 +146,27 @@ impl Journal {
         synced.map_err(Error::io(&self.path))
     }
 
-    /// All whole lines, oldest first.
-    pub(crate) fn lines(&mut self) -> Result<Vec<String>> {
-        let (mut bytes, whole) = self.read()?;
-        bytes.truncate(whole);
-        let damaged = |_| Error::Source {
-            location: self.path.display().to_string(),
-            reason: "the journal is damaged: it holds bytes that are not UTF-8".to_owned(),
+    /// All lines, oldest first; `None` stands for one that is damaged.
+    pub(crate) fn lines(&mut self) -> Result<Vec<Option<String>>> {
+        let mut bytes = self.read()?;
+        bytes.truncate(whole_bytes(&bytes));
+        let line = |line: &[u8]| {
+            let text = String::from_utf8(line.to_vec()).ok();
+            text.filter(|line| !line.contains('\0'))
         };
-        let text = String::from_utf8(bytes).map_err(damaged)?;
-        Ok(text.split_terminator('\n').map(str::to_owned).collect())
+        let mut lines: Vec<_> = bytes.split(|&byte| byte == b'\n').map(line).collect();
+        if bytes.is_empty() || bytes.ends_with(b"\n") {
+            lines.pop();
+        }
+        Ok(lines)
+    }
+
+    /// Puts the journal aside, for somebody to look at: not all of it could be read. Gives its new place.
+    pub(crate) fn put_aside(self) -> Result<PathBuf> {
+        let aside = self.path.with_extension(DAMAGED);
+        std::fs::rename(&self.path, &aside).map_err(Error::io(&self.path))?;
+        sync_folder(&aside)?;
+        Ok(aside)
     }
 
     /// Removes the journal: everything in it is in the store.
@@ -172,15 +194,14 @@ impl Journal {
         Ok(found)
     }
 
-    /// All bytes, and how many of them are whole lines.
-    fn read(&mut self) -> Result<(Vec<u8>, usize)> {
+    /// All bytes.
+    fn read(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file
             .seek(SeekFrom::Start(0))
             .and_then(|_| self.file.read_to_end(&mut bytes))
             .map_err(Error::io(&self.path))?;
-        let whole = whole_lines(&bytes);
-        Ok((bytes, whole))
+        Ok(bytes)
     }
 
     /// Shortens the file to its whole lines.
@@ -202,18 +223,18 @@ impl Journal {
     }
 }
 
-/// Length of the lines at the start of `bytes` that are whole: each ends, and none has a zero byte, with
-/// which file systems fill what a power failure kept them from writing.
-fn whole_lines(bytes: &[u8]) -> usize {
-    let written = bytes
-        .iter()
-        .position(|&byte| byte == 0)
-        .unwrap_or(bytes.len());
-    let written = bytes.get(..written).unwrap_or(bytes);
-    written
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |last| last + 1)
+/// Length of the lines in `bytes`. What follows the last line feed was being written when the machine
+/// stopped: it is cut off, and so are zero bytes, with which file systems fill what a power failure kept them
+/// from writing. Only where zero bytes stand beside others may it have been a line.
+fn whole_bytes(bytes: &[u8]) -> usize {
+    let ended = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+    let rest = bytes.get(ended..).unwrap_or_default();
+    let zeros = rest.iter().filter(|&&byte| byte == 0).count();
+    if zeros == 0 || zeros == rest.len() {
+        ended
+    } else {
+        bytes.len()
+    }
 }
 
 fn as_offset(length: usize) -> u64 {

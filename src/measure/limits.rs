@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, SysconfVar, getppid, sysconf};
 
 use super::job::{Job, Place, Task};
-use super::sandbox;
+use super::sandbox::{self, Confined};
 
 /// Address space beyond the buffers: libraries, the kernel's own scratch memory, what flushes the caches.
 const ALLOWANCE_BYTES: u64 = 5 << 28;
@@ -30,7 +30,9 @@ pub(super) fn enter(job: &Job, buffer_bytes: u64) -> Result<Vec<String>, String>
     // Needed for both parts of the sandbox where the user is not root.
     let no_new_privileges = prctl::set_no_new_privs().is_ok();
     if no_new_privileges && job.place.sandbox {
-        active.extend(sandbox::enter(&job.place.folder));
+        let place = &job.place;
+        let confined = Confined::Kernel;
+        active.extend(sandbox::enter(confined, &place.folder, &place.readable));
     }
     Ok(active)
 }

@@ -113,6 +113,12 @@ impl Manifest {
         &self.program.flags
     }
 
+    /// What is compiled: the program, and its reference where it has one.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = &Program> {
+        let reference = self.check.as_ref().map(|check| &check.reference);
+        std::iter::once(&self.program).chain(reference)
+    }
+
     /// How it is to be timed.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings

@@ -5,7 +5,6 @@
 //! * Nothing stays behind: no process, and no file once the runner is dropped.
 //! * Builds may run ahead on other threads ([`Runner::prepare`]); only one kernel is timed at a time.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,13 +16,17 @@ use tempfile::TempDir;
 
 use super::cc::{Built, Compiler, Plan};
 use super::compare::Tolerance;
+use super::confined::Builder;
 use super::cores;
 use super::ending::{Ending, ending};
+use super::environment::{self, For};
 use super::job::{Expected, Job, Place, Task};
 use super::process::{self, Keep};
+use super::readable;
 use super::reference::{self, Key, References};
 use super::trial::{Check, Language, Outcome, Settings, Trial};
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 
 /// Bytes of a worker's standard error that are kept.
 const STDERR_BYTES: usize = 4 << 10;
@@ -31,8 +34,6 @@ const STDERR_BYTES: usize = 4 << 10;
 const REFERENCE_PATIENCE: u32 = 10;
 /// For a worker to start and to say which limits hold.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// What a worker's environment keeps: where programs and libraries are found.
-const KEPT_VARIABLES: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
 
 /// Whether timing takes the core from all other processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(crate) struct Options {
     /// Core to time on; by default the quietest one where timing takes the core, else any.
     pub(crate) core: Option<usize>,
     pub(crate) realtime: Realtime,
-    /// Deny kernels the network, other programs, and writing elsewhere.
+    /// Confine kernels and compilers: see `sandbox`.
     pub(crate) sandbox: bool,
 }
 
@@ -67,7 +68,9 @@ impl Default for Options {
 pub(crate) struct Runner {
     /// Command line of the worker process.
     worker: Vec<OsString>,
-    folder: TempDir,
+    /// Command line of the process that confines compilers.
+    builder: Vec<OsString>,
+    folder: Scratch,
     options: Options,
     /// The core that is taken where nobody names one.
     own_core: Option<usize>,
@@ -86,15 +89,16 @@ pub(crate) struct Prepared {
 
 impl Runner {
     /// Makes a folder of its own in `scratch` and starts a worker once, to see that it can.
-    pub(crate) fn new(worker: Vec<OsString>, scratch: &Path, options: Options) -> Result<Self> {
-        fs::create_dir_all(scratch).map_err(Error::io(scratch))?;
-        let scratch = scratch.canonicalize().map_err(Error::io(scratch))?;
-        let folder = tempfile::Builder::new()
-            .prefix("measure-")
-            .tempdir_in(&scratch);
+    pub(crate) fn new(
+        worker: Vec<OsString>,
+        builder: Vec<OsString>,
+        scratch: &Path,
+        options: Options,
+    ) -> Result<Self> {
         let mut runner = Self {
             worker,
-            folder: folder.map_err(Error::io(&scratch))?,
+            builder,
+            folder: Scratch::within(scratch)?,
             options,
             own_core: cores::choose(),
             active: Vec::new(),
@@ -136,6 +140,7 @@ impl Runner {
                 .map(|(name, value)| (name.as_str(), *value))
                 .collect(),
             timeout: seconds(trial.settings.timeout_build_s),
+            builder: self.builder(),
         };
         let built = self
             .compiler(trial.program.language)?
@@ -206,6 +211,7 @@ impl Runner {
                     .map(|(name, value)| (name.as_str(), *value))
                     .collect(),
                 timeout: seconds(trial.settings.timeout_build_s),
+                builder: self.builder(),
             };
             let compiler = self.compiler(check.reference.language)?;
             compiler
@@ -241,6 +247,14 @@ impl Runner {
         fs::rename(&written, outputs).map_err(Error::io(outputs))
     }
 
+    /// What confines compilers, where anything does.
+    fn builder(&self) -> Option<Builder<'_>> {
+        let builder = Builder {
+            command: &self.builder,
+        };
+        self.options.sandbox.then_some(builder)
+    }
+
     fn job(&self, trial: &Trial) -> Job {
         Job {
             task: Task::Probe,
@@ -267,7 +281,22 @@ impl Runner {
             realtime,
             sandbox: self.options.sandbox,
             folder: folder.to_owned(),
+            readable: self.readable(),
         }
+    }
+
+    /// What kernels may read: what is installed, what the runner has made, and libraries of compilers.
+    fn readable(&self) -> Vec<PathBuf> {
+        let known = self.compilers.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        let toolchains = known
+            .iter()
+            .flat_map(|compiler| readable::toolchain(&compiler.path));
+        readable::installed()
+            .into_iter()
+            .chain([self.folder.path().to_owned()])
+            .chain(toolchains)
+            .collect()
     }
 
     fn probe(&mut self) -> Result<()> {
@@ -310,14 +339,8 @@ impl Runner {
     fn command(&self, job: &Job) -> Command {
         let mut words = self.worker.iter();
         let mut command = Command::new(words.next().cloned().unwrap_or_default());
-        command
-            .args(words)
-            .current_dir(&job.place.folder)
-            .env_clear();
-        let kept = KEPT_VARIABLES
-            .iter()
-            .filter_map(|name| Some((name, env::var_os(name)?)));
-        command.envs(kept);
+        command.args(words).current_dir(&job.place.folder);
+        environment::give(&mut command, For::Kernels);
         let threads = job.settings.threads.max(1).to_string();
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
             command.env(variable, &threads);

@@ -14,7 +14,7 @@ use super::arguments::{Buffers, Stop, out_of_memory};
 use super::clock::{Machine, flush_buffer};
 use super::conditions::Watch;
 use super::ending::BROKEN;
-use super::job::{Expected, Job, Report, Task, failure};
+use super::job::{Expected, Job, Place, Report, Task, failure};
 use super::library::{Kernel, LoadError, exit_at_once};
 use super::limits;
 use super::schedule;
@@ -55,7 +55,7 @@ fn work() -> io::Result<()> {
     }
     let mut step = |step: &str| report(Report::Step(step.to_owned()));
     let done = match &job.task {
-        Task::Probe => Ok(Outcome::default()),
+        Task::Probe => probe(&job.place),
         Task::Reference { outputs } => refer(&job, outputs, &mut step),
         Task::Time { expected } => measure(&job, expected.as_ref(), &mut step),
     };
@@ -74,6 +74,19 @@ fn placed(job: &Job, mut active: Vec<String>) -> Vec<String> {
         active.push("realtime".to_owned());
     }
     active
+}
+
+/// Whether what lies in the folder can be reached: root has given up what opens any folder to it.
+fn probe(place: &Place) -> Result<Outcome, Stop> {
+    let path = place.folder.join("probe");
+    let written = File::create(&path).and_then(|_| File::open(&path));
+    let fault = |error| {
+        let path = path.display();
+        Stop::Fault(format!(
+            "{path}: {error}\nhint: TMPDIR names a folder that you own, with all above it open to you; --no-sandbox does without"
+        ))
+    };
+    written.map(|_| Outcome::default()).map_err(fault)
 }
 
 /// Says what comes next.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions, Dialect};
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
@@ -15,6 +16,7 @@ use super::functions;
 use super::mended;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::store::LISTED;
 
 /// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
@@ -37,13 +39,19 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
 /// A session without tables.
 pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
-    let config = SessionConfig::from(settings()?)
+    let mut config = SessionConfig::from(settings()?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true);
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = memory_limit_bytes {
         runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+        // What does not fit goes where only this user looks, and goes away with the session.
+        let spilled = Scratch::new()?;
+        let folder = DiskManagerMode::Directories(vec![spilled.path().to_owned()]);
+        runtime =
+            runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(folder));
+        config = config.with_extension(Arc::new(spilled));
     }
     let state = SessionStateBuilder::new()
         .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))

@@ -50,11 +50,10 @@ impl Store {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
-        let places: BTreeSet<Url> = names
-            .urls
-            .iter()
-            .filter_map(|file| elsewhere(file))
-            .collect();
+        let mut places = BTreeSet::new();
+        for file in &names.urls {
+            places.extend(elsewhere(file)?);
+        }
         for url in places {
             context.register_object_store(&url, objects_at(&url).await?);
         }
@@ -95,14 +94,22 @@ impl Store {
 }
 
 /// The bucket or web server of a file; `None` for a file on this machine.
-fn elsewhere(file: &str) -> Option<Url> {
-    let mut url = Url::parse(file).ok()?;
+fn elsewhere(file: &str) -> Result<Option<Url>> {
+    let Ok(mut url) = Url::parse(file) else {
+        return Ok(None);
+    };
     if !SCHEMES.contains(&url.scheme()) {
-        return None;
+        return Ok(None);
+    }
+    // It would be taken for a part of the file's name, and stand in messages as such.
+    if url.query().is_some_and(|query| query.contains('=')) {
+        return Err(Error::Usage(format!(
+            "`{file}`: a URL with a query cannot be read or written\nhint: what is signed so is fetched by `curl -o FILE URL`"
+        )));
     }
     url.set_path("/");
     url.set_query(None);
-    Some(url)
+    Ok(Some(url))
 }
 
 async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {

@@ -72,6 +72,10 @@ impl Location {
     async fn remote(given: &str) -> Result<Self> {
         let wrong = |error: &dyn std::fmt::Display| Error::Usage(format!("`{given}`: {error}"));
         let mut url = Url::parse(given).map_err(|error| wrong(&error))?;
+        if url.query().is_some() {
+            let reason = "a query is no part of a store's URL";
+            return Err(wrong(&reason));
+        }
         if !url.path().ends_with('/') {
             url.set_path(&format!("{}/", url.path()));
         }

@@ -13,6 +13,9 @@ use crate::measure::trial::{Language, Outcome, Trial};
 /// Arguments of this program that make it a worker for C and C++.
 pub(crate) const CPU_WORKER: &str = "__measure-worker";
 
+/// Arguments of this program that make it a confined compiler.
+pub(crate) const BUILDER: &str = "__measure-builder";
+
 /// Arguments of this program that make it a worker for CUDA.
 pub(crate) const CUDA_WORKER: &str = "__measure-cuda-worker";
 
@@ -44,12 +47,12 @@ struct Gpu {
 impl Gpu {
     /// # Errors
     /// What is missing, and where it was looked for.
-    fn open(command: &[OsString], number: u32) -> Result<Self> {
+    fn open(command: &[OsString], number: u32, sandbox: bool) -> Result<Self> {
         let mut probe = cuda::probe();
         if !probe.is_ready() {
             return Err(Error::Usage(probe.missing.join("\n")));
         }
-        let compiler = cuda::Compiler::new(command, &probe)?;
+        let compiler = cuda::Compiler::new(command, &probe, sandbox)?;
         let place = probe
             .devices
             .iter()
@@ -85,11 +88,13 @@ impl Bench {
     ) -> Result<Self> {
         let command =
             |argument: &str| vec![worker.as_os_str().to_owned(), OsString::from(argument)];
-        let runner = Runner::new(command(CPU_WORKER), scratch, options)?;
+        let runner = Runner::new(command(CPU_WORKER), command(BUILDER), scratch, options)?;
         let mut machine = Machine::read();
         let gpu = match target {
             Target::Cpu => None,
-            Target::Cuda(number) => Some(Gpu::open(&command(CUDA_WORKER), number)?),
+            Target::Cuda(number) => {
+                Some(Gpu::open(&command(CUDA_WORKER), number, options.sandbox)?)
+            }
         };
         if let Some(gpu) = &gpu {
             machine.gpus = vec![gpu.device.facts.clone()];

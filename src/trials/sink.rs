@@ -39,9 +39,23 @@ impl Head {
 }
 
 /// The journals of this user.
-fn folder() -> PathBuf {
-    let state = folders::state().unwrap_or_else(|| std::env::temp_dir().join("tsql-state"));
-    state.join("journals")
+///
+/// # Errors
+/// Where the folder is somebody else's: what it says to have been measured may be anything.
+fn folder() -> Result<PathBuf> {
+    const VARIABLE: &str = "TSQL_STATE";
+    let state = if let Some(state) = folders::state() {
+        folders::owned(&state, VARIABLE)?;
+        state
+    } else {
+        // Where there is no home, anybody may have made it.
+        let state = std::env::temp_dir().join("tsql-state");
+        folders::private(&state, VARIABLE)?;
+        state
+    };
+    let journals = state.join("journals");
+    folders::private(&journals, VARIABLE)?;
+    Ok(journals)
 }
 
 /// The store, as a journal names it.
@@ -87,7 +101,7 @@ impl Sink {
         };
         let appender = runtime.block_on(store.appender(&head.options()))?;
         let name = uuid::Uuid::new_v4().simple().to_string();
-        let mut journal = Journal::create(&folder(), &name)?;
+        let mut journal = Journal::create(&folder()?, &name)?;
         let text = serde_json::to_string(&head).map_err(|error| Error::Usage(error.to_string()))?;
         journal.append(&text)?;
         Ok(Self {
@@ -173,13 +187,15 @@ pub(crate) struct Resumed {
     pub(crate) records: u64,
     /// Journals of other stores.
     pub(crate) elsewhere: Vec<(PathBuf, String)>,
+    /// Journals of which lines could not be read, put aside, and which lines these are.
+    pub(crate) damaged: Vec<(PathBuf, Vec<u64>)>,
 }
 
 /// Stores what runs that were killed have measured.
 pub(crate) fn resume(store: &Store, runtime: &Handle) -> Result<Resumed> {
     let own = name_of(store);
     let mut resumed = Resumed::default();
-    for path in Journal::left_over(&folder())? {
+    for path in Journal::left_over(&folder()?)? {
         // Another process may have taken it meanwhile, or finished it.
         let Ok(mut journal) = Journal::open(&path) else {
             continue;
@@ -189,25 +205,73 @@ pub(crate) fn resume(store: &Store, runtime: &Handle) -> Result<Resumed> {
             journal.finish()?;
             continue;
         };
-        let head: Head = serde_json::from_str(first).map_err(|error| Error::Source {
-            location: path.display().to_string(),
-            reason: format!("no journal of tsql: {error}"),
-        })?;
+        let head = first.as_deref().map(serde_json::from_str::<Head>);
+        let Some(Ok(head)) = head else {
+            // Without it nobody knows whose the others are.
+            resumed.damaged.push((journal.put_aside()?, vec![1]));
+            continue;
+        };
         if head.store != own {
             resumed.elsewhere.push((path, head.store));
             continue;
         }
-        let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-        let sent = async {
-            let mut appender = store.appender(&head.options()).await?;
-            appender.write(text.as_bytes()).await?;
-            appender.close().await
-        };
-        let report = runtime.block_on(sent);
-        let report = report.map_err(|error| kept(error, &path))?;
-        journal.finish()?;
+        let sent = runtime.block_on(send(store, &head, lines));
+        let sent = sent.map_err(|error| kept(error, &path))?;
         resumed.journals += 1;
-        resumed.records += report.records;
+        resumed.records += sent.records;
+        if sent.lost.is_empty() {
+            journal.finish()?;
+        } else {
+            resumed.damaged.push((journal.put_aside()?, sent.lost));
+        }
     }
     Ok(resumed)
+}
+
+/// What became of a journal's lines.
+struct Sent {
+    records: u64,
+    /// Damaged ones that the store does not have, as lines of the journal.
+    lost: Vec<u64>,
+}
+
+/// Stores the lines of a journal. Those behind a damaged one are a stream of their own, named after the
+/// line that they follow: a stream with a gap would be another one than the store may have begun.
+async fn send(store: &Store, head: &Head, lines: &[Option<String>]) -> Result<Sent> {
+    let mut appender = store.appender(&head.options()).await?;
+    let known = usize::try_from(appender.known().lines).unwrap_or(usize::MAX);
+    let whole = lines.iter().take_while(|line| line.is_some()).count();
+    let mut records = 0;
+    // Where what the store has goes on behind a damaged line, it cannot be proven, and need not be.
+    if known <= whole {
+        let text = joined(lines.get(..whole).unwrap_or_default());
+        appender.write(text.as_bytes()).await?;
+        records += appender.close().await?.records;
+    }
+    let mut begin = known.max(whole);
+    while let Some(rest) = lines.get(begin..).filter(|rest| !rest.is_empty()) {
+        let whole = rest.iter().take_while(|line| line.is_some()).count();
+        if whole > 0 {
+            let mut options = head.options();
+            options.stream = format!("{}-after-{begin}", head.stream);
+            let mut appender = store.appender(&options).await?;
+            let text = joined(rest.get(..whole).unwrap_or_default());
+            appender.write(text.as_bytes()).await?;
+            records += appender.close().await?.records;
+        }
+        begin += whole.max(1);
+    }
+    let damaged = lines.iter().enumerate().skip(known);
+    let lost = damaged.filter(|(_, line)| line.is_none());
+    // The head is the journal's first line.
+    let lost = lost.map(|(place, _)| place as u64 + 2).collect();
+    Ok(Sent { records, lost })
+}
+
+fn joined(lines: &[Option<String>]) -> String {
+    lines
+        .iter()
+        .flatten()
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }

@@ -12,7 +12,7 @@ const HEAD: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>
     #include <unistd.h>\n#include <sys/socket.h>\n#include <sys/types.h>\n";
 
 /// Doubles `A` into `C`, after `extra`.
-fn kernel(extra: &str) -> String {
+pub(crate) fn kernel(extra: &str) -> String {
     format!(
         "{HEAD}void twice(const float *A, float *C, long n) {{ {extra}\n for (long i = 0; i < n; i++) C[i] = 2 * A[i]; }}\n"
     )
@@ -28,7 +28,7 @@ fn program(language: &str, text: &str) -> Value {
 }
 
 /// A manifest; sources carry their text until it is written.
-fn trial(language: &str, text: &str) -> Value {
+pub(crate) fn trial(language: &str, text: &str) -> Value {
     let buffer = |name: &str, role: &str| json!({"kind": "buffer", "name": name, "dtype": "f32", "shape": ["N"], "role": role});
     let mut input = buffer("A", "in");
     input["init"] = json!("uniform(-1, 1)");
@@ -53,16 +53,16 @@ fn write_source(place: &Place, program: &mut Value, name: &str) {
     program["source"] = json!(file);
 }
 
-struct Measured {
-    success: bool,
+pub(crate) struct Measured {
+    pub(crate) success: bool,
     active: Value,
-    outcomes: Vec<Value>,
-    stderr: String,
+    pub(crate) outcomes: Vec<Value>,
+    pub(crate) stderr: String,
     seconds: f64,
     left: usize,
 }
 
-fn run(trial: &Value, options: &[&str]) -> Measured {
+pub(crate) fn run(trial: &Value, options: &[&str]) -> Measured {
     let place = Place::new();
     let mut manifest = trial.clone();
     write_source(&place, &mut manifest["program"], "");
@@ -99,7 +99,7 @@ fn run(trial: &Value, options: &[&str]) -> Measured {
     }
 }
 
-fn outcome(trial: &Value, options: &[&str]) -> Value {
+pub(crate) fn outcome(trial: &Value, options: &[&str]) -> Value {
     let ran = run(trial, options);
     // Where all that was tried failed, the exit code says so.
     let failed = ran.outcomes[0]["error_no"] != 0;
@@ -118,7 +118,7 @@ fn assert_failed(text: &str, error_no: i64, message: &str) -> Value {
     outcome
 }
 
-fn has(ran: &Measured, name: &str) -> bool {
+pub(crate) fn has(ran: &Measured, name: &str) -> bool {
     ran.active.as_array().unwrap().contains(&json!(name))
 }
 

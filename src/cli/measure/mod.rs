@@ -6,6 +6,7 @@ mod exec;
 mod repeat;
 mod run;
 mod template;
+mod trust;
 mod watch;
 
 use std::ffi::{OsStr, OsString};
@@ -19,10 +20,10 @@ use tokio::runtime::Handle;
 
 use super::ingest::stop_on_ctrl_c;
 use super::place::Place;
-use super::{DONE, FAILED, Failure, counted, talk};
+use super::{DONE, FAILED, Failure, PARTLY, counted, talk};
 use crate::error::{Error, Result};
 use crate::measure::trial::Cache;
-use crate::measure::{cuda, worker};
+use crate::measure::{confined, cuda, worker};
 use crate::store::Store;
 use crate::trials::bench::{self, Target};
 use crate::trials::run::RunOptions;
@@ -31,8 +32,9 @@ use crate::trials::{Loaded, sink};
 /// Time kernels on this machine and store the timings
 ///
 /// Kernels in C and C++ are built by the system's compiler and called in a process of their own; those in
-/// CUDA by NVRTC. Every record is on the local disk before the next kernel is timed. The sandbox contains
-/// accidents, not attackers: measure only kernels that you trust.
+/// CUDA by NVRTC. Every record is on the local disk before the next kernel is timed. Kernels and compilers
+/// are confined to a folder of their own and to what the system has installed; programs of a store are built
+/// again only where you say so (`repeat --trust`).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -72,6 +74,11 @@ pub(super) fn serve(args: &[OsString]) -> Option<u8> {
     if name == bench::CPU_WORKER {
         worker::run();
     }
+    if name == bench::BUILDER {
+        let Err(error) = confined::become_confined(args);
+        talk(&format!("error: {error}"));
+        return Some(confined::NOT_STARTED);
+    }
     if name != bench::CUDA_WORKER {
         return None;
     }
@@ -104,7 +111,7 @@ struct Bench {
     /// Leave the core to whoever else wants it: no real-time priority
     #[arg(long)]
     no_realtime: bool,
-    /// Let kernels use network, other programs and all files
+    /// Let kernels and compilers use network, other programs and all files
     #[arg(long)]
     no_sandbox: bool,
     /// What caches hold before a call [default: what the manifest says]
@@ -206,6 +213,8 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
     let runtime = Handle::current();
+    // Without Landlock a kernel could read this process' environment otherwise.
+    let _ = nix::sys::prctl::set_dumpable(false);
     // Measuring is no work for a thread of the runtime: it blocks, and for long.
     let (end, ended) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
@@ -230,10 +239,14 @@ fn dispatch(
         _ => {
             let resumed = sink::resume(store, runtime)?;
             tell_resumed(&resumed);
-            if resumed.journals == 0 {
+            if resumed.journals == 0 && resumed.damaged.is_empty() {
                 talk("no run has left anything for this store");
             }
-            Ok(DONE)
+            Ok(if resumed.damaged.is_empty() {
+                DONE
+            } else {
+                PARTLY
+            })
         }
     }
 }
@@ -245,6 +258,14 @@ fn tell_resumed(resumed: &sink::Resumed) {
             counted(resumed.journals, "journal"),
             counted(resumed.records, "record")
         ));
+    }
+    for (path, lines) in &resumed.damaged {
+        for line in lines {
+            talk(&format!(
+                "{}:{line}: damaged, not stored; the journal stays here",
+                path.display()
+            ));
+        }
     }
     for (path, store) in &resumed.elsewhere {
         talk(&format!(

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use super::compared::{self, Compared};
 use super::watch::Watch;
-use super::{Bench, tell_resumed};
+use super::{Bench, tell_resumed, trust};
 use crate::cli::tables::show;
 use crate::cli::{DONE, Failure, INTERRUPTED, Output, PARTLY, counted, talk};
 use crate::error::{Error, Result};
@@ -25,7 +25,8 @@ use crate::trials::sink;
 /// Measure chosen records again, here, and say which of them differ beyond noise
 ///
 /// Only records that `tsql measure run` made can be built again: the store has their programs. The new
-/// timings are records too. A change is one that a Mann-Whitney test finds, corrected for the number of
+/// timings are records too. What would be built is shown first, and asked for (`--trust` says yes): a store
+/// may come from anybody. A change is one that a Mann-Whitney test finds, corrected for the number of
 /// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
 /// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear.
 /// Shown are the change as a share of the old time with its 95 % interval, that of the least repeat, p,
@@ -49,6 +50,9 @@ pub(super) struct Repeat {
     /// The least change that counts
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     change: Option<f64>,
+    /// Build and run the programs that the store names without asking
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     bench: Bench,
     #[command(flatten)]
@@ -89,6 +93,7 @@ pub(super) fn run(
             "some are for the GPU, some for the processor\nhint: choose those of one platform";
         return Err(Error::Usage(reason.to_owned()).into());
     }
+    trust::ask(&chosen, command.trust)?;
     let device = if cuda { Target::Cuda(0) } else { Target::Cpu };
     let options = command.bench.options(device, stop)?;
     let mut run = Run::new(store, &options, runtime)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use crate::error::shown::escaped;
 use crate::measure::manifest::Manifest;
 use crate::trials::run::Event;
 
@@ -66,7 +67,7 @@ impl Watch {
                     let best = best.map(|(ns, key)| format!("best {} of {key}", time(*ns)));
                     let failed = (self.failed > 0).then(|| format!("{} failed", self.failed));
                     let said: Vec<String> = [failed, best].into_iter().flatten().collect();
-                    bar.set_message(said.join(", "));
+                    bar.set_message(escaped(&said.join(", ")).into_owned());
                 }
             }
             Event::Committed(_) => {}

@@ -60,6 +60,13 @@ pub(crate) enum Format {
     None,
 }
 
+impl Format {
+    /// May a terminal show it?
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::Arrow | Self::Parquet)
+    }
+}
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.to_possible_value() {

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::job::Reply;
 use crate::error::{Error, Result};
+use crate::measure::environment::{self, For};
 
 /// Of what it says on standard error, this many bytes are kept: the last ones.
 const TAIL_BYTES: usize = 4096;
@@ -42,7 +43,9 @@ impl Child {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| Error::Usage("no program to start as a worker".to_owned()))?;
-        let mut process = Command::new(program)
+        let mut command = Command::new(program);
+        environment::give(&mut command, For::Cuda);
+        let mut process = command
             .args(arguments)
             .args(mode)
             // An interrupt at the terminal is for the parent: it lets the running job end.

@@ -8,12 +8,17 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::sys::prctl;
+
 use super::child::{Child, Received};
 use super::job::{Order, Reply, failure};
 use super::library::Toolkit;
 use super::nvrtc::{Nvrtc, Refused};
 use super::probe::Probe;
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
+use crate::measure::readable;
+use crate::measure::sandbox::{self, Confined};
 use crate::measure::trial::{Outcome, Trial};
 
 /// A kernel for one architecture, as the ELF file that the driver loads.
@@ -28,11 +33,13 @@ pub(crate) struct Cubin {
 pub(crate) struct Compiler {
     command: Vec<OsString>,
     toolkit: Toolkit,
+    /// Confine the compiling process.
+    sandbox: bool,
 }
 
 impl Compiler {
     /// `command` is the hidden command's line: program and first argument.
-    pub(crate) fn new(command: &[OsString], probe: &Probe) -> Result<Self> {
+    pub(crate) fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
         let toolkit = probe
             .toolkit
             .clone()
@@ -41,6 +48,7 @@ impl Compiler {
         Ok(Self {
             command: command.to_vec(),
             toolkit,
+            sandbox,
         })
     }
 
@@ -54,12 +62,13 @@ impl Compiler {
     ) -> Result<Result<Cubin, Outcome>> {
         let started = Instant::now();
         let limit_s = trial.settings.timeout_build_s;
-        let directory = tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?;
+        let directory = Scratch::new()?;
         let order = Order {
             trial: trial.clone(),
             toolkit: self.toolkit.clone(),
             architecture: architecture.to_owned(),
             cubin: directory.path().join("kernel.cubin"),
+            sandbox: self.sandbox,
         };
         let mut child = Child::start(&self.command, &["compile"])?;
         // One that is gone already is noticed below.
@@ -100,6 +109,9 @@ pub(super) fn fault(location: impl Into<String>, reason: impl Into<String>) -> E
 
 /// Does an order; this is what the compiling process is for.
 pub(super) fn carry_out(order: &Order) -> Reply {
+    if order.sandbox {
+        confine(order);
+    }
     let nvrtc = match Nvrtc::open(&order.toolkit) {
         Ok(nvrtc) => nvrtc,
         Err(reason) => return Reply::Fault(reason),
@@ -124,6 +136,23 @@ pub(super) fn carry_out(order: &Order) -> Reply {
             Err(error) => Reply::Fault(format!("{}: {error}", order.cubin.display())),
         },
         Err(refused) => explain(&refused),
+    }
+}
+
+/// Keeps NVRTC, whatever its flags say, to the folder of the order.
+fn confine(order: &Order) {
+    let toolkit = &order.toolkit;
+    let libraries = toolkit.builtins.iter().chain([&toolkit.library]);
+    let folders = libraries.filter_map(|library| library.parent());
+    let readable = readable::installed()
+        .into_iter()
+        .chain(folders.map(Path::to_owned))
+        .chain(toolkit.headers.clone())
+        .collect::<Vec<_>>();
+    if let Some(folder) = order.cubin.parent()
+        && prctl::set_no_new_privs().is_ok()
+    {
+        sandbox::enter(Confined::Kernel, folder, &readable);
     }
 }
 

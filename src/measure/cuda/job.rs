@@ -17,6 +17,8 @@ pub(super) struct Order {
     pub(super) architecture: String,
     /// Where the CUBIN goes.
     pub(super) cubin: PathBuf,
+    /// Confine the process.
+    pub(super) sandbox: bool,
 }
 
 /// To the worker.

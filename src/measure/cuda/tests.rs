@@ -283,7 +283,7 @@ fn a_worker_whose_parent_is_gone_ends_even_when_the_kernel_does_not() {
 #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 fn with_nvrtc(test: &str) -> Option<(Probe, Compiler)> {
     let probe = probe();
-    let compiler = Compiler::new(&stub::real_command(), &probe);
+    let compiler = Compiler::new(&stub::real_command(), &probe, true);
     match compiler {
         Ok(compiler) => Some((probe, compiler)),
         Err(reason) => {
@@ -408,7 +408,7 @@ fn a_trial_goes_from_source_to_timings() {
         return;
     };
     let command = stub::command(&[]);
-    let compiler = Compiler::new(&command, &probe).unwrap();
+    let compiler = Compiler::new(&command, &probe, true).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let reference = stub::reference(&directory);
     let mut worker = Worker::start(&command, 0).unwrap();

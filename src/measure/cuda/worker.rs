@@ -6,12 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use super::child::{Child, Received};
 use super::compiler::{Cubin, fault, seconds};
 use super::job::{Job, Reply, failure};
 use crate::error::{Error, Result};
+use crate::folders::Scratch;
 use crate::measure::trial::{Outcome, Trial};
 
 /// A context takes hundreds of milliseconds; drivers of many devices take seconds.
@@ -27,7 +26,7 @@ pub(crate) struct Worker {
     child: Option<Child>,
     /// Trials that `child` has done.
     done: u32,
-    scratch: TempDir,
+    scratch: Scratch,
 }
 
 impl Worker {
@@ -38,7 +37,7 @@ impl Worker {
             ordinal,
             child: None,
             done: 0,
-            scratch: tempfile::tempdir().map_err(Error::io(std::env::temp_dir()))?,
+            scratch: Scratch::new()?,
         };
         worker.child = Some(worker.open()?);
         Ok(worker)

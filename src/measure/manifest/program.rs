@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path};
 
+use super::super::flags;
 use super::super::trial::{Check, Language, Metric, Program, Source};
 use super::names::identifier_fault;
 use super::typed::{TypedCheck, TypedProgram, TypedReference};
@@ -43,11 +44,13 @@ pub(super) fn resolve_program(typed: TypedProgram, read: Reader<'_>) -> Result<P
     if let Some(fault) = entry_fault(typed.language, &typed.entry) {
         return Err(format!("program.entry: {fault}").into());
     }
+    let flags = typed.flags.unwrap_or_else(|| kernel_flags(typed.language));
+    refuse_flags(typed.language, &flags, "program")?;
     Ok(Program {
         language: typed.language,
         sources: sources(&files, "program", read)?,
         entry: typed.entry,
-        flags: typed.flags.unwrap_or_else(|| kernel_flags(typed.language)),
+        flags,
     })
 }
 
@@ -78,12 +81,19 @@ fn resolve_reference(typed: TypedReference, read: Reader<'_>) -> Result<Program,
     if let Some(fault) = entry_fault(language, &typed.entry) {
         return Err(format!("{key}.entry: {fault}").into());
     }
+    let flags = typed.flags.unwrap_or_else(|| vec!["-O2".to_owned()]);
+    refuse_flags(language, &flags, key)?;
     Ok(Program {
         language,
         sources: sources(&[typed.source], key, read)?,
         entry: typed.entry,
-        flags: typed.flags.unwrap_or_else(|| vec!["-O2".to_owned()]),
+        flags,
     })
+}
+
+fn refuse_flags(language: Language, given: &[String], key: &str) -> Result<(), Fault> {
+    let fault = given.iter().find_map(|flag| flags::fault(language, flag));
+    fault.map_or(Ok(()), |fault| Err(format!("{key}.flags: {fault}").into()))
 }
 
 /// Why a program cannot have this entry. In C++ it may lie in a namespace and be an instance of a

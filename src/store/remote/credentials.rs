@@ -1,9 +1,11 @@
 //! Who signs: `AWS_*` variables, profiles, roles and single sign-on, by Amazon's own rules.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use aws_config::default_provider::credentials::DefaultCredentialsChain;
 use aws_config::environment::region::EnvironmentVariableRegionProvider;
+use aws_config::imds;
 use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::ProfileFileRegionProvider;
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -18,6 +20,12 @@ const RENEWED_BEFORE: Duration = Duration::from_secs(120);
 /// Profiles that get their credentials from each other, at most.
 const PROFILES_FOLLOWED: usize = 100;
 
+/// How long this machine's metadata service may take: it is on the machine or its host, or nowhere.
+const METADATA_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long nobody is asked again who had no credentials.
+const REFUSED_FOR: Duration = Duration::from_secs(10);
+
 /// What variables and profiles say.
 pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     let mut files = ProfileFileRegionProvider::builder();
@@ -29,7 +37,23 @@ pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     // No question to a machine's own metadata: outside of Amazon it takes seconds to fail.
     let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
         .or_else(files.build());
-    loader.region(region).load().await
+    let region = region.region().await;
+    let metadata = imds::Client::builder()
+        .max_attempts(1)
+        .connect_timeout(METADATA_TIMEOUT)
+        .read_timeout(METADATA_TIMEOUT)
+        .operation_attempt_timeout(METADATA_TIMEOUT)
+        .operation_timeout(METADATA_TIMEOUT);
+    let mut chain = DefaultCredentialsChain::builder()
+        .imds_client(metadata.build())
+        .region(region.clone());
+    if let Some(profile) = profile {
+        chain = chain.profile_name(profile);
+    }
+    let loader = loader
+        .region(region)
+        .credentials_provider(chain.build().await);
+    loader.load().await
 }
 
 /// Would this profile, or one that it gets its credentials from, run a program for them?
@@ -60,7 +84,15 @@ pub(super) async fn runs_a_program(profile: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Chain {
     provider: SharedCredentialsProvider,
-    known: Mutex<Option<Known>>,
+    answered: Mutex<Answered>,
+}
+
+/// What was answered last.
+#[derive(Debug, Default)]
+struct Answered {
+    known: Option<Known>,
+    /// When nobody had any, and why.
+    refused: Option<(Instant, String)>,
 }
 
 #[derive(Debug)]
@@ -71,8 +103,10 @@ struct Known {
 
 impl Chain {
     pub(super) fn new(provider: SharedCredentialsProvider) -> Self {
-        let known = Mutex::new(None);
-        Self { provider, known }
+        Self {
+            provider,
+            answered: Mutex::default(),
+        }
     }
 }
 
@@ -81,34 +115,54 @@ impl CredentialProvider for Chain {
     type Credential = AwsCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let mut known = self.known.lock().await;
+        let mut answered = self.answered.lock().await;
         let fresh = |known: &&Known| {
             let soon = SystemTime::now() + RENEWED_BEFORE;
             known.ends.is_none_or(|ends| ends > soon)
         };
-        if let Some(known) = known.as_ref().filter(fresh) {
+        if let Some(known) = answered.known.as_ref().filter(fresh) {
             return Ok(Arc::clone(&known.credential));
         }
+        let again = |(asked, _): &&(Instant, String)| asked.elapsed() < REFUSED_FOR;
+        if let Some((_, reason)) = answered.refused.as_ref().filter(again) {
+            return Err(missing(reason));
+        }
         let found = self.provider.provide_credentials().await;
-        let found = found.map_err(|error| object_store::Error::Generic {
-            store: "S3",
-            source: format!(
-                "no credentials: {}\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; \
-                 AWS_SKIP_SIGNATURE=true for a bucket that anybody may read",
-                reasons(&error)
-            )
-            .into(),
+        let found = found.map_err(|error| {
+            let reason = reasons(&error);
+            let refused = missing(&reason);
+            answered.refused = Some((Instant::now(), reason));
+            refused
         })?;
         let credential = Arc::new(AwsCredential {
             key_id: found.access_key_id().to_owned(),
             secret_key: found.secret_access_key().to_owned(),
             token: found.session_token().map(str::to_owned),
         });
-        *known = Some(Known {
+        answered.known = Some(Known {
             credential: Arc::clone(&credential),
             ends: found.expiry(),
         });
         Ok(credential)
+    }
+}
+
+/// No other try gives any: it is no failure of the server.
+fn missing(reason: &str) -> object_store::Error {
+    let disabled = std::env::var("AWS_EC2_METADATA_DISABLED");
+    let metadata = if disabled.is_ok_and(|value| value.eq_ignore_ascii_case("true")) {
+        ""
+    } else {
+        "; this machine's metadata service (169.254.169.254) gave none within 1 s, \
+         AWS_EC2_METADATA_DISABLED=true leaves it out"
+    };
+    object_store::Error::Unauthenticated {
+        path: "the bucket".to_owned(),
+        source: format!(
+            "no credentials: {reason}{metadata}\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; \
+             AWS_SKIP_SIGNATURE=true for a bucket that anybody may read"
+        )
+        .into(),
     }
 }
 

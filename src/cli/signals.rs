@@ -1,0 +1,66 @@
+//! What happens at Ctrl-C and when the process is asked to end: temporary files go first.
+
+/// Ends the process at SIGTERM and SIGHUP, and at SIGINT unless the command itself stops then, without
+/// leaving temporary folders. The exit code is the shell's for the signal: 130 for Ctrl-C.
+///
+/// A thread of its own: those of the runtime may all be busy with a query.
+#[cfg(unix)]
+pub(super) fn tidy_up(stops_itself: bool) {
+    use tokio::signal::unix::SignalKind;
+    let interrupt = Some(SignalKind::interrupt()).filter(|_| !stops_itself);
+    let kinds = [SignalKind::terminate(), SignalKind::hangup()];
+    let kinds: Vec<SignalKind> = kinds
+        .into_iter()
+        .chain(interrupt)
+        .filter(|kind| !is_ignored(kind.as_raw_value()))
+        .collect();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build();
+        let Ok(runtime) = runtime else { return };
+        if let Some(number) = runtime.block_on(first_of(&kinds)) {
+            end(128 + number);
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub(super) fn tidy_up(_: bool) {}
+
+/// Ends the process at once, without temporary folders.
+pub(super) fn end(code: i32) -> ! {
+    crate::folders::remove_all();
+    std::process::exit(code)
+}
+
+/// Waits for any of the signals; its number.
+#[cfg(unix)]
+async fn first_of(kinds: &[tokio::signal::unix::SignalKind]) -> Option<i32> {
+    let mut waiting = Vec::new();
+    for kind in kinds {
+        let mut signal = tokio::signal::unix::signal(*kind).ok()?;
+        waiting.push(Box::pin(async move {
+            signal.recv().await;
+            kind.as_raw_value()
+        }));
+    }
+    if waiting.is_empty() {
+        return None;
+    }
+    Some(futures::future::select_all(waiting).await.0)
+}
+
+/// Did whoever started this process want the signal to be ignored (`nohup`, a script's `&`)?
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        // Where nobody says, a terminal that closes is left to the system.
+        return signal == tokio::signal::unix::SignalKind::hangup().as_raw_value();
+    };
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1)
+}
