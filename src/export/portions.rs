@@ -100,7 +100,10 @@ async fn graphs(context: &SessionContext) -> Result<HashMap<i64, Graphs>> {
     for batch in collect(context, sql).await? {
         let numbers = |name| column::numbers::<Int64Type>(&batch, name);
         let (ids, least, most) = (numbers("source_id")?, numbers("least")?, numbers("most")?);
-        let rows = ids.values().iter().zip(least.values().iter().zip(most.values()));
+        let rows = ids
+            .values()
+            .iter()
+            .zip(least.values().iter().zip(most.values()));
         graphs.extend(rows.map(|(&id, (&least, &most))| (id, (least, most))));
     }
     Ok(graphs)
@@ -126,7 +129,10 @@ impl<'a> Portion<'a> {
         let last = self.copies.last().and_then(|copies| copies.first());
         // Rows pass by once.
         let again = last.is_some_and(|last| {
-            last.is_log() && copies.first().is_some_and(|one| one.rows_of == last.rows_of)
+            last.is_log()
+                && copies
+                    .first()
+                    .is_some_and(|one| one.rows_of == last.rows_of)
         });
         self.lines + lines <= LINES
             && self.bytes + bytes <= BYTES
