@@ -134,6 +134,7 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
             if set.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(super::INTERRUPTED));
             }
+            crate::store::stop_waiting();
         }
     });
     stop

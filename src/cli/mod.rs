@@ -129,6 +129,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
+    crate::store::tell_waiting(talk);
     match on_threads(cli) {
         Ok(code) => code,
         Err(Failure::Print(PrintError::Io(error)))
