@@ -41,6 +41,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
-        .with_optimizer_rule(Arc::new(chains::Balanced))
+        .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
+        .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
 }
