@@ -139,7 +139,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(failure) => {
             talk(&format!("error: {failure}"));
-            if matches!(failure, Failure::Library(Error::Interrupted)) {
+            let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
+            if interrupted || crate::store::waiting_is_stopped() {
                 INTERRUPTED
             } else {
                 FAILED

@@ -139,14 +139,23 @@ impl Store {
         Ok(exported)
     }
 
-    /// Rebuilds every source without writing it: does each have the bytes that were ingested?
-    pub(crate) async fn rebuild_all(&self) -> Result<Exported> {
-        let context = self.session().await?;
-        let sources = source::all(&context).await?;
+    /// Rebuilds every source without writing it: does each have the bytes that were ingested? `tell` hears
+    /// how many are done, and of how many.
+    pub(crate) async fn rebuild_all(
+        &self,
+        context: &SessionContext,
+        tell: impl Fn(u64, u64),
+    ) -> Result<Exported> {
+        let sources = source::all(context).await?;
         let wanted: Vec<&SourceFile> = sources.iter().collect();
         let mut exported = Exported::default();
         let nowhere = |_: &SourceFile| Ok(Target::nowhere());
-        give_back(&context, &wanted, nowhere, &mut exported, |_| {}).await?;
+        let mut done = 0;
+        give_back(context, &wanted, nowhere, &mut exported, |_| {
+            done += 1;
+            tell(done, wanted.len() as u64);
+        })
+        .await?;
         Ok(exported)
     }
 

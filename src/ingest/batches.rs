@@ -278,12 +278,17 @@ mod tests {
             (TimeUnit::Microsecond, "2023-10-18T19:40:22.500Z"),
             (TimeUnit::Nanosecond, "2023-10-18T19:40:22.500Z"),
         ];
-        for (zone, (unit, wanted)) in
-            [None, Some("UTC"), Some("+02:00")].iter().flat_map(|zone| units.map(|unit| (zone, unit)))
+        for (zone, (unit, wanted)) in [None, Some("UTC"), Some("+02:00")]
+            .iter()
+            .flat_map(|zone| units.map(|unit| (zone, unit)))
         {
             let zone = zone.map(Into::into);
-            let times = arrow::compute::cast(&times.clone().with_timezone("UTC"), &DataType::Timestamp(unit, zone.clone()));
-            let times = RecordBatch::try_from_iter_with_nullable([("measured_at", times.unwrap(), true)]);
+            let times = arrow::compute::cast(
+                &times.clone().with_timezone("UTC"),
+                &DataType::Timestamp(unit, zone.clone()),
+            );
+            let times =
+                RecordBatch::try_from_iter_with_nullable([("measured_at", times.unwrap(), true)]);
             let lines = String::from_utf8(lines(&times.unwrap()).unwrap()).unwrap();
             let wanted = match zone.as_deref() {
                 Some("+02:00") => wanted.replace("T19", "T21").replace('Z', "+02:00"),

@@ -94,7 +94,9 @@ fn most_rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
     match children.as_slice() {
         [] => {
             let asked = StatisticsArgs::new();
-            let known = StatisticsContext::new().compute(plan.as_ref(), &asked).ok()?;
+            let known = StatisticsContext::new()
+                .compute(plan.as_ref(), &asked)
+                .ok()?;
             known.num_rows.get_value().copied()
         }
         [one] => most_rows(one),

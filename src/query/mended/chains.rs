@@ -347,7 +347,10 @@ mod tests {
             "100"
         );
         for (word, count) in [("+", 5000), ("||", 2000), ("*", 50_000)] {
-            let sql = format!("SELECT {} FROM t", chain(word, count, |_| "column2".to_owned()));
+            let sql = format!(
+                "SELECT {} FROM t",
+                chain(word, count, |_| "column2".to_owned())
+            );
             let error = answer(&context, &sql).await;
             assert!(error.contains("more than 500 operators"), "{error}");
         }

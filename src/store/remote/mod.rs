@@ -47,7 +47,7 @@ use waiting::Waiting;
 
 pub use probe::Probed;
 pub use traffic::{Traffic, traffic};
-pub(crate) use waiting::{stop_waiting, tell_waiting};
+pub(crate) use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
 
 /// How long one request may take, the sending of a part of a data file among it.
 const REQUEST_TIMEOUT: &str = "120s";

@@ -42,6 +42,11 @@ pub(crate) fn stop_waiting() {
     STOPPED.store(true, Ordering::Relaxed);
 }
 
+/// Was that done?
+pub(crate) fn waiting_is_stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed)
+}
+
 /// How a server answers.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -121,7 +126,7 @@ impl Waiting {
             }),
         };
         outage.last = now;
-        if STOPPED.load(Ordering::Relaxed) || now - outage.begun >= self.patience {
+        if waiting_is_stopped() || now - outage.begun >= self.patience {
             return false;
         }
         let since = outage.told.unwrap_or(outage.begun);

@@ -111,9 +111,8 @@ fn balanced_physical(expr: &Physical) -> Option<Physical> {
         Some(sides) => Ok(sides.map(Arc::clone)),
         None => Err(expr),
     });
-    let join = |left, right| -> Physical {
-        Arc::new(expressions::BinaryExpr::new(left, op, right))
-    };
+    let join =
+        |left, right| -> Physical { Arc::new(expressions::BinaryExpr::new(left, op, right)) };
     tree(terms, join)
 }
 
