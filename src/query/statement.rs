@@ -5,6 +5,7 @@
 //! | `FETCH FIRST 5 ROWS ONLY` | `LIMIT 5` |
 //! | `SELECT a, a`, `SELECT (SELECT 1), (SELECT 2)` | names made unique: `a`, `a_2` |
 //! | `WHERE (a, b) IN (SELECT x, y ...)` | `EXISTS`, which is the same where a row is kept or not |
+//! | `a OR b OR c OR d` | `(a OR b) OR (c OR d)`, where there are many |
 //! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `mended`) |
 //!
 //! This is for text that comes from people; sessions of the library take what DataFusion takes.
@@ -31,12 +32,20 @@ use crate::error::{Error, Result};
 use depth::Depth;
 use dialect::Typed;
 
+/// Stack for the longest chains; what is not used of it takes no memory.
+const STACK_BYTES: usize = 64 << 20;
+
 /// The statements of a text, ready to be planned.
 ///
 /// # Errors
 /// [`Error::Query`] where it is no SQL, [`Error::Usage`] for what is refused.
 pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
     depth::bounded(sql, &Typed)?;
+    // Chains are as deep as they are long until they are balanced: even to drop them takes stack.
+    stacker::grow(STACK_BYTES, || parsed(sql))
+}
+
+fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     let parsed = DFParser::parse_sql_with_dialect(sql, &Typed);
     let mut statements = parsed.map_err(Error::Query)?;
     let compares = sql.to_ascii_uppercase().contains("DISTINCT");
@@ -118,6 +127,7 @@ impl VisitorMut for Written {
         if self.compares {
             boolean::regroup(expr);
         }
+        depth::balance(expr);
         match self.depth.enter(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

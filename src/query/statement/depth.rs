@@ -9,7 +9,9 @@ use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use super::nothing;
 use crate::error::{Error, Result};
+use crate::query::mended::chains::trees::{FLAT, terms, tree};
 use crate::query::mended::chains::{DEEPEST, too_deep};
 
 /// Operators of a chain, those of the chains around it among them.
@@ -111,6 +113,42 @@ pub(super) fn united(query: &Query) -> Result<()> {
     )))
 }
 
+/// Makes a tree of a long chain of conditions.
+pub(super) fn balance(expr: &mut Expr) {
+    let op = match expr {
+        Expr::BinaryOp { op, .. } if is_word(op) => op.clone(),
+        _ => return,
+    };
+    let left = |expr| match expr {
+        &Expr::BinaryOp {
+            ref left,
+            op: ref own,
+            ..
+        } if *own == op => Some(left.as_ref()),
+        _ => None,
+    };
+    if std::iter::successors(Some(&*expr), |&expr| left(expr)).count() <= FLAT {
+        return;
+    }
+    let terms = terms(std::mem::replace(expr, nothing()), |expr| match expr {
+        Expr::BinaryOp {
+            left,
+            op: own,
+            right,
+        } if own == op => Ok([*left, *right]),
+        other => Err(other),
+    });
+    let join = |left, right| {
+        let (left, right, op) = (Box::new(left), Box::new(right), op.clone());
+        Expr::BinaryOp { left, op, right }
+    };
+    *expr = tree(terms, join).unwrap_or_else(nothing);
+}
+
+fn is_word(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::And | BinaryOperator::Or)
+}
+
 /// Counts how deep a visitor is in operators other than AND and OR, of which trees are balanced.
 #[derive(Default)]
 pub(super) struct Depth(usize);
@@ -130,12 +168,6 @@ impl Depth {
 }
 
 fn counts(expr: &Expr) -> usize {
-    let balanced = matches!(
-        expr,
-        Expr::BinaryOp {
-            op: BinaryOperator::And | BinaryOperator::Or,
-            ..
-        }
-    );
+    let balanced = matches!(expr, Expr::BinaryOp { op, .. } if is_word(op));
     usize::from(!balanced)
 }

@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 
 /// Terms of a chain that may be as deep as they stand.
-const FLAT: usize = 32;
+pub(in crate::query) const FLAT: usize = 32;
 
 /// The rule that makes trees of chains, after all others.
 #[derive(Debug)]
@@ -121,7 +121,10 @@ fn is_word(op: Operator) -> bool {
 }
 
 /// What a chain is made of, in its order.
-fn terms<T>(chain: T, apart: impl Fn(T) -> std::result::Result<[T; 2], T>) -> Vec<T> {
+pub(in crate::query) fn terms<T>(
+    chain: T,
+    apart: impl Fn(T) -> std::result::Result<[T; 2], T>,
+) -> Vec<T> {
     let (mut terms, mut waiting) = (Vec::new(), vec![chain]);
     while let Some(next) = waiting.pop() {
         match apart(next) {
@@ -133,7 +136,7 @@ fn terms<T>(chain: T, apart: impl Fn(T) -> std::result::Result<[T; 2], T>) -> Ve
 }
 
 /// Neighbours in pairs, these in pairs, until one is left.
-fn tree<T>(mut terms: Vec<T>, join: impl Fn(T, T) -> T) -> Option<T> {
+pub(in crate::query) fn tree<T>(mut terms: Vec<T>, join: impl Fn(T, T) -> T) -> Option<T> {
     while terms.len() > 1 {
         let mut rest = terms.into_iter();
         terms = Vec::with_capacity(rest.len().div_ceil(2));
