@@ -3,6 +3,7 @@
 mod mend;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::export::environments;
 use crate::identity::{environment_id, graph_id, source_id};
 use crate::loading::Loader;
-use crate::query::collect;
+use crate::query::{SessionOptions, collect};
 use crate::reader::Dialect;
 use crate::schema;
 use crate::steps::Hasher;
@@ -46,6 +47,30 @@ const REFERENCES: [(&str, &str, &str, &str); 10] = [
     ("sources", "sample_id", "samples", "sample_id"),
     ("sources", "text_id", "texts", "text_id"),
 ];
+
+/// Memory that `check` takes for keys and references, unless it is told otherwise.
+const MEMORY_BYTES: usize = 1 << 30;
+
+/// How to check.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    /// Memory for groups, sorts and joins, in bytes; what does not fit goes to temporary files.
+    pub memory_limit_bytes: Option<usize>,
+    /// Told now and then: what is looked at, how much of it was, how much there is (0 where nobody knows).
+    pub progress: Option<CheckProgress>,
+}
+
+/// Is told what is looked at, how much of it was, how much there is.
+pub type CheckProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
+
+impl CheckOptions {
+    fn tell(&self, what: &str, done: u64, of: u64) {
+        if let Some(progress) = &self.progress {
+            progress(what, done, of);
+        }
+    }
+}
 
 /// What `check` looked at and found.
 #[derive(Clone, Debug, Default)]
@@ -80,21 +105,38 @@ impl Store {
     /// # Errors
     /// Failures to read at all; damage is no error but reported in [`Checked::damage`].
     pub async fn check(&self) -> Result<Checked> {
-        let context = self.session().await?;
+        self.check_with(&CheckOptions::default()).await
+    }
+
+    /// As [`Store::check`], within limits, and telling how far it is.
+    ///
+    /// # Errors
+    /// As [`Store::check`].
+    pub async fn check_with(&self, options: &CheckOptions) -> Result<Checked> {
+        let within = SessionOptions {
+            memory_limit_bytes: options.memory_limit_bytes.or(Some(MEMORY_BYTES)),
+            ..SessionOptions::default()
+        };
+        let context = self.session_with(&within).await?;
         let mut checked = Checked::default();
+        options.tell("keys", 0, 0);
         keys(&context, &mut checked).await?;
+        options.tell("references", 0, 0);
         references(&context, &mut checked).await?;
+        options.tell("hashes", 0, 0);
         identities(&context, &mut checked).await?;
         cores(self, &mut checked).await?;
         calls(&context, &mut checked).await?;
         programs(&context, &mut checked).await?;
+        options.tell("the ledger", 0, 0);
         counts(&context, &mut checked).await?;
         let orphaned = self.orphaned().await?.into_iter();
         let orphaned = orphaned.map(|one| (one.table.to_owned(), one.told()));
         checked.damage.extend(orphaned);
         checked.mendable = self.mendable().await?;
         if checked.damage.is_empty() {
-            let rebuilt = self.rebuild_all().await?;
+            let tell = |done, of| options.tell("sources", done, of);
+            let rebuilt = self.rebuild_all(&context, tell).await?;
             checked.sources = rebuilt.files;
             checked.source_bytes = rebuilt.bytes;
             let damage = rebuilt.damaged.into_iter();

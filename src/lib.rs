@@ -160,7 +160,7 @@ mod upkeep;
 pub mod cli;
 
 pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
-pub use check::{Checked, Mendable};
+pub use check::{CheckOptions, CheckProgress, Checked, Mendable};
 pub use error::{Error, Result};
 pub use export::{ExportOptions, Exported};
 pub use ingest::{

@@ -21,6 +21,8 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[path = "suite/bounds.rs"]
+mod bounds;
 #[cfg(target_os = "linux")]
 #[path = "suite/confined.rs"]
 mod confined;
@@ -58,6 +60,8 @@ mod measured;
 mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/outages.rs"]
+mod outages;
 #[path = "suite/questions/mod.rs"]
 mod questions;
 #[path = "suite/real_logs.rs"]

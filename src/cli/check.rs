@@ -1,9 +1,18 @@
 //! `tsql check`: is the store sound?
 
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, talk};
+use crate::check::CheckOptions;
+
+/// How often the bar moves while a table is read.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Check every reference, every hash, and that every source can be given back
 ///
@@ -24,7 +33,21 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
             talk(&format!("mended: {}: {}", done.found, done.count));
         }
     }
-    let checked = store.check().await?;
+    let mut options = CheckOptions::default();
+    options.memory_limit_bytes = place.memory_limit;
+    let bar = std::io::stderr().is_terminal().then(progress_bar);
+    if let Some(bar) = bar.clone() {
+        options.progress = Some(Arc::new(move |what, done, of| {
+            bar.set_length(of);
+            bar.set_position(done);
+            bar.set_message(what.to_owned());
+        }));
+    }
+    let checked = store.check_with(&options).await;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let checked = checked?;
     for found in &checked.mendable {
         talk(&format!(
             "{}: {}\nhint: `tsql check --mend` {}",
@@ -42,4 +65,14 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
         checked.references, checked.hashes, checked.sources, checked.source_bytes
     ));
     Ok(DONE)
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked, {elapsed}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(TICK);
+    bar
 }

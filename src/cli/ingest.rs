@@ -135,6 +135,7 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
             if set.swap(true, Ordering::Relaxed) {
                 super::signals::end(i32::from(super::INTERRUPTED));
             }
+            crate::store::stop_waiting();
         }
     });
     stop

@@ -45,6 +45,12 @@ const FAILED: u8 = 2;
 /// Stopped by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
+/// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Stack of those that read and compute.
+const WORKER_STACK_BYTES: usize = 8 << 20;
+
 /// A columnar store and SQL engine for tensor-program performance data.
 ///
 /// `tsql "SQL"` answers a query over the store of the working directory; `tsql --sample "SQL"` over a small
@@ -139,17 +145,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     signals::tidy_up(cli.stops_itself());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(dispatch(cli)),
-        Err(source) => Err(Error::Io {
-            path: "threads".into(),
-            source,
-        }
-        .into()),
-    };
+    crate::store::tell_waiting(talk);
+    let outcome = on_threads(cli);
     // What tasks hold that nobody waited for.
     crate::folders::remove_all();
     match outcome {
@@ -161,12 +158,33 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(failure) => {
             talk(&format!("error: {failure}"));
-            if matches!(failure, Failure::Library(Error::Interrupted)) {
+            let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
+            if interrupted || crate::store::waiting_is_stopped() {
                 INTERRUPTED
             } else {
                 FAILED
             }
         }
+    }
+}
+
+/// Runs a command on threads with stack enough for the deepest SQL that is taken. What is not used of it
+/// takes no memory.
+fn on_threads(cli: Cli) -> Result<u8, Failure> {
+    let failed = |source| Error::Io {
+        path: "threads".into(),
+        source,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(WORKER_STACK_BYTES)
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let main = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let done = main.spawn(move || runtime.block_on(dispatch(cli)));
+    match done.map_err(failed)?.join() {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 

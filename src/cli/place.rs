@@ -40,7 +40,7 @@ pub(super) struct Place {
         value_parser = size,
         hide_env_values = true
     )]
-    memory_limit: Option<usize>,
+    pub(super) memory_limit: Option<usize>,
     /// Look at the store as it was at a time (`2026-11-21T17:00:00Z`) or when a version was complete
     /// (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
     #[arg(long, global = true, value_name = "TIME|VERSION")]

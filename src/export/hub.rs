@@ -10,8 +10,9 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::kept::Kept;
+use super::portions::portions;
 use super::source::{self, SourceFile};
-use super::{Exported, SOURCES_AT_ONCE, samples_where};
+use super::{Exported, samples_where};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
 use crate::store::Store;
@@ -54,10 +55,10 @@ impl Store {
         let mut writer =
             ArrowWriter::try_new(out, empty.schema(), Some(properties)).map_err(failed)?;
         let mut exported = Exported::default();
-        for group in wanted.chunks(SOURCES_AT_ONCE) {
-            let kept = Kept::load(&context, group).await?;
-            let mut rows = Vec::with_capacity(group.len());
-            for source in group {
+        for portion in portions(&context, &wanted).await? {
+            let kept = Kept::load(&context, portion.sources()).await?;
+            let mut rows = Vec::new();
+            for source in portion.sources() {
                 let mut bytes = Vec::new();
                 for part in source.texts() {
                     bytes.extend(kept.bytes(&source.name, part)?);

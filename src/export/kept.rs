@@ -7,6 +7,7 @@ use arrow::array::StringViewArray;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
+use super::Counted;
 use super::logs::Logs;
 use super::source::SourceFile;
 use crate::captured;
@@ -47,8 +48,11 @@ fn list(ids: &[i64]) -> String {
 
 impl Kept {
     /// What these sources need.
-    pub(super) async fn load(context: &SessionContext, sources: &[&SourceFile]) -> Result<Self> {
-        let parts = || sources.iter().flat_map(|source| source.texts());
+    pub(super) async fn load(
+        context: &SessionContext,
+        sources: impl Iterator<Item = &SourceFile> + Clone,
+    ) -> Result<Self> {
+        let parts = || sources.clone().flat_map(SourceFile::texts);
         let (mut texts, mut samples, mut logs) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts() {
             match part {
@@ -59,7 +63,7 @@ impl Kept {
         }
         samples.dedup();
         logs.dedup();
-        let models = sources.iter().any(|source| {
+        let models = sources.clone().any(|source| {
             let mut parts = source.texts();
             source.name.ends_with("/model.py")
                 && parts.any(|part| matches!(part, SourceText::Sample(_)))
@@ -163,6 +167,14 @@ impl Kept {
                 };
                 self.samples.insert(ids.value(row), sample);
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the bytes of a source.
+    pub(super) fn write(&self, source: &SourceFile, out: &mut Counted) -> Result<()> {
+        for part in source.texts() {
+            out.write(&self.bytes(&source.name, part)?);
         }
         Ok(())
     }

@@ -30,13 +30,24 @@ const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runt
 const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
 
-/// The records of a source in the order of their lines.
-pub(super) async fn of_source(
+/// The records that a predicate over the stored columns (`r`) selects, by source and line; their graphs lie
+/// between two, where that is known.
+pub(super) async fn among(
     context: &SessionContext,
-    source_id: i64,
+    predicate: &str,
+    graphs: Option<(i64, i64)>,
 ) -> Result<SendableRecordBatchStream> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM {JOINED} WHERE r.source_id = {source_id} ORDER BY r.line");
+    // Said of both tables: files and pages of others are not read.
+    let between = |table: &str| {
+        graphs.map_or_else(String::new, |(least, most)| {
+            format!(" AND {table}.graph_id BETWEEN {least} AND {most}")
+        })
+    };
+    let (of_configurations, of_records) = (between("c"), between("r"));
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {JOINED}{of_configurations} WHERE {predicate}{of_records} \
+         ORDER BY r.source_id, r.line"
+    );
     stream(context, &sql).await
 }
 

@@ -8,6 +8,7 @@ mod listed;
 mod logs;
 mod names;
 mod npz;
+mod portions;
 mod source;
 mod target;
 
@@ -32,11 +33,9 @@ use kept::Kept;
 use lines::Lines;
 use names::Names;
 use npz::{Arrays, Nowhere, Npz};
+use portions::{Records, portions};
 use source::{Segment, SourceFile};
 use target::{Kept as Outcome, Target};
-
-/// Sources whose rows are asked for together.
-const SOURCES_AT_ONCE: usize = 256;
 
 /// What to give back, and how.
 #[derive(Clone, Debug, Default)]
@@ -140,14 +139,23 @@ impl Store {
         Ok(exported)
     }
 
-    /// Rebuilds every source without writing it: does each have the bytes that were ingested?
-    pub(crate) async fn rebuild_all(&self) -> Result<Exported> {
-        let context = self.session().await?;
-        let sources = source::all(&context).await?;
+    /// Rebuilds every source without writing it: does each have the bytes that were ingested? `tell` hears
+    /// how many are done, and of how many.
+    pub(crate) async fn rebuild_all(
+        &self,
+        context: &SessionContext,
+        tell: impl Fn(u64, u64),
+    ) -> Result<Exported> {
+        let sources = source::all(context).await?;
         let wanted: Vec<&SourceFile> = sources.iter().collect();
         let mut exported = Exported::default();
         let nowhere = |_: &SourceFile| Ok(Target::nowhere());
-        give_back(&context, &wanted, nowhere, &mut exported, |_| {}).await?;
+        let mut done = 0;
+        give_back(context, &wanted, nowhere, &mut exported, |_| {
+            done += 1;
+            tell(done, wanted.len() as u64);
+        })
+        .await?;
         Ok(exported)
     }
 
@@ -201,54 +209,47 @@ async fn give_back(
         Lines::default()
     };
     let mut loader = Loader::of(context);
-    for group in wanted.chunks(SOURCES_AT_ONCE) {
-        let ids = group
-            .iter()
-            .filter(|source| source.is_log())
-            .map(|source| source.rows_of.to_string())
-            .collect::<Vec<_>>();
-        let others = source::others(context, &ids).await?;
-        let kept = Kept::load(context, group).await?;
-        for source in group {
-            let given = match open(source) {
-                Err(error) => Err(error),
-                Ok(target) if source.document.is_some() => {
-                    give_arrays(&mut loader, source, target).await
-                }
-                Ok(target) => {
-                    let others = others.get(&source.rows_of).map_or(&[][..], Vec::as_slice);
-                    give_bytes(context, source, &kept, others, &mut lines, target).await
-                }
+    for portion in portions(context, wanted).await? {
+        let others = source::others(context, &portion.ids()).await?;
+        let kept = Kept::load(context, portion.sources()).await?;
+        let mut records = Records::new(context, &portion);
+        for copies in &portion.copies {
+            let Some(first) = copies.first() else {
+                continue;
             };
-            let tell = |reason| (source.name.clone(), reason);
-            let given = match given {
-                Ok(given) => given,
-                Err(error @ Error::Io { .. }) => {
-                    exported.refused.push(tell(error.to_string()));
-                    continue;
+            let targets = copies.iter().map(|source| open(source));
+            if first.document.is_some() {
+                for (source, target) in copies.iter().zip(targets) {
+                    let given = match target {
+                        Ok(target) => give_arrays(&mut loader, source, target).await,
+                        Err(error) => Err(error),
+                    };
+                    if exported.add(source, given)? {
+                        done(source);
+                    }
                 }
-                Err(error @ Error::Damaged { .. }) => {
-                    exported.damaged.push(tell(error.to_string()));
-                    continue;
-                }
-                Err(error) => return Err(error),
+                continue;
+            }
+            let mut out = Counted::new(targets.collect());
+            let written = if first.is_log() {
+                let others = others.get(&first.rows_of).map_or(&[][..], Vec::as_slice);
+                source::write(first, &mut records, others, &mut lines, &mut out).await
+            } else {
+                kept.write(first, &mut out)
             };
-            exported.damaged.extend(given.damage.map(tell));
-            match given.outcome {
-                Outcome::Refused(reason) => {
-                    exported.refused.push(tell(reason));
-                    continue;
-                }
-                Outcome::AsItWas => exported.untouched += 1,
-                Outcome::Written => {
-                    exported.recompressed += u64::from(source.compression.is_some());
+            if let Err(error) = written {
+                exported.not_rebuilt(copies, error)?;
+                continue;
+            }
+            for (source, given) in copies.iter().zip(out.finish(copies)) {
+                if exported.add(source, given)? {
+                    done(source);
                 }
             }
-            exported.files += 1;
-            exported.bytes += given.bytes;
-            done(source);
         }
     }
+    exported.damaged.sort();
+    exported.refused.sort();
     Ok(())
 }
 
@@ -260,42 +261,45 @@ struct Given {
     outcome: Outcome,
 }
 
-/// Writes the bytes of a source.
-async fn give_bytes(
-    context: &SessionContext,
-    source: &SourceFile,
-    kept: &Kept,
-    others: &[source::Other],
-    lines: &mut Lines,
-    mut target: Target,
-) -> Result<Given> {
-    let mut out = Counted {
-        target: &mut target,
-        hasher: ContentHasher::new(),
-        bytes: 0,
-    };
-    if source.texts().next().is_some() {
-        for part in source.texts() {
-            out.write(&kept.bytes(&source.name, part)?)?;
+impl Exported {
+    /// Notes what came of a source; is it there?
+    fn add(&mut self, source: &SourceFile, given: Result<Given>) -> Result<bool> {
+        let tell = |reason| (source.name.clone(), reason);
+        let given = match given {
+            Ok(given) => given,
+            Err(error @ Error::Io { .. }) => {
+                self.refused.push(tell(error.to_string()));
+                return Ok(false);
+            }
+            Err(error @ Error::Damaged { .. }) => {
+                self.damaged.push(tell(error.to_string()));
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        self.damaged.extend(given.damage.map(tell));
+        match given.outcome {
+            Outcome::Refused(reason) => {
+                self.refused.push(tell(reason));
+                return Ok(false);
+            }
+            Outcome::AsItWas => self.untouched += 1,
+            Outcome::Written => self.recompressed += u64::from(source.compression.is_some()),
         }
-    } else {
-        let rows = lines::of_source(context, source.rows_of).await?;
-        source::write(source, rows, others, lines, &mut out).await?;
+        self.files += 1;
+        self.bytes += given.bytes;
+        Ok(true)
     }
-    let (bytes, hash) = (out.bytes, out.hasher.hex());
-    let damage = (hash != source.content_hash).then(|| {
-        format!(
-            "rebuilt {bytes} bytes with hash {hash}, ingested were {} with {}",
-            source.end_byte(),
-            source.content_hash
-        )
-    });
-    let outcome = target.keep(&[&hash])?;
-    Ok(Given {
-        bytes,
-        damage,
-        outcome,
-    })
+
+    /// Notes that a source, and so its copies, cannot be rebuilt.
+    fn not_rebuilt(&mut self, copies: &[&SourceFile], error: Error) -> Result<()> {
+        let Error::Damaged { .. } = error else {
+            return Err(error);
+        };
+        let told = |source: &&SourceFile| (source.name.clone(), error.to_string());
+        self.damaged.extend(copies.iter().map(told));
+        Ok(())
+    }
 }
 
 /// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
@@ -346,18 +350,52 @@ async fn give_arrays(
     })
 }
 
-/// Counts and hashes what is written.
-struct Counted<'a> {
-    target: &'a mut Target,
+/// Counts and hashes what is written to each of some files; one that fails does not end the others.
+struct Counted {
+    targets: Vec<Result<Target>>,
     hasher: ContentHasher,
     bytes: u64,
 }
 
-impl Counted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+impl Counted {
+    fn new(targets: Vec<Result<Target>>) -> Self {
+        Self {
+            targets,
+            hasher: ContentHasher::new(),
+            bytes: 0,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
-        self.target.write(bytes)
+        for slot in &mut self.targets {
+            if let Ok(target) = slot
+                && let Err(error) = target.write(bytes)
+            {
+                *slot = Err(error);
+            }
+        }
+    }
+
+    /// Gives the files their names; what came of each of the sources that they are.
+    fn finish(self, sources: &[&SourceFile]) -> Vec<Result<Given>> {
+        let (bytes, hash) = (self.bytes, self.hasher.hex());
+        let given = |(target, source): (Result<Target>, &&SourceFile)| {
+            let damage = (hash != source.content_hash).then(|| {
+                format!(
+                    "rebuilt {bytes} bytes with hash {hash}, ingested were {} with {}",
+                    source.end_byte(),
+                    source.content_hash
+                )
+            });
+            Ok(Given {
+                bytes,
+                damage,
+                outcome: target?.keep(&[&hash])?,
+            })
+        };
+        self.targets.into_iter().zip(sources).map(given).collect()
     }
 }
 

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use arrow::datatypes::{Int32Type, Int64Type};
-use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
-use futures::StreamExt as _;
 
 use super::kept::SourceText;
 use super::lines::{self, Lines};
+use super::portions::Records;
 use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
@@ -92,6 +91,12 @@ impl SourceFile {
     /// Is it a file that belongs to no sample and has no records?
     pub(super) fn is_kept_whole(&self) -> bool {
         self.sample_id.is_none() && self.platform == "none" && self.texts().next().is_some()
+    }
+
+    /// Its lines.
+    pub(super) fn line_count(&self) -> u64 {
+        let last = self.segments.iter().map(|segment| segment.last_line);
+        last.max().unwrap_or(0)
     }
 
     pub(super) fn end_byte(&self) -> u64 {
@@ -254,57 +259,45 @@ pub(super) async fn others(
 /// Writes the bytes of a source.
 pub(super) async fn write(
     source: &SourceFile,
-    mut records: SendableRecordBatchStream,
+    records: &mut Records<'_>,
     others: &[Other],
     lines: &mut Lines,
-    out: &mut Counted<'_>,
+    out: &mut Counted,
 ) -> Result<()> {
-    let end = source
-        .segments
-        .iter()
-        .map(|segment| segment.last_line)
-        .max()
-        .unwrap_or(0);
+    let end = source.line_count();
     let last = source.segments.last().map_or(0, |segment| segment.number);
     let kept = |other: &&Other| {
         other.segment <= last && other.line <= end && !source.replaced(other.segment, other.line)
     };
     let mut others = others.iter().filter(kept).peekable();
     let mut line = Vec::new();
-    while let Some(batch) = records.next().await {
-        let batch = batch.map_err(Error::Query)?;
+    while let Some(batch) = records.of(source.rows_of).await? {
         for row in lines::rows(&batch)? {
             if row.line > end {
                 continue;
             }
             while let Some(other) = others.next_if(|other| other.line < row.line) {
                 let more = others.peek().is_some_and(|next| next.line == other.line);
-                write_other(source, other, more, out)?;
+                write_other(source, other, more, out);
             }
             line.clear();
             lines.write(&row, source.crlf, &mut line)?;
             if !source.is_open(row.line, "record", None) {
                 line.push(b'\n');
             }
-            out.write(&line)?;
+            out.write(&line);
         }
     }
     while let Some(other) = others.next() {
         let more = others.peek().is_some_and(|next| next.line == other.line);
-        write_other(source, other, more, out)?;
+        write_other(source, other, more, out);
     }
     Ok(())
 }
 
-fn write_other(
-    source: &SourceFile,
-    other: &Other,
-    more: bool,
-    out: &mut Counted<'_>,
-) -> Result<()> {
-    out.write(&other.text)?;
-    if more || source.is_open(other.line, "other", Some(other.segment)) {
-        return Ok(());
+fn write_other(source: &SourceFile, other: &Other, more: bool, out: &mut Counted) {
+    out.write(&other.text);
+    if !more && !source.is_open(other.line, "other", Some(other.segment)) {
+        out.write(b"\n");
     }
-    out.write(b"\n")
 }

@@ -11,7 +11,8 @@ use arrow::buffer::Buffer;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{Message, root_as_message};
-use arrow::json::LineDelimitedWriter;
+use arrow::json::WriterBuilder;
+use arrow::json::writer::LineDelimited;
 
 use super::paced::Handed;
 use super::workers::caught;
@@ -21,6 +22,9 @@ const MESSAGE_BYTES: u64 = 1 << 30;
 
 /// Most rows of a batch: rows may take no bytes at all.
 const BATCH_ROWS: usize = 1 << 24;
+
+/// How times without a zone are written: in UTC, as pandas and pyarrow mean them.
+const NAIVE: &str = "%Y-%m-%dT%H:%M:%S%.fZ";
 
 /// Begins a message, before its length.
 const CONTINUED: [u8; 4] = [0xff; 4];
@@ -36,7 +40,8 @@ pub(super) fn lines(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 }
 
 fn write(batch: &RecordBatch, to: impl Write) -> Result<(), ArrowError> {
-    let mut writer = LineDelimitedWriter::new(to);
+    let spelled = WriterBuilder::new().with_timestamp_format(NAIVE.to_owned());
+    let mut writer = spelled.build::<_, LineDelimited>(to);
     writer.write(batch)?;
     writer.finish()
 }
@@ -190,8 +195,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::mpsc::sync_channel;
 
-    use arrow::array::{ArrayRef, Float64Array, NullArray, StringArray};
-    use arrow::datatypes::Schema;
+    use arrow::array::{ArrayRef, Float64Array, NullArray, StringArray, TimestampMillisecondArray};
+    use arrow::datatypes::{DataType, Schema, TimeUnit};
     use arrow::ipc::CompressionType;
     use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
 
@@ -262,6 +267,35 @@ mod tests {
         assert_eq!(handed(&stream(&[], None)), (String::new(), None));
         assert_eq!(handed(b""), (String::new(), None));
         assert!(handed(b"{\"workload_key\": 1}\n").1.is_some());
+    }
+
+    #[test]
+    fn times_without_a_zone_are_in_utc() {
+        let times = TimestampMillisecondArray::from(vec![Some(1_697_658_022_500), None]);
+        let units = [
+            (TimeUnit::Second, "2023-10-18T19:40:22Z"),
+            (TimeUnit::Millisecond, "2023-10-18T19:40:22.500Z"),
+            (TimeUnit::Microsecond, "2023-10-18T19:40:22.500Z"),
+            (TimeUnit::Nanosecond, "2023-10-18T19:40:22.500Z"),
+        ];
+        for (zone, (unit, wanted)) in [None, Some("UTC"), Some("+02:00")]
+            .iter()
+            .flat_map(|zone| units.map(|unit| (zone, unit)))
+        {
+            let zone = zone.map(Into::into);
+            let times = arrow::compute::cast(
+                &times.clone().with_timezone("UTC"),
+                &DataType::Timestamp(unit, zone.clone()),
+            );
+            let times =
+                RecordBatch::try_from_iter_with_nullable([("measured_at", times.unwrap(), true)]);
+            let lines = String::from_utf8(lines(&times.unwrap()).unwrap()).unwrap();
+            let wanted = match zone.as_deref() {
+                Some("+02:00") => wanted.replace("T19", "T21").replace('Z', "+02:00"),
+                _ => wanted.to_owned(),
+            };
+            assert_eq!(lines, format!("{{\"measured_at\":\"{wanted}\"}}\n{{}}\n"));
+        }
     }
 
     #[test]

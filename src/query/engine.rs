@@ -14,6 +14,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use super::distinct::CountInBitmap;
 use super::functions;
 use super::mended;
+use super::spilling;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
@@ -60,7 +61,11 @@ pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext
         .with_optimizer_rules(optimizer_rules())
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
-    let context = SessionContext::new_with_state(mended::rules(state).build()).enable_url_table();
+    let mut state = mended::rules(state);
+    if let Some(bytes) = memory_limit_bytes {
+        spilling::joins(&mut state, bytes);
+    }
+    let context = SessionContext::new_with_state(state.build()).enable_url_table();
     functions::register(&context);
     Ok(context)
 }

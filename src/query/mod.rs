@@ -7,6 +7,7 @@ mod library;
 mod mended;
 mod names;
 mod session;
+mod spilling;
 pub(crate) mod statement;
 mod sums;
 #[cfg(test)]

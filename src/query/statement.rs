@@ -5,11 +5,14 @@
 //! | `FETCH FIRST 5 ROWS ONLY` | `LIMIT 5` |
 //! | `SELECT a, a`, `SELECT (SELECT 1), (SELECT 2)` | names made unique: `a`, `a_2` |
 //! | `WHERE (a, b) IN (SELECT x, y ...)` | `EXISTS`, which is the same where a row is kept or not |
+//! | `a OR b OR c OR d` | `(a OR b) OR (c OR d)`, where there are many |
 //! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `mended`) |
 //!
 //! This is for text that comes from people; sessions of the library take what DataFusion takes.
 
 mod boolean;
+mod depth;
+mod dialect;
 mod names;
 mod row_in;
 
@@ -23,21 +26,35 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, Value, VisitMut as _,
     VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
 use super::engine::may_be_set;
 use crate::error::{Error, Result};
+use depth::Depth;
+use dialect::Typed;
+
+/// Stack for the longest chains; what is not used of it takes no memory.
+const STACK_BYTES: usize = 64 << 20;
 
 /// The statements of a text, ready to be planned.
 ///
 /// # Errors
 /// [`Error::Query`] where it is no SQL, [`Error::Usage`] for what is refused.
 pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
-    let parsed = DFParser::parse_sql_with_dialect(sql, &PostgreSqlDialect {});
+    depth::bounded(sql, &Typed)?;
+    // Chains are as deep as they are long until they are balanced: even to drop them takes stack.
+    stacker::grow(STACK_BYTES, || parsed(sql))
+}
+
+fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
+    let parsed = DFParser::parse_sql_with_dialect(sql, &Typed);
     let mut statements = parsed.map_err(Error::Query)?;
     let compares = sql.to_ascii_uppercase().contains("DISTINCT");
     for statement in &mut statements {
-        write(statement, &mut Written { compares })?;
+        let mut written = Written {
+            compares,
+            depth: Depth::default(),
+        };
+        write(statement, &mut written)?;
     }
     Ok(statements)
 }
@@ -72,6 +89,7 @@ fn write(statement: &mut Statement, written: &mut Written) -> Result<()> {
 struct Written {
     /// It has `DISTINCT` somewhere, maybe in `IS DISTINCT FROM`.
     compares: bool,
+    depth: Depth,
 }
 
 impl VisitorMut for Written {
@@ -87,7 +105,7 @@ impl VisitorMut for Written {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        match limited(query) {
+        match depth::united(query).and_then(|()| limited(query)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -109,6 +127,15 @@ impl VisitorMut for Written {
         if self.compares {
             boolean::regroup(expr);
         }
+        depth::balance(expr);
+        match self.depth.enter(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.depth.leave(expr);
         ControlFlow::Continue(())
     }
 }
@@ -277,6 +304,57 @@ mod tests {
                 "{condition}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_too_long_or_deep_is_refused_with_a_hint() {
+        let chain = |word: &str, count: usize| vec!["1"; count].join(word);
+        for (sql, wanted) in [
+            (
+                format!("SELECT {}", chain(" + ", 50_000)),
+                "more than 500 operators",
+            ),
+            (
+                format!("SELECT {}", chain(" || ", 600)),
+                "concat(a, b, ...)",
+            ),
+            (
+                format!("SELECT 1{}", "::int".repeat(600)),
+                "more than 500 operators",
+            ),
+            (
+                format!("SELECT {}", chain("+", 200_000)),
+                "a chain of more than",
+            ),
+            (
+                format!("SELECT 1 WHERE {}", chain(" OR ", 200_000)),
+                "`x IN (...)`",
+            ),
+            (
+                chain(" UNION SELECT ", 5000).replacen('1', "SELECT 1", 1),
+                "5000 queries in one UNION",
+            ),
+            (
+                format!("SELECT {}1{}", "(".repeat(200), ")".repeat(200)),
+                "RecursionLimit",
+            ),
+        ] {
+            let error = statements(&sql).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        // Lists are no chains, and what stands in them by itself neither.
+        let list = (0..200_000).map(|n| format!("{n} + 1"));
+        let list = list.collect::<Vec<_>>().join(", ");
+        assert!(statements(&format!("SELECT 1 WHERE 1 IN ({list})")).is_ok());
+        assert!(statements(&format!("SELECT 1 WHERE {}", chain(" OR ", 20_000))).is_ok());
+    }
+
+    #[test]
+    fn calls_nest_without_taking_twice_as_long_each() {
+        let sql = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
+        assert!(statements(&sql).is_ok());
+        let named = written("SELECT f(a => 1, b)");
+        assert_eq!(named, "SELECT f(a => 1, b)");
     }
 
     #[test]

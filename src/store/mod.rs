@@ -41,7 +41,7 @@ pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use read::LISTED;
 pub use remote::{Probed, Traffic, traffic};
-pub(crate) use remote::{SCHEMES, objects_at};
+pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
 

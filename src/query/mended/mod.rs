@@ -8,11 +8,13 @@
 //! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
+//! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
 //!
 //! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is mended:
 //! its test says what is asked of it.
 
+pub(super) mod chains;
 mod distinct_from;
 mod samples;
 mod set_operations;
@@ -28,7 +30,10 @@ use std::sync::Arc;
 use datafusion::execution::SessionStateBuilder;
 
 /// A session with all of them.
-pub(super) fn rules(state: SessionStateBuilder) -> SessionStateBuilder {
+pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
+    // Before those that would take a chain's operators.
+    let planners = state.expr_planners().get_or_insert_default();
+    planners.insert(0, Arc::new(chains::Chains));
     state
         .with_relation_planners(vec![Arc::new(samples::NoSamples)])
         .with_analyzer_rule(Arc::new(set_operations::EveryRowCounts))
@@ -36,5 +41,7 @@ pub(super) fn rules(state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
+        .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
+        .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
 }

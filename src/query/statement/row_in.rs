@@ -6,9 +6,9 @@
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::dialect::Typed;
 use super::nothing;
 use crate::error::{Error, Result};
 
@@ -80,7 +80,7 @@ fn written(row_in: Expr) -> Result<Expr> {
         columns.join(", "),
         equal.join(" AND ")
     );
-    let parsed = Parser::parse_sql(&PostgreSqlDialect {}, &sql);
+    let parsed = Parser::parse_sql(&Typed, &sql);
     let parsed = parsed.map_err(|error| Error::Query(error.into()))?;
     let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {
         return Err(refused());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use deltalake_core::DeltaTable;
 use deltalake_core::operations::vacuum::VacuumMode;
-use futures::TryStreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
 /// so long between a file and its commit, and who does looks before it commits.
 pub(in crate::store) const UNLISTED_AGE: chrono::Duration = chrono::Duration::hours(1);
+
+/// Entries of a log that are read at once, to find the one of a time.
+const ENTRIES_AT_ONCE: usize = 32;
 
 /// One version of a table, for people.
 #[derive(Clone, Debug)]
@@ -65,33 +68,31 @@ struct CommitTransaction {
 
 impl Log {
     /// The version that was the newest at `at_ms` (milliseconds since 1970); `None` where the table was
-    /// not written yet, or the log does not reach back so far.
+    /// not written yet, or the log does not reach back so far. A version is as young as the youngest up to
+    /// it: clocks may go back, logs do not.
     pub(crate) async fn snapshot_at(&self, at_ms: i64) -> Result<Option<Snapshot>> {
         let Some(newest) = self.snapshot().await? else {
             return Ok(None);
         };
-        // The last version of which all before are not younger, too.
-        let (mut known, mut too_new) = (None, newest.version() + 1);
-        let mut low = 0;
-        while low < too_new {
-            let middle = low + (too_new - low) / 2;
-            match self.entry(middle).await? {
-                Some(entry) if entry.at_ms > at_ms => too_new = middle,
-                Some(_) => {
-                    known = Some(middle);
-                    low = middle + 1;
-                }
+        let entries = futures::stream::iter(0..=newest.version());
+        let mut entries = entries
+            .map(|version| self.entry(version))
+            .buffered(ENTRIES_AT_ONCE);
+        let (mut version, mut known) = (0, None);
+        while let Some(entry) = entries.try_next().await? {
+            match entry {
+                Some(entry) if entry.at_ms > at_ms => break,
+                Some(_) => known = Some(version),
                 // The log was cleaned up to here.
-                None => low = middle + 1,
+                None => {}
             }
+            version += 1;
         }
-        let Some(version) = known else {
-            return Ok(None);
-        };
-        if version == newest.version() {
-            return Ok(Some(newest));
+        match known {
+            None => Ok(None),
+            Some(version) if version == newest.version() => Ok(Some(newest)),
+            Some(version) => self.snapshot_of(version).await.map(Some),
         }
-        self.snapshot_of(version).await.map(Some)
     }
 
     /// The table at this version.

@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use super::cache;
 use super::probe::{Probed, probe};
+use super::waiting::Waiting;
 
 /// Folder of what was found out, in the cache.
 const FOLDER: &str = "probes";
@@ -41,15 +42,22 @@ pub(super) struct Guard {
     prefix: Path,
     pub(super) single_writer: bool,
     safe: OnceCell<()>,
+    waiting: Arc<Waiting>,
 }
 
 impl Guard {
-    pub(super) fn new(name: &str, prefix: Path, single_writer: bool) -> Self {
+    pub(super) fn new(
+        name: &str,
+        prefix: Path,
+        single_writer: bool,
+        waiting: Arc<Waiting>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             prefix,
             single_writer,
             safe: OnceCell::new(),
+            waiting,
         }
     }
 
@@ -74,7 +82,7 @@ impl Guard {
     async fn check(&self, objects: &Arc<dyn ObjectStore>) -> Result<()> {
         let mut checks = probe(objects, &self.prefix).await;
         for pause in PAUSES {
-            if !untried(&checks) {
+            if !untried(&checks) || self.waiting.is_over() {
                 break;
             }
             tokio::time::sleep(pause).await;

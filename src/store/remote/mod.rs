@@ -4,6 +4,7 @@
 //! ```text
 //! what others ask for ─▶ Remote ─▶ object_store ─▶ requests, counted (traffic)
 //!                          ├ ends of data files from the local disk (tails)
+//!                          ├ servers that are out for a while (waiting)
 //!                          ├ writes only where they are safe (guard, probe)
 //!                          └ listings where the server has none (web)
 //! ```
@@ -15,6 +16,7 @@ mod probe;
 mod settings;
 mod tails;
 mod traffic;
+mod waiting;
 
 use std::fmt;
 use std::ops::Range;
@@ -41,9 +43,11 @@ use guard::Guard;
 use settings::Bucket;
 use tails::Tails;
 use traffic::Counted;
+use waiting::Waiting;
 
 pub use probe::Probed;
 pub use traffic::{Traffic, traffic};
+pub(crate) use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
 
 /// How long one request may take, the sending of a part of a data file among it.
 const REQUEST_TIMEOUT: &str = "120s";
@@ -82,9 +86,11 @@ impl Remote {
             .map_err(|error| error::Error::Usage(format!("`{url}`: {error}")))?;
         if WEB.contains(&url.scheme()) {
             let origin = url.origin().ascii_serialization();
+            let waiting = Arc::new(Waiting::new(&origin, None)?);
             let mut web = HttpBuilder::new()
                 .with_url(&origin)
-                .with_http_connector(Counted);
+                .with_retry(waiting.retries())
+                .with_http_connector(Counted(Arc::clone(&waiting)));
             if url.scheme() == "http" {
                 web = web.with_config(ClientConfigKey::AllowHttp, "true");
             }
@@ -92,7 +98,7 @@ impl Remote {
             return Ok(Self {
                 inner,
                 tails: Arc::new(Tails::new(&origin)),
-                guard: Guard::new(&origin, prefix, false),
+                guard: Guard::new(&origin, prefix, false, waiting),
                 is_web: true,
             });
         }
@@ -111,11 +117,15 @@ impl Remote {
         }
         let (builder, server) = s3(bucket, &settings).await;
         let name = format!("{server}/{bucket}");
+        let waiting = Arc::new(Waiting::new(&server, settings.retry_s)?);
+        let builder = builder
+            .with_retry(waiting.retries())
+            .with_http_connector(Counted(Arc::clone(&waiting)));
         let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
         Ok(Self {
             inner,
             tails: Arc::new(Tails::new(&name)),
-            guard: Guard::new(&name, prefix, settings.single_writer),
+            guard: Guard::new(&name, prefix, settings.single_writer, waiting),
             is_web: false,
         })
     }
@@ -161,9 +171,7 @@ impl Remote {
 /// The client of a bucket, and the name of its server.
 async fn s3(bucket: &str, settings: &Bucket) -> (AmazonS3Builder, String) {
     use AmazonS3ConfigKey as Key;
-    let mut builder = AmazonS3Builder::from_env()
-        .with_bucket_name(bucket)
-        .with_http_connector(Counted);
+    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
     let has = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key).is_some();
     let timeout = Key::Client(ClientConfigKey::Timeout);
     if !has(&builder, timeout) {

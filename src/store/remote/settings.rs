@@ -8,6 +8,7 @@
 //! anonymous = false                     # true: requests are not signed
 //! virtual_hosted = false                # true: the bucket is part of the host's name
 //! single_writer = false                 # true: write although the bucket cannot keep writers apart
+//! retry_s = 120                         # seconds that a server which does not answer is waited for
 //! ```
 //!
 //! Read is the file that `TSQL_CONFIG` names, else `tsql.toml` in the working directory, else
@@ -47,6 +48,7 @@ pub(super) struct Bucket {
     pub(super) anonymous: bool,
     pub(super) virtual_hosted: Option<bool>,
     pub(super) single_writer: bool,
+    pub(super) retry_s: Option<u64>,
     /// Where this was read, unless the user has named the file or keeps it among the settings.
     #[serde(skip)]
     pub(super) found_in: Option<PathBuf>,

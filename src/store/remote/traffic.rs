@@ -1,14 +1,21 @@
 //! Requests that this process has made of object stores, counted where they leave it; short answers
 //! arrive whole or count as lost.
 
-use std::fmt;
+use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fmt, io};
 
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
     ReqwestConnector,
 };
+
+use super::waiting::Waiting;
+
+/// Status of a server that wants to be asked less often.
+const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Requests to object stores so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,14 +78,15 @@ pub fn traffic() -> Traffic {
     }
 }
 
-/// Connections whose requests are counted.
-#[derive(Debug, Default)]
-pub(super) struct Counted;
+/// Connections whose requests are counted, to a server that is waited for.
+#[derive(Debug)]
+pub(super) struct Counted(pub(super) Arc<Waiting>);
 
 impl HttpConnector for Counted {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Counting(inner)))
+        let waiting = Arc::clone(&self.0);
+        Ok(HttpClient::new(Counting { inner, waiting }))
     }
 }
 
@@ -87,8 +95,51 @@ fn interrupted(error: HttpError) -> HttpError {
     HttpError::new(HttpErrorKind::Interrupted, error)
 }
 
+/// Will it be asked for again?
+fn is_passing(error: &HttpError) -> bool {
+    use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
+    matches!(error.kind(), Connect | Request | Timeout | Interrupted)
+}
+
+/// What lies at the bottom of an error.
+fn cause(error: &HttpError) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
 #[derive(Debug)]
-struct Counting(HttpClient);
+struct Counting {
+    inner: HttpClient,
+    waiting: Arc<Waiting>,
+}
+
+impl Counting {
+    /// The answer of a server that may be out for a while; what is waited for in vain is an error that is
+    /// not asked for again.
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        match self.inner.execute(request).await {
+            Ok(response) => {
+                let status = response.status();
+                if !status.is_server_error() && status.as_u16() != TOO_MANY_REQUESTS {
+                    self.waiting.answered();
+                } else if !self.waiting.failed(&status) {
+                    let body = response.into_body().bytes().await.unwrap_or_default();
+                    let text = String::from_utf8_lossy(&body);
+                    let given_up = io::Error::other(format!("{status} {text}"));
+                    return Err(HttpError::new(HttpErrorKind::Unknown, given_up));
+                }
+                Ok(response)
+            }
+            Err(error) if is_passing(&error) && !self.waiting.failed(&cause(&error)) => {
+                Err(HttpError::new(HttpErrorKind::Unknown, error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
 
 #[async_trait::async_trait]
 impl HttpService for Counting {
@@ -109,7 +160,7 @@ impl HttpService for Counting {
         let is_read = request.method().as_str() == "GET" && !lists;
         counter.fetch_add(1, Ordering::Relaxed);
         BYTES_OUT.fetch_add(request.body().content_length() as u64, Ordering::Relaxed);
-        let response = self.0.execute(request).await?;
+        let response = self.answer(request).await?;
         let length = response.headers().get("content-length");
         let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if !no_body {

@@ -1,0 +1,143 @@
+//! Joins under a memory limit: what does not fit is sorted, which may take temporary files.
+//!
+//! A hash join holds all of one side in memory, and stops where that does not fit. Where its side is
+//! small it is the faster one by far. So under a limit those become merges of sorted rows that may take
+//! more than a part of it:
+//!
+//! ```text
+//! HashJoinExec                   SortMergeJoinExec
+//!   large side          ─▶         large side    (sorts are added by a later rule)
+//!   other side                     other side
+//! ```
+
+use std::sync::Arc;
+
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::unnest::UnnestExec;
+
+/// The rule that chooses which side of a join is held: ours follows it.
+const CHOSEN: &str = "join_selection";
+
+/// Part of the limit that a held side may take: there may be some, and sorts, aggregates and windows.
+const PART: usize = 8;
+
+/// Bytes of a text or list in memory, and of a row in a hash table, as a guess.
+const TEXT_BYTES: usize = 64;
+const ENTRY_BYTES: usize = 32;
+
+/// Has joins of a session within a limit of memory spill.
+pub(super) fn joins(state: &mut SessionStateBuilder, limit_bytes: usize) {
+    if let Some(rules) = state.physical_optimizer_rules() {
+        let chosen = rules.iter().position(|rule| rule.name() == CHOSEN);
+        let place = chosen.map_or(rules.len(), |place| place + 1);
+        let most_bytes = limit_bytes / PART;
+        rules.insert(place, Arc::new(SortedWhereLarge { most_bytes }));
+    }
+}
+
+/// The rule that does so.
+#[derive(Debug)]
+struct SortedWhereLarge {
+    most_bytes: usize,
+}
+
+impl PhysicalOptimizerRule for SortedWhereLarge {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| match node.downcast_ref::<HashJoinExec>() {
+            Some(join) if self.is_large(join.left()) && may_be_sorted(join) => {
+                sorted(join).map(Transformed::yes)
+            }
+            _ => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "joins_spill"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+impl SortedWhereLarge {
+    fn is_large(&self, side: &Arc<dyn ExecutionPlan>) -> bool {
+        let row_bytes = row_bytes(&side.schema());
+        let bytes = most_rows(side).map(|rows| rows.saturating_mul(row_bytes));
+        bytes.is_none_or(|bytes| bytes > self.most_bytes)
+    }
+}
+
+/// Rows that a plan gives at most, as far as that is known. Estimates of filters are not trusted.
+fn most_rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+    if plan.downcast_ref::<UnnestExec>().is_some() {
+        return None;
+    }
+    let children = plan.children();
+    match children.as_slice() {
+        [] => {
+            let asked = StatisticsArgs::new();
+            let known = StatisticsContext::new()
+                .compute(plan.as_ref(), &asked)
+                .ok()?;
+            known.num_rows.get_value().copied()
+        }
+        [one] => most_rows(one),
+        many if plan.downcast_ref::<UnionExec>().is_some() => {
+            let rows = many.iter().map(|one| most_rows(one));
+            rows.sum()
+        }
+        _ => None,
+    }
+}
+
+fn row_bytes(schema: &Schema) -> usize {
+    let bytes = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT_BYTES);
+    let columns = schema.fields().iter().map(|field| bytes(field.data_type()));
+    columns.sum::<usize>() + ENTRY_BYTES
+}
+
+/// `NOT IN` looks for NULL in the side that is held.
+fn may_be_sorted(join: &HashJoinExec) -> bool {
+    !join.null_aware && !join.on().is_empty()
+}
+
+/// The same join of sorted rows.
+fn sorted(join: &HashJoinExec) -> Result<Arc<dyn ExecutionPlan>> {
+    let merged = SortMergeJoinExec::try_new(
+        Arc::clone(join.left()),
+        Arc::clone(join.right()),
+        join.on().to_vec(),
+        join.filter().cloned(),
+        *join.join_type(),
+        vec![SortOptions::default(); join.on().len()],
+        join.null_equality(),
+    )?;
+    let Some(projection) = &join.projection else {
+        return Ok(Arc::new(merged));
+    };
+    let schema = merged.schema();
+    let chosen = projection.iter().map(|&place| {
+        let name = schema.field(place).name();
+        ProjectionExpr::new(Arc::new(Column::new(name, place)), name.clone())
+    });
+    let chosen: Vec<ProjectionExpr> = chosen.collect();
+    Ok(Arc::new(ProjectionExec::try_new(chosen, Arc::new(merged))?))
+}

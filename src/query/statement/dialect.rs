@@ -1,0 +1,72 @@
+//! PostgreSQL's SQL, but for names of arguments.
+//!
+//! There a name may be any expression, so that the parser reads each argument of a call once for the name
+//! that it is not, and once more: calls that nest thirty deep would take it days. Here a name is a word.
+
+use datafusion::sql::sqlparser::ast::{Expr, Statement};
+use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+
+/// The dialect of text that people type.
+#[derive(Debug)]
+pub(super) struct Typed;
+
+/// What [`PostgreSqlDialect`] says otherwise than dialects do.
+macro_rules! as_postgres {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self, $($argument: $type),*) -> $result {
+            PostgreSqlDialect {}.$name($($argument),*)
+        })*
+    };
+}
+
+impl Dialect for Typed {
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    as_postgres! {
+        dialect() -> std::any::TypeId;
+        allow_extract_custom() -> bool;
+        allow_extract_single_quotes() -> bool;
+        get_next_precedence(parser: &Parser<'_>) -> Option<Result<u8, ParserError>>;
+        identifier_quote_style(identifier: &str) -> Option<char>;
+        is_custom_operator_part(ch: char) -> bool;
+        is_delimited_identifier_start(ch: char) -> bool;
+        is_identifier_part(ch: char) -> bool;
+        is_identifier_start(ch: char) -> bool;
+        is_reserved_for_identifier(keyword: Keyword) -> bool;
+        parse_infix(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>>;
+        parse_prefix(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>>;
+        parse_statement(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>>;
+        prec_value(precedence: Precedence) -> u8;
+        supports_alter_column_type_using() -> bool;
+        supports_array_typedef_with_brackets() -> bool;
+        supports_bitwise_shift_operators() -> bool;
+        supports_comma_separated_trim() -> bool;
+        supports_comment_on() -> bool;
+        supports_comment_optimizer_hint() -> bool;
+        supports_create_index_with_clause() -> bool;
+        supports_create_table_like_parenthesized() -> bool;
+        supports_empty_projections() -> bool;
+        supports_explain_with_utility_options() -> bool;
+        supports_factorial_operator() -> bool;
+        supports_filter_during_aggregation() -> bool;
+        supports_geometric_types() -> bool;
+        supports_group_by_expr() -> bool;
+        supports_insert_table_alias() -> bool;
+        supports_interval_options() -> bool;
+        supports_listen_notify() -> bool;
+        supports_load_extension() -> bool;
+        supports_named_fn_args_with_colon_operator() -> bool;
+        supports_nested_comments() -> bool;
+        supports_notnull_operator() -> bool;
+        supports_numeric_literal_underscores() -> bool;
+        supports_select_wildcard_with_alias() -> bool;
+        supports_set_names() -> bool;
+        supports_string_escape_constant() -> bool;
+        supports_unicode_string_literal() -> bool;
+        supports_xml_expressions() -> bool;
+    }
+}
