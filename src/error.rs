@@ -106,7 +106,7 @@ pub enum Error {
     },
 
     /// The storage below the store failed.
-    #[error("storage: {0}")]
+    #[error("{}", told(.0))]
     Storage(#[source] object_store::Error),
 
     /// The table log refused an action.
@@ -158,10 +158,50 @@ impl Error {
     }
 }
 
+/// A file of the store whose bytes are not those that were written. Engines make text of what they are
+/// given, so the message can be found in a longer one ([`DamagedFile::told_in`]).
+#[derive(Debug, thiserror::Error)]
+#[error("{BEGIN}{file}`: {found} {END}")]
+pub(crate) struct DamagedFile {
+    file: String,
+    found: String,
+}
+
+/// How the message of a [`DamagedFile`] begins.
+const BEGIN: &str = "damaged file `";
+
+/// How it ends.
+const END: &str = "not what was written";
+
+impl DamagedFile {
+    /// `found` says which bytes are, or how many bytes there are.
+    pub(crate) fn new(file: &str, found: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            found: found.into(),
+        }
+    }
+
+    /// The message in a text, with the way out.
+    fn told_in(text: &str) -> Option<String> {
+        let (_, rest) = text.split_once(BEGIN)?;
+        let (rest, _) = rest.split_once(END)?;
+        let hint = "`tsql check --mend` mends what can be mended, and says what is lost";
+        Some(format!("{BEGIN}{rest}{END}\nhint: {hint}"))
+    }
+}
+
+fn told(error: &object_store::Error) -> String {
+    DamagedFile::told_in(&error.to_string()).unwrap_or_else(|| format!("storage: {error}"))
+}
+
 /// The message of an engine error without back traces and wrapping prose, and what to do about it.
 pub(crate) fn explained(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
     let text = text.trim_end();
+    if let Some(told) = DamagedFile::told_in(text) {
+        return told;
+    }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => {
             format!("{text}\nhint: `--memory-limit` sets how much it may take")

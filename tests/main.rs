@@ -21,6 +21,8 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[path = "suite/damage.rs"]
+mod damage;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;

@@ -95,9 +95,18 @@ impl Place {
         )
     }
 
-    /// The place that the tags of a file name.
-    pub(super) fn of(tags: &HashMap<String, Option<String>>) -> Option<Self> {
-        let mut parts = tags.get(TAG)?.as_ref()?.split(',');
+    /// The place that the tags of a file name; an error where that cannot be.
+    pub(super) fn of(tags: &HashMap<String, Option<String>>) -> Result<Option<Self>, String> {
+        let Some(text) = tags.get(TAG) else {
+            return Ok(None);
+        };
+        let text = text.as_deref().unwrap_or_default();
+        let place = Self::parse(text);
+        place.map(Some).ok_or_else(|| format!("`{text}` is no place of sums"))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
         let (offset, bytes) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let layout = match parts.next() {
             Some(layout) => u64::from_str_radix(layout, 16).ok()?,
@@ -281,13 +290,13 @@ mod tests {
             bytes: 34,
             layout: 0x5e,
         };
-        assert_eq!(Place::of(&HashMap::from([place.tag()])), Some(place));
+        assert_eq!(Place::of(&HashMap::from([place.tag()])), Ok(Some(place)));
         let tag = |text: &str| Place::of(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]));
         let records = crate::schema::table("records").unwrap();
         let today = layout(records.rollup.as_ref().unwrap());
         // A tag that does not say it is one of the first, whose sums are still those of today.
-        assert_eq!(tag("12,34").unwrap().layout, today);
-        assert_eq!(tag("12,34,x"), None);
-        assert_eq!(tag("12"), None);
+        assert_eq!(tag("12,34").unwrap().unwrap().layout, today);
+        assert!(tag("12,34,x").is_err());
+        assert!(tag("12").is_err());
     }
 }

@@ -191,9 +191,7 @@ impl TableProvider for RollupTable {
         };
         let filters: Vec<Expr> = filters.iter().filter(of_rows).cloned().collect();
         let files = self.stored.matching(state, &filters)?;
-        let objects = state
-            .runtime_env()
-            .object_store(self.stored.object_store())?;
+        let objects = self.stored.objects(state)?;
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         for file in files {
             match self.stored.rollup(&file) {

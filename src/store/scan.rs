@@ -29,14 +29,16 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore};
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
 use super::rollup::{self, Place};
 use super::rollup_table::KnownSums;
 use super::selectivity::share;
+use super::verified::Files;
+use super::verify::Verify;
 use crate::schema::{Table, viewed};
 
 /// A footer and the index of pages are read at once where they are no longer than this.
@@ -56,6 +58,7 @@ pub(crate) struct StoredTable {
     /// Where files keep sums of their rows.
     rollups: Arc<HashMap<Path, Place>>,
     known_sums: KnownSums,
+    verified: Arc<Files>,
 }
 
 impl StoredTable {
@@ -84,6 +87,7 @@ impl StoredTable {
             Some((path(file).ok()?, place))
         });
         let rollups = Arc::new(rollups.collect());
+        let verified = Arc::new(Files::of(&table.name, files));
         let files = files
             .iter()
             .map(|file| partitioned_file(path(file)?, &schema, file));
@@ -109,6 +113,7 @@ impl StoredTable {
             files,
             rollups,
             known_sums: KnownSums::default(),
+            verified,
         })
     }
 
@@ -116,9 +121,10 @@ impl StoredTable {
         self.table
     }
 
-    /// The object store that the files lie in.
-    pub(super) fn object_store(&self) -> &ObjectStoreUrl {
-        &self.store
+    /// The object store that the files lie in, as a session is to read them.
+    pub(super) fn objects(&self, session: &dyn Session) -> Result<Arc<dyn ObjectStore>> {
+        let objects = session.runtime_env().object_store(&self.store)?;
+        Ok(self.verified.within(objects, Verify::of(session)))
     }
 
     /// The rows of each file, and whether it keeps sums of them.
@@ -283,7 +289,7 @@ impl TableProvider for StoredTable {
         let runtime = state.runtime_env();
         // Footers are kept for the next query of the session: data files never change.
         let reader = CachedParquetFileReaderFactory::new(
-            runtime.object_store(&self.store)?,
+            self.objects(state)?,
             runtime.cache_manager.get_file_metadata_cache(),
         );
         let early = self.filters_early(projection, &filters, &statistics);

@@ -9,9 +9,10 @@
 
 mod actions;
 mod past;
+mod sealed;
 pub(super) mod web;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
@@ -126,14 +127,14 @@ impl Log {
             let loaded = table.load().await;
             loaded.map_err(|error| failure(self.table, error))?;
         }
-        self.loaded(&table).map(Some)
+        self.loaded(&table).await.map(Some)
     }
 
     /// The version that was loaded.
-    fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
+    async fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
         let state = table.snapshot();
         let state = state.map_err(|error| failure(self.table, error))?;
-        Snapshot::new(self.clone(), state.clone())
+        Snapshot::new(self.clone(), state.clone())?.confirmed().await
     }
 
     /// The newest version; makes the table where there is none yet.
@@ -265,7 +266,7 @@ impl Snapshot {
         if state.version() == self.version() {
             return Ok(self.clone());
         }
-        Self::new(self.log.clone(), state)
+        Self::new(self.log.clone(), state)?.confirmed().await
     }
 
     /// How far this application got, by its own count.
@@ -288,7 +289,7 @@ impl Snapshot {
         let adds = change
             .add
             .iter()
-            .map(|file| add(file, data_change).map(Action::Add));
+            .map(|file| add(self.log.table, file, data_change).map(Action::Add));
         let columns = self.new_columns().transpose().into_iter();
         let actions = removes.map(Ok).chain(adds).chain(columns);
         let actions = match actions.collect::<Result<Vec<Action>>>() {
@@ -301,10 +302,14 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
+        let removed: HashSet<&str> = change.remove.iter().map(|file| file.path.as_str()).collect();
+        let stay = self.files.iter().filter(|file| !removed.contains(file.path.as_str()));
+        let after = sealed::of_table(self.log.table, stay.chain(&change.add));
         let metadata = [
             ("tsql".to_owned(), serde_json::Value::from(about.detail)),
             (ATTEMPT.to_owned(), serde_json::Value::from(about.name)),
             (SEEN.to_owned(), serde_json::json!(about.seen)),
+            (sealed::FILES.to_owned(), serde_json::Value::from(after)),
         ];
         // Old versions are looked for no more often than checkpoints are written.
         let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);
