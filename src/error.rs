@@ -143,6 +143,11 @@ impl Error {
         matches!(self, Self::Storage(object_store::Error::Generic { .. }))
     }
 
+    /// It names a file of the store whose bytes are not those that were written.
+    pub(crate) fn is_damaged_file(&self) -> bool {
+        DamagedFile::told_in(&self.to_string()).is_some()
+    }
+
     /// Builds the error of an I/O call on `path`.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();

@@ -18,6 +18,7 @@
 mod at;
 mod checksum;
 mod commit;
+mod compared;
 mod encode;
 pub(crate) mod file;
 mod location;

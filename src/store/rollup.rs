@@ -12,6 +12,7 @@
 //! file: sums by other labels than today's are not read, rows are.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::RandomState;
@@ -19,7 +20,7 @@ use arrow::array::{
     Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, RecordBatch, UInt32Array,
 };
 use arrow::compute::{is_null, take};
-use arrow::datatypes::{DataType, Field, Float64Type, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
@@ -82,6 +83,10 @@ fn named(names: &[impl AsRef<str>]) -> Vec<&str> {
 }
 
 impl Place {
+    pub(super) fn range(self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.bytes)
+    }
+
     /// The tag that names it.
     pub(super) fn tag(self) -> (String, Option<String>) {
         let Self {
@@ -274,9 +279,27 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     Ok(zstd::bulk::compress(&stream, LEVEL)?)
 }
 
-/// The sums from the bytes of a file.
-pub(super) fn decode(bytes: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
-    StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+/// The sums from the bytes of a file that has so many rows; an error where they are not its. Of files of older
+/// versions nothing else tells that they are damaged, and Arrow's reader may panic then.
+pub(super) fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
+    let read = || -> Result<Vec<RecordBatch>, ArrowError> {
+        StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+    };
+    let damaged = || ArrowError::IpcError(format!("sums that are not those of {rows} rows"));
+    let sums = std::panic::catch_unwind(read).map_err(|_| damaged())??;
+    let mut sum = Some(0_u64);
+    for batch in &sums {
+        let counts = batch.column_by_name(ROWS).ok_or_else(damaged)?;
+        let counts = counts.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
+        for count in counts.values() {
+            sum = sum.and_then(|sum| sum.checked_add(u64::try_from(*count).ok()?));
+        }
+    }
+    if sum == Some(rows) {
+        Ok(sums)
+    } else {
+        Err(damaged())
+    }
 }
 
 #[cfg(test)]
