@@ -381,6 +381,24 @@ mod tests {
     }
 
     #[test]
+    fn a_runtime_that_is_no_mean_is_told() {
+        for texts in [
+            &["0.0136712", "0.0128171", "0.0131435"][..],
+            &["1e-5", "3.5e-5"],
+        ] {
+            let packed = round_trip(&decimals(texts));
+            let count = i32::try_from(texts.len()).unwrap();
+            // Twice the runtime would be a mean again.
+            for bit in 0..52 {
+                let damaged = f64::from_bits(packed.runtime_ns.to_bits() ^ (1 << bit));
+                let bytes = packed.bytes.as_deref();
+                assert!(!is_mean(damaged, count, bytes), "{texts:?} {bit}");
+            }
+        }
+        assert!(is_mean(5.5, 1, None) && !is_mean(5.5, 2, None) && !is_mean(5.5, 0, None));
+    }
+
+    #[test]
     fn one_repeat_is_its_runtime() {
         let packed = round_trip(&decimals(&["2.34567e-05"]));
         assert_eq!(

@@ -23,6 +23,8 @@ mod weed;
 
 #[path = "suite/damage.rs"]
 mod damage;
+#[path = "suite/damage_mended.rs"]
+mod damage_mended;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;

@@ -151,7 +151,11 @@ async fn remedies<'a>(
     for table in schema::tables()? {
         let damaged = found.iter().filter(|one| one.table.name == table.name);
         let damaged: Vec<&Damaged> = damaged.collect();
-        let Some(snapshot) = store.snapshot(&table.name).await?.filter(|_| !damaged.is_empty()) else {
+        let Some(snapshot) = store
+            .snapshot(&table.name)
+            .await?
+            .filter(|_| !damaged.is_empty())
+        else {
             continue;
         };
         let (mut sound, mut lost) = (Vec::new(), Vec::new());
@@ -215,12 +219,16 @@ async fn of_lost(
     if sources.iter().map(|source| source.rows).sum::<u64>() != rows {
         return Ok(lost("the ledger does not say of which files"));
     }
-    let gone = sources.iter().filter(|source| !Path::new(&source.path).is_file());
+    let gone = sources
+        .iter()
+        .filter(|source| !Path::new(&source.path).is_file());
     let gone: Vec<&Source> = gone.collect();
     if gone.is_empty() {
         return Ok(Remedy::Ingest(sources));
     }
-    let gone = gone.iter().map(|source| format!("{} of `{}`", source.rows, source.path));
+    let gone = gone
+        .iter()
+        .map(|source| format!("{} of `{}`", source.rows, source.path));
     let gone = gone.take(5).collect::<Vec<_>>().join(", ");
     Ok(lost(&format!("{gone}, which is not there any more")))
 }
@@ -274,7 +282,10 @@ async fn affected(
 
 /// Some of the files by name.
 fn listed(sources: &[Source]) -> String {
-    let names = sources.iter().take(3).map(|source| format!("`{}`", source.path));
+    let names = sources
+        .iter()
+        .take(3)
+        .map(|source| format!("`{}`", source.path));
     let names = names.collect::<Vec<_>>().join(", ");
     match sources.len().saturating_sub(3) {
         0 => names,
@@ -310,6 +321,8 @@ async fn take_out(store: &Store, sources: &[Source]) -> Result<()> {
         let among = col("source_id").in_list(ids(), false);
         Ok(Some(among.or(col("same_as").in_list(ids(), false))))
     };
-    store.take_out("sources", "mend: damaged files", named).await?;
+    store
+        .take_out("sources", "mend: damaged files", named)
+        .await?;
     Ok(())
 }

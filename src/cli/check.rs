@@ -41,6 +41,18 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     for (table, reason) in &checked.damage {
         talk(&format!("{table}: {reason}"));
     }
+    if !checked.is_sound() {
+        return Ok(PARTLY);
+    }
+    talk(&format!(
+        "sound: {} data files of {} bytes, {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
+        checked.files,
+        checked.file_bytes,
+        checked.references,
+        checked.hashes,
+        checked.sources,
+        checked.source_bytes
+    ));
     if checked.without_checksums > 0 {
         talk(&format!(
             "{} of {} data files have no checksums, as older versions wrote them: damage in them may go unnoticed\n\
@@ -48,12 +60,5 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
             checked.without_checksums, checked.files
         ));
     }
-    if !checked.is_sound() {
-        return Ok(PARTLY);
-    }
-    talk(&format!(
-        "sound: {} data files of {} bytes are as they were written, {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
-        checked.files, checked.file_bytes, checked.references, checked.hashes, checked.sources, checked.source_bytes
-    ));
     Ok(DONE)
 }

@@ -73,9 +73,16 @@ impl Store {
         let Some(rollup) = &table.rollup else {
             return Ok(None);
         };
-        let place = file.rollup.filter(|place| place.layout == rollup::layout(rollup));
+        let place = file
+            .rollup
+            .filter(|place| place.layout == rollup::layout(rollup));
         let Some(place) = place else { return Ok(None) };
-        let columns: Vec<&str> = rollup.by.iter().chain(&rollup.of).map(String::as_str).collect();
+        let columns: Vec<&str> = rollup
+            .by
+            .iter()
+            .chain(&rollup.of)
+            .map(String::as_str)
+            .collect();
         let only = snapshot.only(vec![file.clone()]);
         let rows = self.read(&table.name, &only, &columns, None).await?;
         let kept = self.sums(table, file, place).await?;
@@ -97,11 +104,7 @@ impl Store {
 }
 
 /// Are `kept` the sums of `rows`, in whichever order they were added up?
-fn are_sums(
-    table: &Table,
-    rows: &[RecordBatch],
-    kept: &[RecordBatch],
-) -> Result<bool, ArrowError> {
+fn are_sums(table: &Table, rows: &[RecordBatch], kept: &[RecordBatch]) -> Result<bool, ArrowError> {
     let Some(first) = rows.first() else {
         return Ok(false);
     };
@@ -133,7 +136,10 @@ fn are_equal(made: &ArrayRef, kept: &ArrayRef) -> bool {
 
 /// The rows in the order of their labels, which no two share.
 fn in_order(sums: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let labels = sums.columns().iter().filter(|column| *column.data_type() != DataType::Float64);
+    let labels = sums
+        .columns()
+        .iter()
+        .filter(|column| *column.data_type() != DataType::Float64);
     let labels: Vec<SortColumn> = labels
         .map(|values| SortColumn {
             values: Arc::clone(values),

@@ -21,6 +21,7 @@ mod commit;
 mod compared;
 mod encode;
 pub(crate) mod file;
+mod footers;
 mod location;
 mod log;
 mod read;

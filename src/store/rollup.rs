@@ -107,7 +107,9 @@ impl Place {
         };
         let text = text.as_deref().unwrap_or_default();
         let place = Self::parse(text);
-        place.map(Some).ok_or_else(|| format!("`{text}` is no place of sums"))
+        place
+            .map(Some)
+            .ok_or_else(|| format!("`{text}` is no place of sums"))
     }
 
     fn parse(text: &str) -> Option<Self> {

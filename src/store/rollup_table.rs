@@ -108,7 +108,9 @@ impl RollupTable {
                 let rows = file.statistics.as_ref().map(|known| known.num_rows);
                 let rows = rows.and_then(|rows| rows.get_value().copied());
                 let sums = rollup::decode(&bytes, rows.unwrap_or_default() as u64);
-                let damaged = |error| DataFusionError::ArrowError(Box::new(error), None).context(path.to_string());
+                let damaged = |error| {
+                    DataFusionError::ArrowError(Box::new(error), None).context(path.to_string())
+                };
                 let sums = Arc::new(sums.map_err(damaged)?);
                 let mut known = self.stored.known_sums().lock().map_err(|_| lock())?;
                 known.insert(path.clone(), Arc::clone(&sums));

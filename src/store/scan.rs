@@ -34,6 +34,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
+use super::footers::Caught;
 use super::rollup::{self, Place};
 use super::rollup_table::KnownSums;
 use super::selectivity::share;
@@ -41,8 +42,9 @@ use super::verified::Files;
 use super::verify::Verify;
 use crate::schema::{Table, viewed};
 
-/// A footer and the index of pages are read at once where they are no longer than this.
-const FOOTER_BYTES: usize = 128 << 10;
+/// A footer and the index of pages are read at once where they are no longer than this, if the log does
+/// not say how long they are.
+const FOOTER_BYTES: u64 = 128 << 10;
 
 /// Share of the rows below which a filter leaves few.
 const FEW: f64 = 0.1;
@@ -285,6 +287,11 @@ impl TableProvider for StoredTable {
         }
         let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
         let statistics = Statistics::try_merge_iter(statistics, schema)?;
+        let ends = files.iter().map(|file| {
+            let end = self.verified.end_bytes(&file.object_meta.location);
+            end.unwrap_or(FOOTER_BYTES)
+        });
+        let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
         let runtime = state.runtime_env();
         // Footers are kept for the next query of the session: data files never change.
@@ -294,10 +301,10 @@ impl TableProvider for StoredTable {
         );
         let early = self.filters_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
-            .with_parquet_file_reader_factory(Arc::new(reader))
+            .with_parquet_file_reader_factory(Arc::new(Caught(reader)))
             .with_table_parquet_options(state.table_options().parquet.clone())
             .with_pushdown_filters(early)
-            .with_metadata_size_hint(FOOTER_BYTES);
+            .with_metadata_size_hint(footer_bytes.unwrap_or_default());
         if !early && let Some(filter) = conjunction(filters.iter().cloned()) {
             // To leave out row groups and pages.
             let named = DFSchema::try_from(Arc::clone(schema))?;

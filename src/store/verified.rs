@@ -55,6 +55,12 @@ impl Files {
         Self(files.collect())
     }
 
+    /// Bytes from the checksums of a file on: all that there is to read before its rows.
+    pub(super) fn end_bytes(&self, location: &Path) -> Option<u64> {
+        let end = self.0.get(location)?.end();
+        Some(end.end - end.start)
+    }
+
     /// The objects, of which these files are read with so much care.
     pub(super) fn within(
         self: &Arc<Self>,

@@ -18,7 +18,10 @@ use crate::npz::{npz, tile_file};
 use crate::support::{Place, log};
 
 /// Damages where nobody asks for more.
-const USUAL: usize = 200;
+const USUAL: usize = 120;
+
+/// Entries of a log that may be read beside its last checkpoint.
+const READ_ENTRIES: usize = 6;
 
 /// Records of the file that keeps sums which questions are answered from.
 const LARGE: usize = 1 << 16;
@@ -79,8 +82,10 @@ fn filled(runtime: &Runtime) -> Place {
     runtime.block_on(async {
         let store = Store::create(folder.to_str().unwrap()).await.unwrap();
         let ingest = async |path: PathBuf, platform: Option<&str>| {
-            let mut options = IngestOptions::default();
-            options.platform = platform.map(str::to_owned);
+            let options = IngestOptions {
+                platform: platform.map(str::to_owned),
+                ..IngestOptions::default()
+            };
             let path = path.to_str().unwrap().to_owned();
             assert!(store.ingest(&[path], &options).await.unwrap().is_clean());
         };
@@ -114,9 +119,8 @@ fn questions(table: &str, platform: Option<&str>) -> Vec<String> {
         ("records", Some(platform)) => questions.push(format!(
             "SELECT * FROM stored.records WHERE platform = '{platform}'"
         )),
-        ("records", None) => questions.push(
-            "SELECT * FROM stored.records WHERE platform IN ('k80', 't4')".to_owned(),
-        ),
+        ("records", None) => questions
+            .push("SELECT * FROM stored.records WHERE platform IN ('k80', 't4')".to_owned()),
         _ => questions.push(format!("SELECT * FROM stored.{table}")),
     }
     if table == "records" {
@@ -169,7 +173,9 @@ fn answers(
             let frame = context.sql(&sql).await;
             let frame = frame.map_err(|error| said(&tsql::Error::Query(error)))?;
             let rows = frame.collect().await;
-            answers.push(told(&rows.map_err(|error| said(&tsql::Error::Query(error)))?));
+            answers.push(told(
+                &rows.map_err(|error| said(&tsql::Error::Query(error)))?,
+            ));
         }
         Ok(answers)
     })
@@ -201,6 +207,10 @@ fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
         }
     }
     found.sort();
+    if target == Target::Entry {
+        // Older ones are in a checkpoint.
+        found.drain(..found.len().saturating_sub(READ_ENTRIES));
+    }
     found
 }
 
@@ -245,14 +255,12 @@ fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[
 fn damage_is_told_or_does_not_matter() {
     let count = std::env::var("TSQL_TEST_DAMAGES").map_or(USUAL, |text| text.parse().unwrap());
     let seed = std::env::var("TSQL_TEST_SEED").map_or(7, |text| text.parse().unwrap());
-    println!("TSQL_TEST_DAMAGES={count} TSQL_TEST_SEED={seed}");
-    let started = std::time::Instant::now();
+    eprintln!("TSQL_TEST_DAMAGES={count} TSQL_TEST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let runtime = Runtime::new().unwrap();
     let place = filled(&runtime);
     let folder = place.path().join("s");
     let mut sound: BTreeMap<(&str, Option<String>), Vec<u64>> = BTreeMap::new();
-    println!("filled {:?}", started.elapsed());
     let mut counts: BTreeMap<(Target, Kind), [usize; 2]> = BTreeMap::new();
     let mut silent = Vec::new();
     let mut done = 0;
@@ -286,27 +294,30 @@ fn damage_is_told_or_does_not_matter() {
         if kind == Kind::ExchangeFiles {
             std::fs::write(other, &whole).unwrap();
         }
-        let said = catch_unwind(AssertUnwindSafe(|| answers(&runtime, &folder, table, platform)));
+        let said = catch_unwind(AssertUnwindSafe(|| {
+            answers(&runtime, &folder, table, platform)
+        }));
         std::fs::write(path, &whole).unwrap();
         if kind == Kind::ExchangeFiles {
             std::fs::write(other, &others).unwrap();
         }
         let [told, equal] = counts.entry((target, kind)).or_default();
         match said {
-            Ok(Err(message)) if message.contains(table) => {
-                if std::env::var_os("SHOW").is_some() {
-                    println!("{target:?} {kind:?}: {message}");
-                }
-                *told += 1;
-            }
+            Ok(Err(message)) if message.contains(table) => *told += 1,
             Ok(Ok(answers)) if answers == *wanted => *equal += 1,
-            said => silent.push(format!("{kind:?} of {target:?} {}: {said:?}", path.display())),
+            said => silent.push(format!(
+                "{kind:?} of {target:?} {}: {said:?}",
+                path.display()
+            )),
         }
         done += 1;
     }
-    println!("done {:?}", started.elapsed());
     for ((target, kind), [told, equal]) in &counts {
-        println!("{target:?} {kind:?}: {told} told, {equal} equal");
+        eprintln!("{target:?} {kind:?}: {told} told, {equal} equal");
     }
-    assert!(silent.is_empty(), "{} of {count}: {silent:#?}", silent.len());
+    assert!(
+        silent.is_empty(),
+        "{} of {count}: {silent:#?}",
+        silent.len()
+    );
 }

@@ -41,7 +41,8 @@ pub(super) fn columns(table: &Table) -> Result<StructType> {
 
 pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
     let path = view.path().into_owned();
-    let wrong = |reason: &dyn std::fmt::Display| sealed::damaged(table, &format!("`{path}`: {reason}:"));
+    let wrong =
+        |reason: &dyn std::fmt::Display| sealed::damaged(table, &format!("`{path}`: {reason}:"));
     let stats = view.stats().as_deref().map(Stats::parse).transpose();
     let stats = stats.map_err(|error| wrong(&error))?;
     let stats = stats.ok_or_else(|| wrong(&"no statistics"))?;
@@ -61,9 +62,10 @@ pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFil
         written_at_ms: view.modification_time(),
     };
     match checksums {
-        Some((_, of_entry)) if of_entry != sealed::of_entry(table, &file) => {
-            Err(sealed::damaged(table, &format!("size, rows or statistics of `{path}` are")))
-        }
+        Some((_, of_entry)) if of_entry != sealed::of_entry(table, &file) => Err(sealed::damaged(
+            table,
+            &format!("size, rows or statistics of `{path}` are"),
+        )),
         _ => Ok(file),
     }
 }
@@ -73,7 +75,10 @@ pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<A
     let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
     let of_entry = sealed::of_entry(table, file);
     let checksums = file.checksums.map(|checksums| checksums.tag(of_entry));
-    let tags: HashMap<_, _> = checksums.into_iter().chain(file.rollup.map(Place::tag)).collect();
+    let tags: HashMap<_, _> = checksums
+        .into_iter()
+        .chain(file.rollup.map(Place::tag))
+        .collect();
     Ok(Add {
         path: file.path.clone(),
         partition_values: file.partition.iter().cloned().collect::<HashMap<_, _>>(),

@@ -134,7 +134,9 @@ impl Log {
     async fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
         let state = table.snapshot();
         let state = state.map_err(|error| failure(self.table, error))?;
-        Snapshot::new(self.clone(), state.clone())?.confirmed().await
+        Snapshot::new(self.clone(), state.clone())?
+            .confirmed()
+            .await
     }
 
     /// The newest version; makes the table where there is none yet.
@@ -302,8 +304,15 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
-        let removed: HashSet<&str> = change.remove.iter().map(|file| file.path.as_str()).collect();
-        let stay = self.files.iter().filter(|file| !removed.contains(file.path.as_str()));
+        let removed: HashSet<&str> = change
+            .remove
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect();
+        let stay = self
+            .files
+            .iter()
+            .filter(|file| !removed.contains(file.path.as_str()));
         let after = sealed::of_table(self.log.table, stay.chain(&change.add));
         let metadata = [
             ("tsql".to_owned(), serde_json::Value::from(about.detail)),

@@ -42,7 +42,9 @@ pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
                 .column(name)
                 .and_then(|column| column.data_type().ok())
                 .is_some_and(|data_type| data_type.is_floating());
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             match text.parse::<f64>() {
                 Ok(number) if is_floating => line(name, &number.to_bits()),
                 _ => line(name, &text),
@@ -53,10 +55,7 @@ pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
 }
 
 /// The checksum of a table that consists of these files, in any order.
-pub(super) fn of_table<'a>(
-    table: &Table,
-    files: impl IntoIterator<Item = &'a DataFile>,
-) -> String {
+pub(super) fn of_table<'a>(table: &Table, files: impl IntoIterator<Item = &'a DataFile>) -> String {
     let (mut count, mut sum) = (0_u64, 0_u64);
     for file in files {
         count += 1;
