@@ -5,7 +5,7 @@
 //! that are written and lie in the same file, so they cannot differ from them.
 //!
 //! ```text
-//! PAR1 | row groups | sums: Arrow IPC stream, zstd | footer
+//! PAR1 | row groups | sums: Arrow IPC stream, zstd | checksums | footer
 //! ```
 //!
 //! Other readers of Parquet skip them. The log says where they are and what they are by, as a tag of the

@@ -5,6 +5,9 @@
 //! that is missing, or there although it was removed: a key or path of an action that was damaged, which
 //! readers of Delta pass over. Checkpoints are covered too. A commit of another program states none, and is
 //! believed.
+//!
+//! Not covered is what no answer comes from: application transactions, the time and the words of a commit,
+//! tombstones; nor a whole log that is an older one.
 
 use std::fmt::Write as _;
 
