@@ -84,6 +84,19 @@ impl Tails {
         (size <= TAIL_BYTES).then_some(size)
     }
 
+    /// Drops the kept end of a file; false where there is none.
+    pub(super) fn forget(&self, path: &Path) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(known), Some(folder)) = (known.get(path), &self.folder) else {
+            return false;
+        };
+        std::fs::remove_file(folder.join(cache::hash(&self.key(path, known)))).is_ok()
+    }
+
+    fn key(&self, path: &Path, known: &Known) -> String {
+        format!("{}\n{path}\n{}\n{}", self.name, known.size, known.version)
+    }
+
     /// The range from the kept end of a file, which is fetched from `objects` where it is new;
     /// `None` where the range is not within it.
     pub(super) async fn range(
@@ -103,7 +116,7 @@ impl Tails {
         if range.start < begin || range.end > known.size || range.is_empty() {
             return Ok(None);
         }
-        let key = format!("{}\n{path}\n{}\n{}", self.name, known.size, known.version);
+        let key = self.key(path, &known);
         let file = folder.join(cache::hash(&key));
         let _fetching = known.fetching.lock().await;
         let tail = match kept(&file, &key, known.size - begin) {
@@ -239,6 +252,8 @@ mod tests {
             found
         };
         let before = ask().await;
+        assert!(tails.forget(&paths[0]) && !tails.forget(&paths[0]));
+        assert_eq!(ask().await, before);
         let files = std::fs::read_dir(folder.path().join("tails")).unwrap();
         let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         let bytes: Vec<Vec<u8>> = files
