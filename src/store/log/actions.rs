@@ -39,7 +39,8 @@ pub(super) fn columns(table: &Table) -> Result<StructType> {
     columns.map_err(damaged)
 }
 
-pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
+/// A file, and the checksum of what the log says of it.
+pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<(DataFile, u64)> {
     let path = view.path().into_owned();
     let wrong =
         |reason: &dyn std::fmt::Display| sealed::damaged(table, &format!("`{path}`: {reason}:"));
@@ -61,13 +62,12 @@ pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFil
         checksums: checksums.map(|(checksums, _)| checksums),
         written_at_ms: view.modification_time(),
     };
-    match checksums {
-        Some((_, of_entry)) if of_entry != sealed::of_entry(table, &file) => Err(sealed::damaged(
-            table,
-            &format!("size, rows or statistics of `{path}` are"),
-        )),
-        _ => Ok(file),
+    let of_entry = sealed::of_entry(table, &file);
+    if checksums.is_some_and(|(_, said)| said != of_entry) {
+        let what = format!("size, rows or statistics of `{path}` are");
+        return Err(sealed::damaged(table, &what));
     }
+    Ok((file, of_entry))
 }
 
 pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<Add> {

@@ -12,7 +12,7 @@ mod past;
 mod sealed;
 pub(super) mod web;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
@@ -32,6 +32,8 @@ use super::location::Location;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
+
+use sealed::OfTable;
 
 pub(crate) use past::Entry;
 pub(super) use past::UNLISTED_AGE;
@@ -65,6 +67,8 @@ pub(crate) struct Snapshot {
     log: Log,
     state: DeltaTableState,
     files: Arc<Vec<DataFile>>,
+    /// Of all files of this version.
+    of_files: OfTable,
 }
 
 /// What a commit does.
@@ -227,14 +231,17 @@ impl Snapshot {
             });
         }
         refuse_features(table, &state)?;
-        let views = state.log_data().into_iter();
-        let files = views
-            .map(|view| data_file(table, &view))
-            .collect::<Result<Vec<_>>>()?;
+        let (mut files, mut of_files) = (Vec::new(), OfTable::default());
+        for view in state.log_data() {
+            let (file, of_entry) = data_file(table, &view)?;
+            files.push(file);
+            of_files = of_files.with(of_entry);
+        }
         Ok(Self {
             log,
             state,
             files: Arc::new(files),
+            of_files,
         })
     }
 
@@ -304,21 +311,15 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
-        let removed: HashSet<&str> = change
-            .remove
-            .iter()
-            .map(|file| file.path.as_str())
-            .collect();
-        let stay = self
-            .files
-            .iter()
-            .filter(|file| !removed.contains(file.path.as_str()));
-        let after = sealed::of_table(self.log.table, stay.chain(&change.add));
+        let after = self.of_files.after(self.log.table, &self.files, change);
         let metadata = [
             ("tsql".to_owned(), serde_json::Value::from(about.detail)),
             (ATTEMPT.to_owned(), serde_json::Value::from(about.name)),
             (SEEN.to_owned(), serde_json::json!(about.seen)),
-            (sealed::FILES.to_owned(), serde_json::Value::from(after)),
+            (
+                sealed::FILES.to_owned(),
+                serde_json::Value::from(after.to_string()),
+            ),
         ];
         // Old versions are looked for no more often than checkpoints are written.
         let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);

@@ -9,12 +9,13 @@
 //! Not covered is what no answer comes from: application transactions, the time and the words of a commit,
 //! tombstones; nor a whole log that is an older one.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
+use std::fmt::{self, Display, Write as _};
 
 use memchr::memmem;
 use serde_json::Value;
 
-use super::{Log, Snapshot, failure};
+use super::{Change, Log, Snapshot, failure};
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use crate::store::checksum;
@@ -26,45 +27,100 @@ pub(super) const FILES: &str = "tsqlFiles";
 
 /// The checksum of what the log says of a file: the same before it is written and after it is read.
 pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
-    let mut text = format!("{}\n{}\n", file.path, file.size_bytes);
-    let mut line = |name: &str, value: &dyn std::fmt::Debug| {
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{name} {value:?}");
-    };
+    let mut text = Text(String::with_capacity(2048));
+    text.add("path", &file.path);
+    text.add("bytes", &file.size_bytes);
     for (name, value) in &file.partition {
-        line(name, value);
+        text.add(
+            name,
+            value.as_ref().map_or(&"" as &dyn Display, |value| value),
+        );
     }
-    line("rollup", &file.rollup.map(|place| place.tag().1));
-    line("checksums", &file.checksums.map(|known| known.tag(0).1));
-    line("rows", &file.stats.num_records);
+    let tag = file.rollup.and_then(|place| place.tag().1);
+    text.add("rollup", &tag.unwrap_or_default());
+    let tag = file.checksums.and_then(|known| known.tag(0).1);
+    text.add("checksums", &tag.unwrap_or_default());
     let stats = &file.stats;
+    text.add("rows", &stats.num_records);
     for values in [&stats.null_count, &stats.min_values, &stats.max_values] {
-        line("columns", &values.len());
+        text.add("columns", &values.len());
         for (name, value) in values {
-            let is_floating = table
-                .column(name)
-                .and_then(|column| column.data_type().ok())
-                .is_some_and(|data_type| data_type.is_floating());
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            match text.parse::<f64>() {
-                Ok(number) if is_floating => line(name, &number.to_bits()),
-                _ => line(name, &text),
+            match (value, fraction(table, name, value)) {
+                (_, Some(number)) => text.add(name, &number.to_bits()),
+                (Value::String(value), None) => text.add(name, value),
+                (value, None) => text.add(name, value),
             }
         }
     }
-    checksum::of(text.as_bytes())
+    checksum::of(text.0.as_bytes())
 }
 
-/// The checksum of a table that consists of these files, in any order.
-pub(super) fn of_table<'a>(table: &Table, files: impl IntoIterator<Item = &'a DataFile>) -> String {
-    let (mut count, mut sum) = (0_u64, 0_u64);
-    for file in files {
-        count += 1;
-        sum = sum.wrapping_add(of_entry(table, file));
+/// Names and values as lines.
+struct Text(String);
+
+impl Text {
+    fn add(&mut self, name: &str, value: &dyn Display) {
+        // Writing to a text does not fail.
+        let _ = writeln!(self.0, "{name}\0{value}");
     }
-    format!("{count} {sum:016x}")
+}
+
+/// A number of a column of fractions, which the log may spell in another way ([`Stats::parse`]).
+///
+/// [`Stats::parse`]: crate::store::file::Stats::parse
+fn fraction(table: &Table, name: &str, value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::String(text) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+            text.parse().ok()?
+        }
+        Value::Number(number) => number.as_f64()?,
+        _ => return None,
+    };
+    let data_type = table.column(name)?.data_type().ok()?;
+    data_type.is_floating().then_some(number)
+}
+
+/// The checksum of all files that a table consists of, in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OfTable {
+    files: u64,
+    sum: u64,
+}
+
+impl OfTable {
+    /// With one more file of this checksum.
+    pub(super) fn with(self, of_entry: u64) -> Self {
+        Self {
+            files: self.files.wrapping_add(1),
+            sum: self.sum.wrapping_add(of_entry),
+        }
+    }
+
+    fn without(self, of_entry: u64) -> Self {
+        Self {
+            files: self.files.wrapping_sub(1),
+            sum: self.sum.wrapping_sub(of_entry),
+        }
+    }
+
+    /// That of these files after a change.
+    pub(super) fn after(mut self, table: &Table, files: &[DataFile], change: &Change) -> Self {
+        let live = files.iter().map(|file| (file.path.as_str(), file));
+        let mut live: HashMap<&str, &DataFile> = live.collect();
+        for file in change.remove.iter().chain(&change.add) {
+            if let Some(old) = live.remove(file.path.as_str()) {
+                self = self.without(of_entry(table, old));
+            }
+        }
+        let added = change.add.iter().map(|file| of_entry(table, file));
+        added.fold(self, Self::with)
+    }
+}
+
+impl Display for OfTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {:016x}", self.files, self.sum)
+    }
 }
 
 /// The error of a log that does not say what was written.
@@ -91,8 +147,7 @@ impl Snapshot {
         // Of older versions only checkpoints may be left.
         let Some(entry) = entry else { return Ok(self) };
         let is_cut = entry.trim_ascii().is_empty();
-        let is_other =
-            || said(&entry).is_some_and(|said| said != of_table(table, self.files().iter()));
+        let is_other = || said(&entry).is_some_and(|said| said != self.of_files.to_string());
         if is_cut || is_other() {
             return Err(damaged(table, "the files of the table are"));
         }
