@@ -1,6 +1,8 @@
 //! `check`: is the store what it promises to be? What can be mended where it is not?
 
+mod damaged;
 mod mend;
+mod runtimes;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -76,6 +78,13 @@ impl CheckOptions {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Checked {
+    /// Data files that were read whole.
+    pub files: u64,
+    /// Bytes of these.
+    pub file_bytes: u64,
+    /// Those of them that have no checksums, as older versions wrote them: damage of their bytes may go
+    /// unnoticed.
+    pub without_checksums: u64,
     /// References between tables that were followed.
     pub references: u64,
     /// Hashes that were computed again.
@@ -99,8 +108,9 @@ impl Checked {
 }
 
 impl Store {
-    /// Checks that keys are unique, every reference resolves, every hash computes again, and every
-    /// source can be given back byte for byte.
+    /// Checks that every data file has the bytes that were written, sums are those of their rows, runtimes
+    /// the means of their repeats; that keys are unique, every reference resolves, every hash computes
+    /// again, and every source can be given back byte for byte.
     ///
     /// # Errors
     /// Failures to read at all; damage is no error but reported in [`Checked::damage`].
@@ -117,8 +127,15 @@ impl Store {
             memory_limit_bytes: options.memory_limit_bytes.or(Some(MEMORY_BYTES)),
             ..SessionOptions::default()
         };
-        let context = self.session_with(&within).await?;
         let mut checked = Checked::default();
+        options.tell("bytes", 0, 0);
+        let damaged = damaged::find(self, &mut checked).await?;
+        if !damaged.is_empty() {
+            // Whatever else is asked would say so again.
+            checked.damage = damaged::told(self, &damaged).await?;
+            return Ok(checked);
+        }
+        let context = self.session_with(&within).await?;
         options.tell("keys", 0, 0);
         keys(&context, &mut checked).await?;
         options.tell("references", 0, 0);
@@ -130,6 +147,8 @@ impl Store {
         programs(&context, &mut checked).await?;
         options.tell("the ledger", 0, 0);
         counts(&context, &mut checked).await?;
+        options.tell("runtimes", 0, 0);
+        runtimes::runtimes(&context, &mut checked).await?;
         let orphaned = self.orphaned().await?.into_iter();
         let orphaned = orphaned.map(|one| (one.table.to_owned(), one.told()));
         checked.damage.extend(orphaned);

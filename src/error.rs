@@ -121,7 +121,7 @@ pub enum Error {
     },
 
     /// The storage below the store failed.
-    #[error("storage: {}", without_secrets(&.0.to_string()))]
+    #[error("{}", told(.0))]
     Storage(#[source] object_store::Error),
 
     /// The table log refused an action.
@@ -158,6 +158,11 @@ impl Error {
         matches!(self, Self::Storage(object_store::Error::Generic { .. }))
     }
 
+    /// It names a file of the store whose bytes are not those that were written.
+    pub(crate) fn is_damaged_file(&self) -> bool {
+        DamagedFile::told_in(&self.to_string()).is_some()
+    }
+
     /// Builds the error of an I/O call on `path`.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
@@ -173,10 +178,51 @@ impl Error {
     }
 }
 
+/// A file of the store whose bytes are not those that were written. Engines make text of what they are
+/// given, so the message can be found in a longer one ([`DamagedFile::told_in`]).
+#[derive(Debug, thiserror::Error)]
+#[error("{BEGIN}{file}`: {found} {END}")]
+pub(crate) struct DamagedFile {
+    file: String,
+    found: String,
+}
+
+/// How the message of a [`DamagedFile`] begins.
+const BEGIN: &str = "damaged file `";
+
+/// How it ends.
+const END: &str = "not what was written";
+
+impl DamagedFile {
+    /// `found` says which bytes are, or how many bytes there are.
+    pub(crate) fn new(file: &str, found: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            found: found.into(),
+        }
+    }
+
+    /// The message in a text, with the way out.
+    fn told_in(text: &str) -> Option<String> {
+        let (_, rest) = text.split_once(BEGIN)?;
+        let (rest, _) = rest.split_once(END)?;
+        let hint = "`tsql check --mend` mends what can be mended, and says what is lost";
+        Some(format!("{BEGIN}{rest}{END}\nhint: {hint}"))
+    }
+}
+
+fn told(error: &object_store::Error) -> String {
+    let text = error.to_string();
+    DamagedFile::told_in(&text).unwrap_or_else(|| format!("storage: {}", without_secrets(&text)))
+}
+
 /// The message of an engine error without back traces and wrapping prose, and what to do about it.
 pub(crate) fn explained(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
     let text = without_secrets(text.trim_end());
+    if let Some(told) = DamagedFile::told_in(&text) {
+        return told;
+    }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => {
             format!("{text}\nhint: `--memory-limit` sets how much it may take")

@@ -50,6 +50,8 @@
 //!   `sources`.
 //! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
 //!   rebuild.
+//! - **checksum**: XXH3-64 of a part of a data file, or of what a log says. **damage**: bytes that are
+//!   not those that were written.
 //! - **dataset**: `tenset` (all auto_scheduler logs), `tpugraphs`, `graphnet`, `measured` (what this
 //!   or another program timed, as lines of JSON).
 //!

@@ -142,6 +142,23 @@ pub(crate) fn unpack(
     Some(())
 }
 
+/// Is the runtime the mean of its repeats, as [`pack`] makes it?
+pub(crate) fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
+    let Some(form) = Form::of(runtime_ns, count, bytes) else {
+        return false;
+    };
+    if matches!(form, Form::One) {
+        return runtime_ns.is_finite();
+    }
+    let mut costs = Vec::new();
+    let packed = unpack(runtime_ns, count, bytes, &mut costs).and_then(|()| pack(&costs));
+    packed.is_some_and(|packed| match form {
+        // Doubles have lost the last digits of what was written.
+        Form::Raw => (packed.runtime_ns - runtime_ns).abs() <= runtime_ns.abs() * 1e-12,
+        _ => packed.runtime_ns == runtime_ns,
+    })
+}
+
 /// Replaces `repeats` by the repeats in nanoseconds; `None` where the columns do not fit together.
 pub(crate) fn unpack_ns(
     runtime_ns: f64,
@@ -343,6 +360,7 @@ mod tests {
         let mut back = Vec::new();
         let count = i32::try_from(costs.len()).unwrap();
         unpack(packed.runtime_ns, count, packed.bytes.as_deref(), &mut back).unwrap();
+        assert!(is_mean(packed.runtime_ns, count, packed.bytes.as_deref()));
         assert_eq!(back, costs);
         let mut repeats = Vec::new();
         unpack_ns(
@@ -360,6 +378,24 @@ mod tests {
         let noise = noise(runtime_ns, count, bytes).unwrap();
         assert!((noise - stats::noise(&nanoseconds)).abs() < 1e-12 * noise.max(1.0));
         packed
+    }
+
+    #[test]
+    fn a_runtime_that_is_no_mean_is_told() {
+        for texts in [
+            &["0.0136712", "0.0128171", "0.0131435"][..],
+            &["1e-5", "3.5e-5"],
+        ] {
+            let packed = round_trip(&decimals(texts));
+            let count = i32::try_from(texts.len()).unwrap();
+            // Twice the runtime would be a mean again.
+            for bit in 0..52 {
+                let damaged = f64::from_bits(packed.runtime_ns.to_bits() ^ (1 << bit));
+                let bytes = packed.bytes.as_deref();
+                assert!(!is_mean(damaged, count, bytes), "{texts:?} {bit}");
+            }
+        }
+        assert!(is_mean(5.5, 1, None) && !is_mean(5.5, 2, None) && !is_mean(5.5, 0, None));
     }
 
     #[test]

@@ -26,6 +26,10 @@ mod bounds;
 #[cfg(target_os = "linux")]
 #[path = "suite/confined.rs"]
 mod confined;
+#[path = "suite/damage.rs"]
+mod damage;
+#[path = "suite/damage_mended.rs"]
+mod damage_mended;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;

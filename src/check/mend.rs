@@ -1,4 +1,4 @@
-//! What earlier versions have written wrong, put right.
+//! What is damaged, or was written wrong by earlier versions, put right.
 //!
 //! Each mend is an exclusive commit like any other and leaves the old files to `vacuum`; broken off at
 //! any moment, the next run goes on from there. A second run finds nothing.
@@ -10,6 +10,7 @@ mod unread;
 
 use futures::future::{BoxFuture, LocalBoxFuture};
 
+use super::damaged;
 use crate::error::Result;
 use crate::store::Store;
 
@@ -43,6 +44,8 @@ pub struct Mendable {
     pub does: &'static str,
     /// The store does not keep its promises as long as that is so.
     pub is_damage: bool,
+    /// Commands that complete it.
+    pub then: Vec<String>,
 }
 
 impl Mend {
@@ -52,6 +55,7 @@ impl Mend {
             count,
             does: self.does,
             is_damage: self.is_damage,
+            then: Vec::new(),
         })
     }
 }
@@ -69,14 +73,14 @@ impl Store {
         Ok(found)
     }
 
-    /// Puts right what earlier versions have written wrong; tells what it did. A store that has nothing
-    /// of that stays as it is.
+    /// Puts right what is damaged, as far as something is left that it can be made from, and what earlier
+    /// versions have written wrong; tells what it did. A store that has nothing of that stays as it is.
     ///
     /// # Errors
     /// Failures of the storage; what was mended before stays so.
     pub async fn mend(&self) -> Result<Vec<Mendable>> {
         self.changeable()?;
-        let mut done = Vec::new();
+        let mut done = Vec::from_iter(damaged::mend(self).await?);
         for mend in &MENDS {
             done.extend(mend.told((mend.apply)(self).await?));
         }

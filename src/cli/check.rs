@@ -14,14 +14,18 @@ use crate::check::CheckOptions;
 /// How often the bar moves while a table is read.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Check every reference, every hash, and that every source can be given back
+/// Check every byte, every reference, every hash, and that every source can be given back
 ///
-/// Says what is wrong, and what of it can be mended. Exit code 0 for a sound store, 1 with damage.
+/// Reads all data files and compares them with their checksums, sums with the rows that they are of, runtimes with
+/// their repeats. Says what is wrong, and what of it can be mended. Exit code 0 for a sound store, 1 with
+/// damage.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --mend")]
 pub(super) struct Check {
-    /// Mend what can be mended (what earlier versions have written wrong), and say what was done; then
-    /// check. The old files stay until `tsql vacuum`
+    /// Mend what can be mended, and say what was done; then check. That is what earlier versions have
+    /// written wrong, and damaged data files: sums are made anew from their rows; where records are lost and the
+    /// files that they came from are still there, it takes these out and says how to ingest them again.
+    /// What is lost for good stays as it is, and is told. The old files stay until `tsql vacuum`
     #[arg(long)]
     mend: bool,
 }
@@ -31,6 +35,9 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     if command.mend {
         for done in store.mend().await? {
             talk(&format!("mended: {}: {}", done.found, done.count));
+            for command in &done.then {
+                talk(&format!("hint: `{command}` completes it"));
+            }
         }
     }
     let mut options = CheckOptions::default();
@@ -61,9 +68,21 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
         return Ok(PARTLY);
     }
     talk(&format!(
-        "sound: {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
-        checked.references, checked.hashes, checked.sources, checked.source_bytes
+        "sound: {} data files of {} bytes, {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
+        checked.files,
+        checked.file_bytes,
+        checked.references,
+        checked.hashes,
+        checked.sources,
+        checked.source_bytes
     ));
+    if checked.without_checksums > 0 {
+        talk(&format!(
+            "{} of {} data files have no checksums, as older versions wrote them: damage in them may go unnoticed\n\
+             hint: `tsql optimize --again` writes them with checksums",
+            checked.without_checksums, checked.files
+        ));
+    }
     Ok(DONE)
 }
 

@@ -18,7 +18,7 @@ use super::spilling;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
-use crate::store::LISTED;
+use crate::store::{LISTED, Settings};
 
 /// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
 /// faster than with half as many.
@@ -43,7 +43,8 @@ pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext
     let mut config = SessionConfig::from(settings()?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
-        .with_create_default_catalog_and_schema(true);
+        .with_create_default_catalog_and_schema(true)
+        .with_option_extension(Settings::of_environment()?);
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = memory_limit_bytes {
         runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));

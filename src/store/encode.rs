@@ -15,6 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
+use super::checksum::Checksums;
 use super::file::{Effort, STATISTICS_TEXT_BYTES};
 use super::rollup::{self, Place};
 use crate::error::{Error, Result};
@@ -44,12 +45,17 @@ struct Packing {
     compression: Compression,
 }
 
-/// The file that holds `rows`, and where in it the sums of the rows are.
-pub(super) fn encode(
-    table: &Table,
-    rows: &RecordBatch,
-    effort: Effort,
-) -> Result<(Vec<u8>, Option<Place>)> {
+/// A data file.
+#[derive(Debug)]
+pub(super) struct Encoded {
+    pub(super) bytes: Vec<u8>,
+    /// Where in it the sums of the rows are.
+    pub(super) rollup: Option<Place>,
+    pub(super) checksums: Checksums,
+}
+
+/// The file that holds `rows`.
+pub(super) fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Encoded> {
     let wrong = |error: ParquetError| Error::damaged(&table.name, error.to_string());
     let sums = rollup::rolled_up(table, rows)
         .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
@@ -88,23 +94,39 @@ fn parquet_bytes(
     rows: &RecordBatch,
     properties: WriterProperties,
     sums: Option<(&[u8], u64)>,
-) -> Result<(Vec<u8>, Option<Place>), ParquetError> {
+) -> Result<Encoded, ParquetError> {
     let options = ArrowWriterOptions::new()
         .with_properties(properties)
         .with_skip_arrow_metadata(true);
     let mut writer = ArrowWriter::try_new_with_options(Vec::new(), rows.schema(), options)?;
     writer.write(rows)?;
-    let mut place = None;
+    writer.flush()?;
+    let offset = writer.bytes_written() as u64;
+    let mut rollup = None;
     if let Some((sums, layout)) = sums {
-        writer.flush()?;
-        place = Some(Place {
-            offset: writer.bytes_written() as u64,
-            bytes: sums.len() as u64,
+        let bytes = sums.len() as u64;
+        rollup = Some(Place {
+            offset,
+            bytes,
             layout,
         });
         writer.write_all(sums)?;
     }
-    Ok((writer.into_inner()?, place))
+    let checksums = Checksums::new(offset, writer.bytes_written() as u64);
+    let place = usize::try_from(checksums.len()).map_err(|error| outside(&error))?;
+    writer.write_all(&vec![0; place])?;
+    let mut bytes = writer.into_inner()?;
+    let checksums = checksums.fill(&mut bytes);
+    let checksums = checksums.ok_or_else(|| outside(&"no place for checksums"))?;
+    Ok(Encoded {
+        bytes,
+        rollup,
+        checksums,
+    })
+}
+
+fn outside(reason: &dyn std::fmt::Display) -> ParquetError {
+    ParquetError::General(reason.to_string())
 }
 
 /// The packing of a column. Of a file that is to stay it is the one in which the beginning of the
@@ -143,8 +165,8 @@ fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing
                 compression,
             };
             let properties = packed(builder(effort)?, ColumnPath::from(SAMPLE), packing).build();
-            let (bytes, _) = parquet_bytes(&sample, properties, None)?;
-            Ok::<_, ParquetError>((bytes.len(), packing))
+            let encoded = parquet_bytes(&sample, properties, None)?;
+            Ok::<_, ParquetError>((encoded.bytes.len(), packing))
         };
         let mut best = size(column.encoding)?;
         for &encoding in encodings {

@@ -16,9 +16,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Store;
-use super::encode::encode;
+use super::checksum::Checksums;
+use super::encode::{Encoded, encode};
 use super::location::Location;
 use super::rollup::Place;
+use super::verified::Files;
+use super::verify::Verify;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 
@@ -54,6 +57,8 @@ pub(crate) struct DataFile {
     pub(crate) stats: Stats,
     /// Where the sums of its rows are.
     pub(crate) rollup: Option<Place>,
+    /// Where its checksums are; older versions wrote none.
+    pub(crate) checksums: Option<Checksums>,
     /// Milliseconds since 1970.
     pub(crate) written_at_ms: i64,
 }
@@ -171,7 +176,11 @@ pub(crate) async fn write_sorted(
         }
     }
     let stats = statistics(rows);
-    let (bytes, rollup) = encode(table, rows, effort)?;
+    let Encoded {
+        bytes,
+        rollup,
+        checksums,
+    } = encode(table, rows, effort)?;
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
     location.write(&object(&table.name, &path)?, bytes).await?;
@@ -181,6 +190,7 @@ pub(crate) async fn write_sorted(
         size_bytes,
         stats,
         rollup,
+        checksums: Some(checksums),
         written_at_ms: chrono::Utc::now().timestamp_millis(),
     })
 }
@@ -241,7 +251,9 @@ pub(crate) fn refused_value(value: &str) -> Option<&'static str> {
 /// # Errors
 /// [`Error::Storage`] where it cannot be read or written; nothing refers to the new one then.
 pub(crate) async fn moved(location: &Location, table: &Table, file: &DataFile) -> Result<DataFile> {
-    let read = location.objects().get(&file.object(&table.name)?).await;
+    let files = Arc::new(Files::of(&table.name, [file]));
+    let objects = files.within(Arc::clone(location.objects()), Verify::Always);
+    let read = objects.get(&file.object(&table.name)?).await;
     let bytes = read.map_err(Error::Storage)?.bytes().await;
     let effort = if file.is_optimized() {
         Effort::Optimize

@@ -158,10 +158,19 @@ impl Location {
         let Some(remote) = &self.remote else { return };
         for file in files {
             if let Ok(object) = file.object(table) {
-                let path = self.prefix.parts().chain(object.parts()).collect();
-                remote.know(path, file.size_bytes);
+                remote.know(self.in_root(&object), file.size_bytes);
             }
         }
+    }
+
+    /// Drops what this machine keeps of a file that lies elsewhere; false where it keeps nothing of it.
+    pub(super) fn forget(&self, object: &Path) -> bool {
+        let remote = self.remote.as_ref();
+        remote.is_some_and(|remote| remote.forget(&self.in_root(object)))
+    }
+
+    fn in_root(&self, object: &Path) -> Path {
+        self.prefix.parts().chain(object.parts()).collect()
     }
 
     /// The objects of the store, by their path in it.

@@ -16,9 +16,12 @@
 //! reused; no table is written that refers to rows of another which are not committed yet.
 
 mod at;
+mod checksum;
 mod commit;
+mod compared;
 mod encode;
 pub(crate) mod file;
+mod footers;
 mod location;
 mod log;
 mod read;
@@ -30,6 +33,8 @@ mod selectivity;
 mod synced;
 mod taking_out;
 mod turn;
+mod verified;
+mod verify;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -44,6 +49,7 @@ pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
+pub(crate) use verify::Settings;
 
 use crate::error::{Error, Result};
 use crate::marker::{self, Marker};

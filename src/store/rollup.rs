@@ -5,13 +5,14 @@
 //! that are written and lie in the same file, so they cannot differ from them.
 //!
 //! ```text
-//! PAR1 | row groups | sums: Arrow IPC stream, zstd | footer
+//! PAR1 | row groups | sums: Arrow IPC stream, zstd | checksums | footer
 //! ```
 //!
 //! Other readers of Parquet skip them. The log says where they are and what they are by, as a tag of the
 //! file: sums by other labels than today's are not read, rows are.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::RandomState;
@@ -19,7 +20,7 @@ use arrow::array::{
     Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, RecordBatch, UInt32Array,
 };
 use arrow::compute::{is_null, take};
-use arrow::datatypes::{DataType, Field, Float64Type, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
@@ -82,6 +83,10 @@ fn named(names: &[impl AsRef<str>]) -> Vec<&str> {
 }
 
 impl Place {
+    pub(super) fn range(self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.bytes)
+    }
+
     /// The tag that names it.
     pub(super) fn tag(self) -> (String, Option<String>) {
         let Self {
@@ -95,9 +100,20 @@ impl Place {
         )
     }
 
-    /// The place that the tags of a file name.
-    pub(super) fn of(tags: &HashMap<String, Option<String>>) -> Option<Self> {
-        let mut parts = tags.get(TAG)?.as_ref()?.split(',');
+    /// The place that the tags of a file name; an error where that cannot be.
+    pub(super) fn of(tags: &HashMap<String, Option<String>>) -> Result<Option<Self>, String> {
+        let Some(text) = tags.get(TAG) else {
+            return Ok(None);
+        };
+        let text = text.as_deref().unwrap_or_default();
+        let place = Self::parse(text);
+        place
+            .map(Some)
+            .ok_or_else(|| format!("`{text}` is no place of sums"))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
         let (offset, bytes) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let layout = match parts.next() {
             Some(layout) => u64::from_str_radix(layout, 16).ok()?,
@@ -265,9 +281,27 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     Ok(zstd::bulk::compress(&stream, LEVEL)?)
 }
 
-/// The sums from the bytes of a file.
-pub(super) fn decode(bytes: &[u8]) -> Result<Vec<RecordBatch>, ArrowError> {
-    StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+/// The sums from the bytes of a file that has so many rows; an error where they are not its. Of files of older
+/// versions nothing else tells that they are damaged, and Arrow's reader may panic then.
+pub(super) fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
+    let read = || -> Result<Vec<RecordBatch>, ArrowError> {
+        StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+    };
+    let damaged = || ArrowError::IpcError(format!("sums that are not those of {rows} rows"));
+    let sums = std::panic::catch_unwind(read).map_err(|_| damaged())??;
+    let mut sum = Some(0_u64);
+    for batch in &sums {
+        let counts = batch.column_by_name(ROWS).ok_or_else(damaged)?;
+        let counts = counts.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
+        for count in counts.values() {
+            sum = sum.and_then(|sum| sum.checked_add(u64::try_from(*count).ok()?));
+        }
+    }
+    if sum == Some(rows) {
+        Ok(sums)
+    } else {
+        Err(damaged())
+    }
 }
 
 #[cfg(test)]
@@ -281,13 +315,13 @@ mod tests {
             bytes: 34,
             layout: 0x5e,
         };
-        assert_eq!(Place::of(&HashMap::from([place.tag()])), Some(place));
+        assert_eq!(Place::of(&HashMap::from([place.tag()])), Ok(Some(place)));
         let tag = |text: &str| Place::of(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]));
         let records = crate::schema::table("records").unwrap();
         let today = layout(records.rollup.as_ref().unwrap());
         // A tag that does not say it is one of the first, whose sums are still those of today.
-        assert_eq!(tag("12,34").unwrap().layout, today);
-        assert_eq!(tag("12,34,x"), None);
-        assert_eq!(tag("12"), None);
+        assert_eq!(tag("12,34").unwrap().unwrap().layout, today);
+        assert!(tag("12,34,x").is_err());
+        assert!(tag("12").is_err());
     }
 }

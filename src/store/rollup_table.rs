@@ -104,9 +104,14 @@ impl RollupTable {
         let sums = match known {
             Some(sums) => sums,
             None => {
-                let range = place.offset..place.offset + place.bytes;
-                let bytes = objects.get_range(path, range).await?;
-                let sums = Arc::new(rollup::decode(&bytes)?);
+                let bytes = objects.get_range(path, place.range()).await?;
+                let rows = file.statistics.as_ref().map(|known| known.num_rows);
+                let rows = rows.and_then(|rows| rows.get_value().copied());
+                let sums = rollup::decode(&bytes, rows.unwrap_or_default() as u64);
+                let damaged = |error| {
+                    DataFusionError::ArrowError(Box::new(error), None).context(path.to_string())
+                };
+                let sums = Arc::new(sums.map_err(damaged)?);
                 let mut known = self.stored.known_sums().lock().map_err(|_| lock())?;
                 known.insert(path.clone(), Arc::clone(&sums));
                 sums
@@ -191,9 +196,7 @@ impl TableProvider for RollupTable {
         };
         let filters: Vec<Expr> = filters.iter().filter(of_rows).cloned().collect();
         let files = self.stored.matching(state, &filters)?;
-        let objects = state
-            .runtime_env()
-            .object_store(self.stored.object_store())?;
+        let objects = self.stored.objects(state)?;
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         for file in files {
             match self.stored.rollup(&file) {

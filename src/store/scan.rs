@@ -29,18 +29,22 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore};
 use serde_json::Value;
 
 use super::file::{DataFile, Stats};
+use super::footers::Caught;
 use super::rollup::{self, Place};
 use super::rollup_table::KnownSums;
 use super::selectivity::share;
+use super::verified::Files;
+use super::verify::Verify;
 use crate::schema::{Table, viewed};
 
-/// A footer and the index of pages are read at once where they are no longer than this.
-const FOOTER_BYTES: usize = 128 << 10;
+/// A footer and the index of pages are read at once where they are no longer than this, if the log does
+/// not say how long they are.
+const FOOTER_BYTES: u64 = 128 << 10;
 
 /// Share of the rows below which a filter leaves few.
 const FEW: f64 = 0.1;
@@ -56,6 +60,7 @@ pub(crate) struct StoredTable {
     /// Where files keep sums of their rows.
     rollups: Arc<HashMap<Path, Place>>,
     known_sums: KnownSums,
+    verified: Arc<Files>,
 }
 
 impl StoredTable {
@@ -84,6 +89,7 @@ impl StoredTable {
             Some((path(file).ok()?, place))
         });
         let rollups = Arc::new(rollups.collect());
+        let verified = Arc::new(Files::of(&table.name, files));
         let files = files
             .iter()
             .map(|file| partitioned_file(path(file)?, &schema, file));
@@ -109,6 +115,7 @@ impl StoredTable {
             files,
             rollups,
             known_sums: KnownSums::default(),
+            verified,
         })
     }
 
@@ -116,9 +123,10 @@ impl StoredTable {
         self.table
     }
 
-    /// The object store that the files lie in.
-    pub(super) fn object_store(&self) -> &ObjectStoreUrl {
-        &self.store
+    /// The object store that the files lie in, as a session is to read them.
+    pub(super) fn objects(&self, session: &dyn Session) -> Result<Arc<dyn ObjectStore>> {
+        let objects = session.runtime_env().object_store(&self.store)?;
+        Ok(self.verified.within(objects, Verify::of(session)))
     }
 
     /// The rows of each file, and whether it keeps sums of them.
@@ -279,19 +287,24 @@ impl TableProvider for StoredTable {
         }
         let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
         let statistics = Statistics::try_merge_iter(statistics, schema)?;
+        let ends = files.iter().map(|file| {
+            let end = self.verified.end_bytes(&file.object_meta.location);
+            end.unwrap_or(FOOTER_BYTES)
+        });
+        let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
         let runtime = state.runtime_env();
         // Footers are kept for the next query of the session: data files never change.
         let reader = CachedParquetFileReaderFactory::new(
-            runtime.object_store(&self.store)?,
+            self.objects(state)?,
             runtime.cache_manager.get_file_metadata_cache(),
         );
         let early = self.filters_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
-            .with_parquet_file_reader_factory(Arc::new(reader))
+            .with_parquet_file_reader_factory(Arc::new(Caught(reader)))
             .with_table_parquet_options(state.table_options().parquet.clone())
             .with_pushdown_filters(early)
-            .with_metadata_size_hint(FOOTER_BYTES);
+            .with_metadata_size_hint(footer_bytes.unwrap_or_default());
         if !early && let Some(filter) = conjunction(filters.iter().cloned()) {
             // To leave out row groups and pages.
             let named = DFSchema::try_from(Arc::clone(schema))?;

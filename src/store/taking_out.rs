@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use arrow::array::RecordBatch;
 use datafusion::logical_expr::Expr;
 
 use super::file::{self, DataFile, Effort};
@@ -59,24 +60,58 @@ impl Store {
         old: &DataFile,
         filter: &Expr,
     ) -> Result<(u64, Option<DataFile>)> {
-        let table = schema::table(table)?;
-        let only = snapshot.only(vec![old.clone()]);
-        let schema = table.file_schema();
-        let names: Vec<&str> = schema
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str())
-            .collect();
         let kept = filter.clone().is_not_true();
-        let kept = self.read(&table.name, &only, &names, Some(kept)).await?;
+        let kept = self.rows_of(table, snapshot, old, Some(kept)).await?;
         let rows: u64 = kept.iter().map(|batch| batch.num_rows() as u64).sum();
         let taken = old.stats.num_records.saturating_sub(rows);
         if taken == 0 || rows == 0 {
             return Ok((taken, None));
         }
-        let batches = kept.iter().map(|batch| {
-            let columns = names.iter().copied().zip(batch.columns().iter().cloned());
-            file::batch(table, columns.collect())
+        let new = self.instead_of(table, old, &kept).await?;
+        Ok((taken, Some(new)))
+    }
+
+    /// Writes the rows of a file anew, with their sums.
+    ///
+    /// # Errors
+    /// [`crate::Error::Query`] where not all of them can be read.
+    pub(crate) async fn anew(
+        &self,
+        table: &str,
+        snapshot: &Snapshot,
+        old: &DataFile,
+    ) -> Result<DataFile> {
+        let rows = self.rows_of(table, snapshot, old, None).await?;
+        self.instead_of(table, old, &rows).await
+    }
+
+    /// The rows of a file that a filter keeps.
+    async fn rows_of(
+        &self,
+        table: &str,
+        snapshot: &Snapshot,
+        file: &DataFile,
+        kept: Option<Expr>,
+    ) -> Result<Vec<RecordBatch>> {
+        let only = snapshot.only(vec![file.clone()]);
+        let schema = schema::table(table)?.file_schema();
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let names: Vec<&str> = names.collect();
+        self.read(table, &only, &names, kept).await
+    }
+
+    /// A file of these rows in the place of another one.
+    async fn instead_of(
+        &self,
+        table: &str,
+        old: &DataFile,
+        rows: &[RecordBatch],
+    ) -> Result<DataFile> {
+        let table = schema::table(table)?;
+        let batches = rows.iter().map(|batch| {
+            let fields = batch.schema();
+            let names = fields.fields().iter().map(|field| field.name().as_str());
+            file::batch(table, names.zip(batch.columns().iter().cloned()).collect())
         });
         let batches = batches.collect::<Result<Vec<_>>>()?;
         let effort = if old.is_optimized() {
@@ -84,7 +119,6 @@ impl Store {
         } else {
             Effort::Ingest
         };
-        let new = file::write(self.location(), table, &old.partition, &batches, effort).await?;
-        Ok((taken, Some(new)))
+        file::write(self.location(), table, &old.partition, &batches, effort).await
     }
 }

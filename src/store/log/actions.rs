@@ -6,8 +6,10 @@ use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
 use deltalake_core::kernel::{Add, LogicalFileView, Remove, StructType};
 use deltalake_core::table::state::DeltaTableState;
 
+use super::sealed;
 use crate::error::{Error, Result};
 use crate::schema::Table;
+use crate::store::checksum::Checksums;
 use crate::store::file::{DataFile, Stats};
 use crate::store::rollup::Place;
 
@@ -37,29 +39,46 @@ pub(super) fn columns(table: &Table) -> Result<StructType> {
     columns.map_err(damaged)
 }
 
-pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<DataFile> {
+/// A file, and the checksum of what the log says of it.
+pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<(DataFile, u64)> {
+    let path = view.path().into_owned();
+    let wrong =
+        |reason: &dyn std::fmt::Display| sealed::damaged(table, &format!("`{path}`: {reason}:"));
     let stats = view.stats().as_deref().map(Stats::parse).transpose();
-    let stats = stats.map_err(|error| Error::damaged(&table.name, error.to_string()))?;
-    let stats = stats.ok_or_else(|| Error::damaged(&table.name, "a file without statistics"))?;
+    let stats = stats.map_err(|error| wrong(&error))?;
+    let stats = stats.ok_or_else(|| wrong(&"no statistics"))?;
     let values = view.partition_values_map();
     let value = |name: &String| (name.clone(), values.get(name).cloned().flatten());
+    let size_bytes = u64::try_from(view.size()).map_err(|error| wrong(&error))?;
     #[expect(deprecated, reason = "tags have no other accessor")]
-    let tags = |_| view.add_action().tags;
-    let tags = table.rollup.as_ref().and_then(tags);
-    let rollup = tags.and_then(|tags| Place::of(&tags));
-    Ok(DataFile {
-        path: view.path().into_owned(),
+    let tags = view.add_action().tags.unwrap_or_default();
+    let checksums = Checksums::of_tags(&tags, size_bytes).map_err(|reason| wrong(&reason))?;
+    let file = DataFile {
+        path: path.clone(),
         partition: table.partition.iter().map(value).collect(),
-        size_bytes: u64::try_from(view.size()).unwrap_or(0),
+        size_bytes,
         stats,
-        rollup,
+        rollup: Place::of(&tags).map_err(|reason| wrong(&reason))?,
+        checksums: checksums.map(|(checksums, _)| checksums),
         written_at_ms: view.modification_time(),
-    })
+    };
+    let of_entry = sealed::of_entry(table, &file);
+    if checksums.is_some_and(|(_, said)| said != of_entry) {
+        let what = format!("size, rows or statistics of `{path}` are");
+        return Err(sealed::damaged(table, &what));
+    }
+    Ok((file, of_entry))
 }
 
-pub(super) fn add(file: &DataFile, data_change: bool) -> Result<Add> {
+pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<Add> {
     let stats = serde_json::to_string(&file.stats);
     let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
+    let of_entry = sealed::of_entry(table, file);
+    let checksums = file.checksums.map(|checksums| checksums.tag(of_entry));
+    let tags: HashMap<_, _> = checksums
+        .into_iter()
+        .chain(file.rollup.map(Place::tag))
+        .collect();
     Ok(Add {
         path: file.path.clone(),
         partition_values: file.partition.iter().cloned().collect::<HashMap<_, _>>(),
@@ -67,7 +86,7 @@ pub(super) fn add(file: &DataFile, data_change: bool) -> Result<Add> {
         modification_time: file.written_at_ms,
         data_change,
         stats: Some(stats),
-        tags: file.rollup.map(|place| HashMap::from([place.tag()])),
+        tags: (!tags.is_empty()).then_some(tags),
         ..Add::default()
     })
 }

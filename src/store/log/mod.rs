@@ -9,6 +9,7 @@
 
 mod actions;
 mod past;
+mod sealed;
 pub(super) mod web;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ use super::location::Location;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
+
+use sealed::OfTable;
 
 pub(crate) use past::Entry;
 pub(super) use past::UNLISTED_AGE;
@@ -64,6 +67,8 @@ pub(crate) struct Snapshot {
     log: Log,
     state: DeltaTableState,
     files: Arc<Vec<DataFile>>,
+    /// Of all files of this version.
+    of_files: OfTable,
 }
 
 /// What a commit does.
@@ -126,14 +131,16 @@ impl Log {
             let loaded = table.load().await;
             loaded.map_err(|error| failure(self.table, error))?;
         }
-        self.loaded(&table).map(Some)
+        self.loaded(&table).await.map(Some)
     }
 
     /// The version that was loaded.
-    fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
+    async fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
         let state = table.snapshot();
         let state = state.map_err(|error| failure(self.table, error))?;
-        Snapshot::new(self.clone(), state.clone())
+        Snapshot::new(self.clone(), state.clone())?
+            .confirmed()
+            .await
     }
 
     /// The newest version; makes the table where there is none yet.
@@ -224,14 +231,17 @@ impl Snapshot {
             });
         }
         refuse_features(table, &state)?;
-        let views = state.log_data().into_iter();
-        let files = views
-            .map(|view| data_file(table, &view))
-            .collect::<Result<Vec<_>>>()?;
+        let (mut files, mut of_files) = (Vec::new(), OfTable::default());
+        for view in state.log_data() {
+            let (file, of_entry) = data_file(table, &view)?;
+            files.push(file);
+            of_files = of_files.with(of_entry);
+        }
         Ok(Self {
             log,
             state,
             files: Arc::new(files),
+            of_files,
         })
     }
 
@@ -265,7 +275,7 @@ impl Snapshot {
         if state.version() == self.version() {
             return Ok(self.clone());
         }
-        Self::new(self.log.clone(), state)
+        Self::new(self.log.clone(), state)?.confirmed().await
     }
 
     /// How far this application got, by its own count.
@@ -288,7 +298,7 @@ impl Snapshot {
         let adds = change
             .add
             .iter()
-            .map(|file| add(file, data_change).map(Action::Add));
+            .map(|file| add(self.log.table, file, data_change).map(Action::Add));
         let columns = self.new_columns().transpose().into_iter();
         let actions = removes.map(Ok).chain(adds).chain(columns);
         let actions = match actions.collect::<Result<Vec<Action>>>() {
@@ -301,10 +311,15 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
+        let after = self.of_files.after(self.log.table, &self.files, change);
         let metadata = [
             ("tsql".to_owned(), serde_json::Value::from(about.detail)),
             (ATTEMPT.to_owned(), serde_json::Value::from(about.name)),
             (SEEN.to_owned(), serde_json::json!(about.seen)),
+            (
+                sealed::FILES.to_owned(),
+                serde_json::Value::from(after.to_string()),
+            ),
         ];
         // Old versions are looked for no more often than checkpoints are written.
         let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);

@@ -100,7 +100,7 @@ impl Log {
         let mut table = DeltaTable::new(self.log_store.clone());
         let loaded = table.load_version(version).await;
         loaded.map_err(|error| failure(self.table, error))?;
-        self.loaded(&table)
+        self.loaded(&table).await
     }
 
     /// What the commit of a version says; `None` where the log has it no more.

@@ -136,6 +136,11 @@ impl Remote {
         self.tails.know(path, size, "");
     }
 
+    /// Drops what is kept of a file; false where nothing is.
+    pub(super) fn forget(&self, path: &Path) -> bool {
+        self.tails.forget(path)
+    }
+
     /// What of all that commits need is there, whatever was found out before.
     pub(super) async fn probe(&self, prefix: &Path) -> Vec<Probed> {
         probe::probe(&self.inner, prefix).await

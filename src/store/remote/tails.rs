@@ -84,6 +84,19 @@ impl Tails {
         (size <= TAIL_BYTES).then_some(size)
     }
 
+    /// Drops the kept end of a file; false where there is none.
+    pub(super) fn forget(&self, path: &Path) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(known), Some(folder)) = (known.get(path), &self.folder) else {
+            return false;
+        };
+        std::fs::remove_file(folder.join(cache::hash(&self.key(path, known)))).is_ok()
+    }
+
+    fn key(&self, path: &Path, known: &Known) -> String {
+        format!("{}\n{path}\n{}\n{}", self.name, known.size, known.version)
+    }
+
     /// The range from the kept end of a file, which is fetched from `objects` where it is new;
     /// `None` where the range is not within it.
     pub(super) async fn range(
@@ -103,16 +116,16 @@ impl Tails {
         if range.start < begin || range.end > known.size || range.is_empty() {
             return Ok(None);
         }
-        let key = format!("{}\n{path}\n{}\n{}", self.name, known.size, known.version);
+        let key = self.key(path, &known);
         let file = folder.join(cache::hash(&key));
         let _fetching = known.fetching.lock().await;
-        let tail = match kept(&file, known.size - begin) {
+        let tail = match kept(&file, &key, known.size - begin) {
             Some(tail) => tail,
             None => {
                 let tail = objects.get_range(path, begin..known.size).await?;
                 let prune = !self.pruned.swap(true, Ordering::Relaxed);
                 // A full disk is no reason to fail: the end is fetched again then.
-                let _ = keep(&file, &tail, prune);
+                let _ = keep(&file, &key, &tail, prune);
                 tail
             }
         };
@@ -122,20 +135,22 @@ impl Tails {
     }
 }
 
-/// The end that a file holds, if it is whole.
-fn kept(file: &FilePath, length: u64) -> Option<Bytes> {
+/// The end that a file holds, if it is whole and that of `key`.
+fn kept(file: &FilePath, key: &str, length: u64) -> Option<Bytes> {
     let bytes = Bytes::from(std::fs::read(file).ok()?);
     let (tail, hash) = bytes.split_last_chunk::<8>()?;
-    let whole = tail.len() as u64 == length && hash_of(tail) == *hash;
+    let whole = tail.len() as u64 == length && hash_of(key, tail) == *hash;
     whole.then(|| bytes.slice(..bytes.len() - 8))
 }
 
-fn hash_of(bytes: &[u8]) -> [u8; 8] {
-    twox_hash::XxHash3_64::oneshot(bytes).to_le_bytes()
+/// Files of the cache that were exchanged are whole, but not those of their names.
+fn hash_of(key: &str, bytes: &[u8]) -> [u8; 8] {
+    let key = twox_hash::XxHash3_64::oneshot(key.as_bytes());
+    twox_hash::XxHash3_64::oneshot_with_seed(key, bytes).to_le_bytes()
 }
 
 /// Writes the file at once or not at all.
-fn keep(file: &FilePath, bytes: &[u8], prune: bool) -> std::io::Result<()> {
+fn keep(file: &FilePath, key: &str, bytes: &[u8], prune: bool) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(FilePath::new("."));
     std::fs::create_dir_all(folder)?;
     if prune {
@@ -143,7 +158,7 @@ fn keep(file: &FilePath, bytes: &[u8], prune: bool) -> std::io::Result<()> {
     }
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(bytes)?;
-    new.write_all(&hash_of(bytes))?;
+    new.write_all(&hash_of(key, bytes))?;
     new.persist(file)?;
     Ok(())
 }
@@ -214,5 +229,40 @@ mod tests {
             ask(299_000..size).await.is_err(),
             "the server is asked, and has it no more"
         );
+    }
+
+    #[tokio::test]
+    async fn ends_that_were_exchanged_are_never_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = InMemory::new();
+        let tails = Tails {
+            folder: Some(folder.path().join("tails")),
+            ..Tails::new("here")
+        };
+        let paths = ["a", "b"].map(Path::from);
+        for (path, body) in paths.iter().zip(["one of them", "two of them"]) {
+            objects.put(path, body.into()).await.unwrap();
+            tails.know(path.clone(), 11, "");
+        }
+        let ask = async || {
+            let mut found = Vec::new();
+            for path in &paths {
+                found.push(tails.range(&objects, path, &(0..11)).await.unwrap());
+            }
+            found
+        };
+        let before = ask().await;
+        assert!(tails.forget(&paths[0]) && !tails.forget(&paths[0]));
+        assert_eq!(ask().await, before);
+        let files = std::fs::read_dir(folder.path().join("tails")).unwrap();
+        let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        let bytes: Vec<Vec<u8>> = files
+            .iter()
+            .map(|file| std::fs::read(file).unwrap())
+            .collect();
+        for (file, bytes) in files.iter().zip(bytes.iter().rev()) {
+            std::fs::write(file, bytes).unwrap();
+        }
+        assert_eq!(ask().await, before);
     }
 }

@@ -1,0 +1,102 @@
+//! How often data that is read is compared with what was written: `SET tsql.verify = ...`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use datafusion::catalog::Session;
+use datafusion::common::config::{ConfigExtension, ConfigField, Visit};
+use datafusion::common::{DataFusionError, Result, extensions_options};
+
+/// The variable of the environment with what a session begins with.
+const VARIABLE: &str = "TSQL_VERIFY";
+
+/// How often what is read of a data file is compared with its checksums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Verify {
+    /// At each read.
+    #[default]
+    Always,
+    /// Each block once in a session.
+    Once,
+    /// Not at all.
+    Never,
+}
+
+impl Verify {
+    /// What the environment asks for.
+    pub(super) fn of_environment() -> crate::error::Result<Self> {
+        let Ok(wanted) = std::env::var(VARIABLE) else {
+            return Ok(Self::default());
+        };
+        let parsed = wanted.parse();
+        parsed.map_err(|_| crate::error::Error::Usage(format!("{VARIABLE}: {}", refused(&wanted))))
+    }
+
+    /// What a session asks for.
+    pub(super) fn of(session: &dyn Session) -> Self {
+        let options = session.config_options().extensions.get::<Settings>();
+        options.map_or_else(Self::default, |settings| settings.verify)
+    }
+}
+
+fn refused(wanted: &str) -> String {
+    format!("`{wanted}` is none of always, once, never")
+}
+
+impl FromStr for Verify {
+    type Err = DataFusionError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(match text.to_ascii_lowercase().as_str() {
+            "always" => Self::Always,
+            "once" => Self::Once,
+            "never" => Self::Never,
+            _ => return Err(DataFusionError::Configuration(refused(text))),
+        })
+    }
+}
+
+impl fmt::Display for Verify {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Always => "always",
+            Self::Once => "once",
+            Self::Never => "never",
+        })
+    }
+}
+
+impl ConfigField for Verify {
+    fn visit<V: Visit>(&self, visitor: &mut V, key: &str, description: &'static str) {
+        visitor.some(key, self, description);
+    }
+
+    fn set(&mut self, _: &str, value: &str) -> Result<()> {
+        *self = value.parse()?;
+        Ok(())
+    }
+}
+
+extensions_options! {
+    /// Settings of a session over a store.
+    pub(crate) struct Settings {
+        /// How often what is read of a data file is compared with its checksums: always, once (each block once in a session), never.
+        pub(crate) verify: Verify, default = Verify::Always
+    }
+}
+
+impl ConfigExtension for Settings {
+    const PREFIX: &'static str = "tsql";
+}
+
+impl Settings {
+    /// What a session begins with.
+    ///
+    /// # Errors
+    /// [`crate::Error::Usage`] where the environment asks for what there is not.
+    pub(crate) fn of_environment() -> crate::error::Result<Self> {
+        Ok(Self {
+            verify: Verify::of_environment()?,
+        })
+    }
+}

@@ -1,0 +1,323 @@
+//! Damage is told before an answer: bits flipped, ends cut off, parts and files exchanged, in data files, logs
+//! and checkpoints. Each question then says what it said before, or names what is damaged.
+//!
+//! `TSQL_TEST_DAMAGES=2000` and `TSQL_TEST_SEED` ask for more of it.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::ipc::writer::StreamWriter;
+use fastrand::Rng;
+use tokio::runtime::Runtime;
+use tsql::{IngestOptions, OptimizeOptions, SessionOptions, Store, VacuumOptions};
+
+use crate::npz::{npz, tile_file};
+use crate::support::{Place, log};
+
+/// Damages where nobody asks for more.
+const USUAL: usize = 120;
+
+/// Entries of a log that may be read beside its last checkpoint.
+const READ_ENTRIES: usize = 6;
+
+/// Records of the file that keeps sums which questions are answered from.
+const LARGE: usize = 1 << 16;
+
+/// Tables whose files are damaged.
+const TABLES: [&str; 5] = [
+    "records",
+    "configurations",
+    "graphs",
+    "environments",
+    "sources",
+];
+
+/// What is done to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Flip,
+    Overwrite,
+    Cut,
+    ExchangeParts,
+    ExchangeFiles,
+}
+
+const KINDS: [Kind; 5] = [
+    Kind::Flip,
+    Kind::Overwrite,
+    Kind::Cut,
+    Kind::ExchangeParts,
+    Kind::ExchangeFiles,
+];
+
+/// Which file it is done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// The row groups, sums or footer of a data file as it came in.
+    Ingested,
+    /// The same of one that was rewritten.
+    Optimized,
+    Sums,
+    Footer,
+    Entry,
+    Checkpoint,
+}
+
+const TARGETS: [Target; 6] = [
+    Target::Ingested,
+    Target::Optimized,
+    Target::Sums,
+    Target::Footer,
+    Target::Entry,
+    Target::Checkpoint,
+];
+
+/// A store of small and large files, as they came in and as `optimize` writes them, with checkpoints.
+fn filled(runtime: &Runtime) -> Place {
+    let place = Place::new();
+    let folder = place.path().join("s");
+    runtime.block_on(async {
+        let store = Store::create(folder.to_str().unwrap()).await.unwrap();
+        let ingest = async |path: PathBuf, platform: Option<&str>| {
+            let options = IngestOptions {
+                platform: platform.map(str::to_owned),
+                ..IngestOptions::default()
+            };
+            let path = path.to_str().unwrap().to_owned();
+            assert!(store.ingest(&[path], &options).await.unwrap().is_clean());
+        };
+        for file in 0..13 {
+            let platform = if file % 2 == 0 { "k80" } else { "t4" };
+            let path = place.write(&format!("logs/{file}.json"), log(file * 7, 30));
+            ingest(path, Some(platform)).await;
+            if file == 6 {
+                let bound = |run: usize| f64::from(u32::try_from(1 + run % 40).unwrap());
+                let runs: Vec<_> = (0..LARGE)
+                    .map(|run| (bound(run), 100.0 + bound(run / 40), 7.0))
+                    .collect();
+                let path = "npz/tile/xla/train/net_-1f.npz";
+                ingest(place.write(path, npz(&tile_file(3, &runs))), None).await;
+                store.optimize(&OptimizeOptions::default()).await.unwrap();
+            }
+        }
+        // Damage of files that nobody reads would tell nothing.
+        let mut all = VacuumOptions::default();
+        all.retain = Duration::ZERO;
+        store.vacuum(&all).await.unwrap();
+    });
+    place
+}
+
+/// Questions about a table that rows, sums and the log answer; about all rows of a partition where one is
+/// named.
+fn questions(table: &str, platform: Option<&str>) -> Vec<String> {
+    let mut questions = vec![format!("SELECT count(*) FROM stored.{table}")];
+    match (table, platform) {
+        ("records", Some(platform)) => questions.push(format!(
+            "SELECT * FROM stored.records WHERE platform = '{platform}'"
+        )),
+        ("records", None) => questions
+            .push("SELECT * FROM stored.records WHERE platform IN ('k80', 't4')".to_owned()),
+        _ => questions.push(format!("SELECT * FROM stored.{table}")),
+    }
+    if table == "records" {
+        questions.extend(
+            [
+                "SELECT min(graph_id), max(graph_id), min(line), max(line) FROM stored.records",
+                "SELECT platform, dataset, count(*), sum(runtime_ns), min(runtime_ns), max(runtime_ns), avg(runtime_ns) \
+                 FROM records GROUP BY platform, dataset ORDER BY platform, dataset",
+                "SELECT count(*), sum(config_id) FROM records WHERE platform = 'k80' AND line < 9",
+            ]
+            .map(str::to_owned),
+        );
+    }
+    questions
+}
+
+/// The platform of a data file, as its folder says it.
+fn platform(path: &Path) -> Option<&str> {
+    let folder = path.parent()?.file_name()?.to_str()?;
+    folder.strip_prefix("platform=")
+}
+
+/// The rows of an answer as a number, in whichever order its batches come.
+fn told(batches: &[RecordBatch]) -> u64 {
+    let numbers = batches.iter().map(|batch| {
+        let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        twox_hash::XxHash3_64::oneshot(&writer.into_inner().unwrap())
+    });
+    numbers.fold(0, u64::wrapping_add)
+}
+
+/// What the store says of a table.
+fn answers(
+    runtime: &Runtime,
+    folder: &Path,
+    table: &str,
+    platform: Option<&str>,
+) -> Result<Vec<u64>, String> {
+    runtime.block_on(async {
+        let said = |error: &dyn std::fmt::Display| error.to_string();
+        let store = Store::open(folder.to_str().unwrap()).await;
+        let store = store.map_err(|error| said(&error))?;
+        let mut options = SessionOptions::default();
+        options.sql = Some(format!("SELECT 1 FROM {table}"));
+        let context = store.session_with(&options).await;
+        let context = context.map_err(|error| said(&error))?;
+        let mut answers = Vec::new();
+        for sql in questions(table, platform) {
+            let frame = context.sql(&sql).await;
+            let frame = frame.map_err(|error| said(&tsql::Error::Query(error)))?;
+            let rows = frame.collect().await;
+            answers.push(told(
+                &rows.map_err(|error| said(&tsql::Error::Query(error)))?,
+            ));
+        }
+        Ok(answers)
+    })
+}
+
+/// The files of a table that a target names.
+fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.join(table)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let in_log = path.parent().unwrap().ends_with("_delta_log");
+            let is_it = match target {
+                Target::Ingested => name.starts_with("part-"),
+                Target::Optimized => name.starts_with("optimized-"),
+                Target::Sums | Target::Footer => !in_log,
+                Target::Entry => in_log && name.ends_with(".json"),
+                Target::Checkpoint => in_log && !name.ends_with(".json"),
+            };
+            if is_it {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    if target == Target::Entry {
+        // Older ones are in a checkpoint.
+        found.drain(..found.len().saturating_sub(READ_ENTRIES));
+    }
+    found
+}
+
+/// Where the sums (Arrow's stream in zstd) or the footer of a data file begin.
+fn begin(bytes: &[u8], target: Target) -> Option<usize> {
+    if !matches!(target, Target::Sums | Target::Footer) {
+        return Some(0);
+    }
+    let footer = u32::from_le_bytes(*bytes.split_last_chunk::<8>()?.1.first_chunk()?);
+    let footer = bytes.len().checked_sub(footer as usize + 8)?;
+    if target == Target::Footer {
+        return Some(footer);
+    }
+    memchr::memmem::rfind(&bytes[..footer], &[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// Does the damage; `false` where it changes nothing.
+fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[u8]) -> bool {
+    let before = bytes.clone();
+    let at = rng.usize(from..bytes.len());
+    match kind {
+        Kind::Flip => bytes[at] ^= 1 << rng.u8(..8),
+        Kind::Overwrite => {
+            let end = (at + rng.usize(1..64)).min(bytes.len());
+            rng.fill(&mut bytes[at..end]);
+        }
+        Kind::Cut => bytes.truncate(at),
+        Kind::ExchangeParts => {
+            let length = rng.usize(1..64).min((bytes.len() - from) / 2);
+            let first = rng.usize(from..=bytes.len() - 2 * length);
+            let second = rng.usize(first + length..=bytes.len() - length);
+            for place in 0..length {
+                bytes.swap(first + place, second + place);
+            }
+        }
+        Kind::ExchangeFiles => *bytes = other.to_vec(),
+    }
+    *bytes != before
+}
+
+#[test]
+fn damage_is_told_or_does_not_matter() {
+    let count = std::env::var("TSQL_TEST_DAMAGES").map_or(USUAL, |text| text.parse().unwrap());
+    let seed = std::env::var("TSQL_TEST_SEED").map_or(7, |text| text.parse().unwrap());
+    eprintln!("TSQL_TEST_DAMAGES={count} TSQL_TEST_SEED={seed}");
+    let mut rng = Rng::with_seed(seed);
+    let runtime = Runtime::new().unwrap();
+    let place = filled(&runtime);
+    let folder = place.path().join("s");
+    let mut sound: BTreeMap<(&str, Option<String>), Vec<u64>> = BTreeMap::new();
+    let mut counts: BTreeMap<(Target, Kind), [usize; 2]> = BTreeMap::new();
+    let mut silent = Vec::new();
+    let mut done = 0;
+    while done < count {
+        let (target, kind) = (*rng.choice(&TARGETS).unwrap(), *rng.choice(&KINDS).unwrap());
+        let table = if target == Target::Sums || rng.bool() {
+            "records"
+        } else {
+            rng.choice(&TABLES).unwrap()
+        };
+        let files = files(&folder, table, target);
+        let Some(path) = rng.choice(&files) else {
+            continue;
+        };
+        let whole = std::fs::read(path).unwrap();
+        let Some(from) = begin(&whole, target) else {
+            continue;
+        };
+        // Of files that are exchanged the other one is damaged as well.
+        let other = rng.choice(&files).unwrap();
+        let others = std::fs::read(other).unwrap();
+        let platform = platform(path);
+        let wanted = sound
+            .entry((table, platform.map(str::to_owned)))
+            .or_insert_with(|| answers(&runtime, &folder, table, platform).unwrap());
+        let mut bytes = whole.clone();
+        if !damage(&mut rng, kind, from, &mut bytes, &others) {
+            continue;
+        }
+        std::fs::write(path, &bytes).unwrap();
+        if kind == Kind::ExchangeFiles {
+            std::fs::write(other, &whole).unwrap();
+        }
+        let said = catch_unwind(AssertUnwindSafe(|| {
+            answers(&runtime, &folder, table, platform)
+        }));
+        std::fs::write(path, &whole).unwrap();
+        if kind == Kind::ExchangeFiles {
+            std::fs::write(other, &others).unwrap();
+        }
+        let [told, equal] = counts.entry((target, kind)).or_default();
+        match said {
+            Ok(Err(message)) if message.contains(table) => *told += 1,
+            Ok(Ok(answers)) if answers == *wanted => *equal += 1,
+            said => silent.push(format!(
+                "{kind:?} of {target:?} {}: {said:?}",
+                path.display()
+            )),
+        }
+        done += 1;
+    }
+    for ((target, kind), [told, equal]) in &counts {
+        eprintln!("{target:?} {kind:?}: {told} told, {equal} equal");
+    }
+    assert!(
+        silent.is_empty(),
+        "{} of {count}: {silent:#?}",
+        silent.len()
+    );
+}

@@ -1,0 +1,140 @@
+//! Damaged data files as `check` tells and mends them, and what is read of them while they are there.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Place, Ran, log};
+
+const ROWS: &str = "SELECT platform, line, runtime_ns FROM records ORDER BY 1, 3";
+
+/// Two logs of a platform, each in a data file.
+fn store() -> Place {
+    let place = Place::new();
+    for (name, first) in [("a", 0), ("b", 40)] {
+        let name = format!("{name}.json");
+        place.write(&name, log(first, 40));
+        place.ok(&["ingest", "-q", "--platform", "k80", &name]);
+    }
+    place
+}
+
+/// The data files of records, in the order in which they were written.
+fn data_files(place: &Place) -> Vec<PathBuf> {
+    let folder = place
+        .path()
+        .join(".tsql/records/dataset=tenset/platform=k80");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.sort_by_key(|file| file.metadata().unwrap().modified().unwrap());
+    files
+}
+
+/// Flips a bit of a data file, and gives the file's name.
+fn flip(file: &Path, at: usize) -> String {
+    let mut bytes = std::fs::read(file).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(file, bytes).unwrap();
+    file.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// Where these bytes stand last in a file.
+fn find(file: &Path, bytes: &[u8]) -> usize {
+    memchr::memmem::rfind(&std::fs::read(file).unwrap(), bytes).unwrap()
+}
+
+fn assert_told(ran: &Ran, told: &[&str]) {
+    assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    for told in told {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+}
+
+/// What Arrow's streams are compressed to begins with this.
+const SUMS: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+#[test]
+fn sums_are_made_anew_from_sound_rows() {
+    let place = store();
+    let rows = place.rows(ROWS);
+    let file = &data_files(&place)[0];
+    let name = flip(file, find(file, SUMS) + 20);
+    // Rows are no worse for it.
+    assert_eq!(place.rows(ROWS), rows);
+    assert_told(
+        &place.tsql(&["check"]),
+        &[
+            &name,
+            "not what was written",
+            "`tsql check --mend` writes it anew",
+        ],
+    );
+    let mended = place.ok(&["check", "--mend"]).stderr;
+    assert!(
+        mended.starts_with("mended: damaged data files: 1\n"),
+        "{mended}"
+    );
+    assert_eq!(place.rows(ROWS), rows);
+    let again = place.ok(&["check", "--mend"]).stderr;
+    assert!(again.starts_with("sound: "), "{again}");
+}
+
+#[test]
+fn lost_rows_come_back_from_the_files_that_they_were_read_from() {
+    let place = store();
+    let rows = place.rows(ROWS);
+    let name = flip(&data_files(&place)[1], 100);
+    assert_told(&place.tsql(&[ROWS]), &[&name, "`tsql check --mend`"]);
+    assert_told(
+        &place.tsql(&["check"]),
+        &[&name, "to ingest `b.json` again restores its rows"],
+    );
+    let mended = place.tsql(&["check", "--mend"]).stderr;
+    let command = "tsql ingest --platform \"k80\" \"b.json\"";
+    assert!(mended.contains(command), "{mended}");
+    assert_eq!(place.rows(ROWS), rows[..40]);
+    place.ok(&["ingest", "-q", "--platform", "k80", "b.json"]);
+    assert_eq!(place.rows(ROWS), rows);
+    place.assert_sound(&["a.json", "b.json"]);
+}
+
+#[test]
+fn what_is_lost_is_said_and_nothing_else_touched() {
+    let place = store();
+    flip(&data_files(&place)[1], 100);
+    std::fs::remove_file(place.path().join("b.json")).unwrap();
+    let versions = place.ok(&["history"]).stdout;
+    for args in [&["check"][..], &["check", "--mend"]] {
+        let lost = "40 rows are lost: 40 of `b.json`, which is not there any more";
+        assert_told(&place.tsql(args), &[lost]);
+    }
+    assert_eq!(place.ok(&["history"]).stdout, versions);
+}
+
+#[test]
+fn optimize_never_copies_damage_and_reading_it_has_to_be_asked_for() {
+    let place = store();
+    let rows = place.rows(ROWS);
+    // A footer that reads well all the same.
+    let file = &data_files(&place)[0];
+    let name = flip(file, find(file, b"tsql 0.") + 7);
+    let file = [name.as_str(), "not what was written"];
+    assert_told(&place.tsql(&[ROWS]), &file);
+    let once = ["SET tsql.verify = 'once'", ROWS].join("; ");
+    assert_told(&place.tsql(&[&once]), &file);
+    let asked = ["SET tsql.verify = 'never'", ROWS].join("; ");
+    assert_eq!(place.rows(&asked), rows);
+    let never = |args: &[&str]| {
+        let mut command = place.command(args);
+        let ran = command.env("TSQL_VERIFY", "never").output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    assert_eq!(never(&[ROWS]).0, Some(0));
+    for args in [&["optimize"][..], &["check"]] {
+        let (code, told) = never(args);
+        assert_ne!(code, Some(0), "{told}");
+        assert!(told.contains(&name), "{told}");
+    }
+    assert_told(
+        &place.tsql(&["SET tsql.verify = 'sometimes'"]),
+        &["`sometimes` is none of always, once, never"],
+    );
+}
