@@ -44,6 +44,7 @@ pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at};
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
+pub(crate) use taking_out::Rests;
 
 use crate::error::{Error, Result};
 use crate::marker::{self, Marker};

@@ -268,15 +268,6 @@ impl Snapshot {
         Self::new(self.log.clone(), state)
     }
 
-    /// How far this application got, by its own count.
-    pub(crate) async fn transaction(&self, application: &str) -> Result<Option<i64>> {
-        let found = self
-            .state
-            .transaction_version(self.log.log_store.as_ref(), application)
-            .await;
-        found.map_err(|error| failure(self.log.table, error))
-    }
-
     /// Tries to make `change` the next version after this one.
     pub(crate) async fn commit(&self, change: &Change, about: About<'_>) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();

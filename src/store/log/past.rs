@@ -63,6 +63,27 @@ struct CommitTransaction {
     version: i64,
 }
 
+impl Snapshot {
+    /// Does a commit after the version `since`, up to this one, name one of these applications? Where the log
+    /// does not have such a commit any more, it may.
+    pub(crate) async fn names_since(
+        &self,
+        since: u64,
+        applications: &HashSet<String>,
+    ) -> Result<bool> {
+        for version in since + 1..=self.version() {
+            let Some(entry) = self.log.entry(version).await? else {
+                return Ok(true);
+            };
+            let mut named = entry.transactions.iter();
+            if named.any(|(application, _)| applications.contains(application)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 impl Log {
     /// The version that was the newest at `at_ms` (milliseconds since 1970); `None` where the table was
     /// not written yet, or the log does not reach back so far.
