@@ -21,6 +21,8 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[path = "suite/acknowledged.rs"]
+mod acknowledged;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;

@@ -139,7 +139,8 @@ impl<'a> Commits<'a> {
                 }))
             })
             .await?;
-        self.seen.extend(version.map(|version| ("sources", version)));
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
         Ok(version.is_some())
     }
 
@@ -217,7 +218,8 @@ impl<'a> Commits<'a> {
                 Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
             .await?;
-        self.seen.extend(version.map(|version| ("sources", version)));
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
         Ok(version.is_some())
     }
 
@@ -286,3 +288,6 @@ impl<'a> Commits<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

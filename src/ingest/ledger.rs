@@ -111,6 +111,13 @@ impl Ledger {
         }
     }
 
+    /// The ledger that a run goes by: what it says may be acknowledged.
+    pub(crate) async fn settled(store: &Store) -> Result<Self> {
+        let ledger = Self::load(store).await?;
+        store.settle("sources", ledger.version).await?;
+        Ok(ledger)
+    }
+
     /// The ledger at a version of its table.
     pub(crate) async fn at(store: &Store, snapshot: &Snapshot) -> Result<Self> {
         let mut ledger = Self {

@@ -81,7 +81,7 @@ pub(super) async fn run_reader(
     read: impl FnOnce(&mut Reader) + Send + 'static,
     durable: Option<Durable>,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::place));
     let orphans = Orphans::find(store, &ledger, &scope, &["records", "lines"]).await?;
     let commits = Commits::new(store, &ledger, orphans);

@@ -54,7 +54,7 @@ pub(super) async fn run(
     inputs: Vec<(Input, Format)>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let known = ledger.clone();
     let scope = scope(&ledger, &inputs, options.platform.as_deref());
     let orphans = Orphans::find(store, &ledger, &scope, &["records"]).await?;

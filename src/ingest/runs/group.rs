@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::identity::ProgramHash;
 use crate::reader::graphnet::NAME;
 use crate::reader::rows::Sketch;
+use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
-use crate::schema;
 
 /// What a commit has brought.
 #[derive(Default)]

@@ -57,7 +57,7 @@ pub(super) async fn run(
     inputs: &[(Input, String)],
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let tables = ["records", "runs"];
     let orphans = Orphans::find(store, &ledger, &Scope::dataset(NAME), &tables).await?;
     let mut run = Ingest {

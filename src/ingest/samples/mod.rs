@@ -54,7 +54,7 @@ pub(super) async fn run(
     places: Vec<Place>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let commits = Commits::new(store, &ledger, Orphans::default());
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let mut messages = read::start(

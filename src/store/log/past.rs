@@ -8,7 +8,7 @@ use futures::TryStreamExt as _;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::{Log, Snapshot, failure};
+use super::{Log, Snapshot, entry_path, failure};
 use crate::error::{Error, Result};
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
@@ -143,7 +143,7 @@ impl Log {
             Some(at_ms) => at_ms,
             // Other writers need not say it: the protocol goes by the entry's own time then.
             None => {
-                let path = Path::from(format!("_delta_log/{version:020}.json"));
+                let path = Path::from(entry_path(version));
                 let object = self.log_store.object_store(None).head(&path).await;
                 object
                     .map_err(Error::Storage)?
