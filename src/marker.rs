@@ -53,12 +53,20 @@ impl Marker {
     }
 }
 
-/// Has the folder a `tsql.toml` that says nothing any more, and tables?
+/// Has the folder a `tsql.toml` that says nothing any more, and rows of tables that every store has?
 pub(crate) fn is_lost(folder: &Path) -> bool {
     let text = std::fs::read_to_string(folder.join(FIRST_NAME));
     let empty = text.is_ok_and(|text| text.trim_matches(['\0', '\n', ' ']).is_empty());
-    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    empty && entries.any(|entry| entry.path().join("_delta_log").is_dir())
+    let has_rows = |table: &str| {
+        let mut entries = std::fs::read_dir(folder.join(table)).into_iter().flatten();
+        entries.any(|entry| entry.is_ok_and(|entry| is_data(&entry.path())))
+    };
+    empty && ["graphs", "sources"].into_iter().any(has_rows)
+}
+
+fn is_data(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|extension| extension == "parquet")
 }
 
 /// Is the folder a store?
@@ -94,7 +102,8 @@ mod tests {
         assert_eq!(cut.unwrap().format, 7);
         assert_eq!(Marker::parse(NAME, "\0\0").unwrap().unwrap().format, 1);
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("graphs/_delta_log")).unwrap();
+        std::fs::create_dir_all(folder.path().join("graphs")).unwrap();
+        std::fs::write(folder.path().join("graphs/part-1.parquet"), "").unwrap();
         assert!(!is_store(folder.path()));
         std::fs::write(folder.path().join(FIRST_NAME), "").unwrap();
         assert!(is_store(folder.path()));
