@@ -25,7 +25,7 @@ use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
 
 /// Files of a table that were read: rows never change, so of a newer version only new files are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReadFiles(HashSet<String>);
 
 impl ReadFiles {

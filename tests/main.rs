@@ -21,6 +21,8 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
+#[path = "suite/acknowledged.rs"]
+mod acknowledged;
 #[path = "suite/bounds.rs"]
 mod bounds;
 #[cfg(target_os = "linux")]

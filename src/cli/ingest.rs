@@ -251,14 +251,14 @@ fn summary(report: &Report) -> Vec<String> {
         format!(" ({})", kinds.join(", "))
     };
     lines.push(format!("records          {}{kinds}", report.records));
-    if report.resumed_records > 0 {
+    if report.replaced_rows > 0 {
         lines.push(format!(
-            "resumed          {} were stored by an interrupted run",
-            report.resumed_records
+            "replaced         {} rows that an interrupted run had left",
+            report.replaced_rows
         ));
     }
     lines.push(format!("new graphs       {}", report.new_graphs));
-    let known = (report.records + report.resumed_records).saturating_sub(report.new_configurations);
+    let known = report.records.saturating_sub(report.new_configurations);
     lines.push(format!(
         "new configs      {} ({known} records of known ones)",
         report.new_configurations

@@ -96,11 +96,9 @@ impl Closed {
     }
 
     /// Who this is, and how far it got, in the log of the records.
-    pub(super) fn transaction(&self) -> Option<(String, i64)> {
+    pub(super) fn transaction(&self) -> (String, i64) {
         let application = application(self.reading.source_id);
-        self.same_as
-            .is_none()
-            .then(|| (application, self.end_byte.cast_signed()))
+        (application, self.end_byte.cast_signed())
     }
 }
 

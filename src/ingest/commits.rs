@@ -1,139 +1,213 @@
 //! The last commits of whole files: their rows, then the ledger.
+//!
+//! ```text
+//! claim of what others left ─▶ records ─▶ runs, lines ─▶ sources
+//! (only where they did)
+//! ```
+//!
+//! Another run may be anywhere between its own commits of the same files, for any time. Each log shows what
+//! it did there, and each commit is one exclusive step in its log:
+//!
+//! - A commit of rows names its sources. Whoever finds one of its own named since it looked begins again.
+//!   So of two runs that saw nothing of each other only one gets past `records`, which has a commit even of
+//!   files without records.
+//! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
+//!   then on those who wrote them, if they are still at work, begin again instead of writing into the
+//!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
+//!   comes late with more of the old ones finds itself named.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::closed::{Closed, source_columns};
 use super::group::one_file;
+use super::ledger::Ledger;
 use super::orphans::Orphans;
 use crate::column;
 use crate::dedupe::ReadFiles;
 use crate::error::Result;
 use crate::store::file::DataFile;
-use crate::store::{Change, Snapshot, Store};
-
-/// How long a run may take from its rows to their entry in the ledger: more than two commits are tried
-/// at most. One that was stopped for longer looks at everything again. So whoever takes away rows that
-/// the ledger does not know takes none of a run that goes on, if they are much older: see
-/// `upkeep::orphans`.
-pub(crate) const LEASE: Duration = Duration::from_mins(15);
+use crate::store::{Change, Rests, Snapshot, Store};
 
 /// The name of a source among the applications in the logs of its rows.
 pub(crate) fn application(source_id: i64) -> String {
     format!("source:{source_id:016x}")
 }
 
+/// The name, in the ledger's log, of a claim of all rows of a source that the ledger does not know.
+pub(crate) fn claim(source_id: i64) -> String {
+    format!("claim:{source_id:016x}")
+}
+
+/// Files of rows by table, in the order in which they are committed.
+pub(super) type Files = Vec<(&'static str, Vec<DataFile>)>;
+
 /// Commits rows of files that nobody else has committed meanwhile.
 pub(super) struct Commits<'a> {
     pub(super) store: &'a Store,
-    /// Versions of `lines` and `records` that hold nothing of this run's files but what its
-    /// `Orphans` say.
-    clear: HashMap<&'static str, u64>,
-    /// The last segment of each source in the ledger, as far as its files were read.
-    segments: HashMap<i64, i32>,
+    orphans: Orphans,
+    /// Versions of the tables up to which nobody but this run has written of its files what it does not
+    /// know.
+    seen: BTreeMap<&'static str, u64>,
+    /// What the ledger says of sources since this run has read it.
+    entries: HashMap<i64, Entry>,
     read: ReadFiles,
+    /// Rows that were taken out.
+    pub(super) replaced: u64,
+}
+
+/// What the ledger says of a source last.
+#[derive(Debug, PartialEq)]
+struct Entry {
+    segment: i32,
+    end_byte: i64,
+    content_hash: String,
+    same_as: Option<i64>,
+    sample_id: Option<i64>,
+}
+
+impl Entry {
+    fn of(file: &Closed) -> Self {
+        Self {
+            segment: file.reading.segment,
+            end_byte: file.end_byte.cast_signed(),
+            content_hash: file.content_hash.clone(),
+            same_as: file.same_as,
+            sample_id: file.about.sample_id,
+        }
+    }
 }
 
 impl<'a> Commits<'a> {
-    pub(super) fn new(store: &'a Store, clear: HashMap<&'static str, u64>) -> Self {
+    /// Commits files that were planned by this ledger; `orphans` were found after it was read.
+    pub(super) fn new(store: &'a Store, ledger: &Ledger, orphans: Orphans) -> Self {
+        let mut seen = orphans.versions.clone();
+        seen.insert("sources", ledger.version);
         Self {
             store,
-            clear,
-            segments: HashMap::new(),
-            read: ReadFiles::default(),
+            orphans,
+            seen,
+            entries: HashMap::new(),
+            read: ledger.read.clone(),
+            replaced: 0,
         }
     }
 
-    /// Makes files that were read to their end part of the store: their other lines, their records,
-    /// then the ledger. False where another run is about to do so with one of them, or where rows that
-    /// an interrupted run had stored were taken away: all must be looked at again.
-    pub(super) async fn add(
-        &mut self,
-        lines: Vec<DataFile>,
-        records: Vec<DataFile>,
-        closed: &[Closed],
-        orphans: &Orphans,
-    ) -> Result<bool> {
-        let begun = Instant::now();
-        Ok(self.rows("lines", lines, closed).await?
-            && self.rows("records", records, closed).await?
-            && self.sources(closed, orphans, begun).await?)
+    /// Makes files that were read to their end part of the store: their rows, the first table's whether
+    /// there are any or not, then the ledger. False where another run was found to do so with one of them:
+    /// all must be looked at again.
+    pub(super) async fn add(&mut self, rows: Files, closed: &[Closed]) -> Result<bool> {
+        let sources = closed.iter().map(|file| file.reading.source_id);
+        let claimed = self.orphans.among(sources);
+        if !claimed.is_empty() && !self.claim(closed, &claimed).await? {
+            return Ok(false);
+        }
+        for (place, (table, files)) in rows.into_iter().enumerate() {
+            let is_named = place == 0 || !claimed.is_empty();
+            if (is_named || !files.is_empty()) && !self.rows(table, files, closed, &claimed).await?
+            {
+                return Ok(false);
+            }
+        }
+        self.orphans.forget(&claimed);
+        self.sources(closed).await
     }
 
-    /// Adds files of rows, unless the log says by now that rows of the same sources are there.
+    /// Claims all rows of these sources that the ledger does not know.
+    async fn claim(&mut self, closed: &[Closed], claimed: &BTreeSet<i64>) -> Result<bool> {
+        let closed: Vec<&Closed> = closed
+            .iter()
+            .filter(|file| claimed.contains(&file.reading.source_id))
+            .collect();
+        let (store, mut version) = (self.store, None);
+        let detail = format!("claim of rows of {} sources", claimed.len());
+        store
+            .commit("sources", &detail, async |snapshot: &Snapshot| {
+                version = None;
+                let new = self.new_files(snapshot, &closed).await?;
+                if new.is_none_or(|new| new.len() < closed.len()) {
+                    return Ok(None);
+                }
+                let next = snapshot.version() + 1;
+                version = Some(next);
+                let claims = claimed.iter().map(|&id| (claim(id), next.cast_signed()));
+                Ok(Some(Change {
+                    transactions: claims.collect(),
+                    ..Change::default()
+                }))
+            })
+            .await?;
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
+        Ok(version.is_some())
+    }
+
+    /// Adds files of rows in place of those that were claimed, unless others have written rows of the same
+    /// sources.
     async fn rows(
         &mut self,
         table: &'static str,
         add: Vec<DataFile>,
         closed: &[Closed],
+        claimed: &BTreeSet<i64>,
     ) -> Result<bool> {
-        if add.is_empty() {
+        let named = closed.iter().filter(|file| {
+            // Another name of what is there has no rows, unless others have left some.
+            file.same_as.is_none() || claimed.contains(&file.reading.source_id)
+        });
+        let transactions: Vec<_> = named.map(Closed::transaction).collect();
+        if transactions.is_empty() {
             return Ok(true);
         }
-        let transactions: Vec<_> = closed.iter().filter_map(Closed::transaction).collect();
-        let change = Change {
-            add,
-            transactions,
-            ..Change::default()
-        };
+        let names: HashSet<String> = transactions.iter().map(|(name, _)| name.clone()).collect();
+        let old = self.orphans.of(table, claimed);
         let detail = format!("ingest of {} files", closed.len());
-        let clear = &self.clear;
-        let (mut done, mut version) = (true, None);
-        self.store
+        let mut since = self.seen.get(table).copied().unwrap_or(0);
+        let (mut version, mut replaced) = (None, 0);
+        let (store, mut rests) = (self.store, Rests::default());
+        store
             .commit(table, &detail, async |snapshot: &Snapshot| {
-                if clear.get(table) != Some(&snapshot.version()) {
-                    for (application, end) in &change.transactions {
-                        if snapshot.transaction(application).await? >= Some(*end) {
-                            done = false;
-                            return Ok(None);
-                        }
-                    }
+                version = None;
+                if snapshot.names_since(since, &names).await? {
+                    return Ok(None);
                 }
+                since = snapshot.version();
+                let mut change = Change::default();
+                if !old.is_empty() {
+                    let filter = old.filter(table);
+                    let taken = store.without(table, snapshot, &filter, &mut rests);
+                    (replaced, change) = taken.await?;
+                }
+                change.add.extend(add.iter().cloned());
+                change.transactions.clone_from(&transactions);
                 version = Some(snapshot.version() + 1);
-                Ok(Some(change.clone()))
+                Ok(Some(change))
             })
             .await?;
-        if let Some(version) = version.filter(|_| done) {
-            self.clear.insert(table, version);
-        }
-        Ok(done)
+        self.seen.extend(version.map(|version| (table, version)));
+        self.replaced += replaced;
+        Ok(version.is_some())
     }
 
-    /// Adds files to the ledger, the last of all commits; false where their rows, which were seen when
-    /// this had `begun`, may be gone by now.
-    async fn sources(
-        &mut self,
-        closed: &[Closed],
-        orphans: &Orphans,
-        begun: Instant,
-    ) -> Result<bool> {
-        let mut all_there = true;
-        let (store, segments, read) = (self.store, &mut self.segments, &mut self.read);
+    /// Adds files to the ledger, the last of all commits; false where someone has claimed their rows, or
+    /// has written something else of them.
+    async fn sources(&mut self, closed: &[Closed]) -> Result<bool> {
+        let closed: Vec<&Closed> = closed.iter().collect();
+        let (store, mut version) = (self.store, None);
         let mut written: Option<(usize, Change)> = None;
         store
             .commit("sources", "ingest", async |snapshot: &Snapshot| {
-                if let Some(new) = read.new_at(snapshot) {
-                    let columns = ["source_id", "segment"];
-                    for batch in store.read("sources", &new, &columns, None).await? {
-                        learn(&batch, segments)?;
-                    }
-                }
-                let is_new = |file: &&Closed| {
-                    let known = segments.get(&file.reading.source_id);
-                    known.is_none_or(|&known| known < file.reading.segment)
+                version = None;
+                let Some(new) = self.new_files(snapshot, &closed).await? else {
+                    return Ok(None);
                 };
-                let new: Vec<&Closed> = closed.iter().filter(is_new).collect();
+                version = Some(snapshot.version());
                 if new.is_empty() {
                     return Ok(None);
                 }
-                let ids = new.iter().map(|file| file.reading.source_id).collect();
-                all_there = begun.elapsed() < LEASE && orphans.are_there(store, ids).await?;
-                if !all_there {
-                    return Ok(None);
-                }
+                version = Some(snapshot.version() + 1);
                 if written
                     .as_ref()
                     .is_none_or(|(count, _)| *count != new.len())
@@ -144,17 +218,76 @@ impl<'a> Commits<'a> {
                 Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
             .await?;
-        Ok(all_there)
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
+        Ok(version.is_some())
+    }
+
+    /// The files that a version of the ledger does not have; `None` where it says something else of one of
+    /// them than was read, or someone has claimed its rows since.
+    async fn new_files<'c>(
+        &mut self,
+        snapshot: &Snapshot,
+        closed: &[&'c Closed],
+    ) -> Result<Option<Vec<&'c Closed>>> {
+        if let Some(new) = self.read.new_at(snapshot) {
+            self.learn(&new).await?;
+        }
+        let claims = closed.iter().map(|file| claim(file.reading.source_id));
+        let since = self.seen.get("sources").copied().unwrap_or(0);
+        if snapshot.names_since(since, &claims.collect()).await? {
+            return Ok(None);
+        }
+        self.seen.insert("sources", snapshot.version());
+        let mut new = Vec::new();
+        for &file in closed {
+            match self.entries.get(&file.reading.source_id) {
+                Some(entry) if *entry == Entry::of(file) => {}
+                Some(entry) if entry.segment >= file.reading.segment => return Ok(None),
+                _ => new.push(file),
+            }
+        }
+        Ok(Some(new))
+    }
+
+    /// Learns what files of the ledger say of their sources.
+    async fn learn(&mut self, new: &Snapshot) -> Result<()> {
+        let columns = [
+            "source_id",
+            "segment",
+            "end_byte",
+            "content_hash",
+            "same_as",
+            "sample_id",
+        ];
+        for batch in self.store.read("sources", new, &columns, None).await? {
+            self.learn_batch(&batch)?;
+        }
+        Ok(())
+    }
+
+    fn learn_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let number = |name| column::numbers::<Int64Type>(batch, name);
+        let (ids, ends) = (number("source_id")?, number("end_byte")?);
+        let (same_as, samples) = (number("same_as")?, number("sample_id")?);
+        let segments = column::numbers::<Int32Type>(batch, "segment")?;
+        let hashes = column::text(batch, "content_hash")?;
+        for row in 0..batch.num_rows() {
+            let entry = Entry {
+                segment: segments.value(row),
+                end_byte: ends.value(row),
+                content_hash: hashes.value(row).to_owned(),
+                same_as: column::value(same_as, row),
+                sample_id: column::value(samples, row),
+            };
+            let known = self.entries.get(&ids.value(row));
+            if known.is_none_or(|known| known.segment < entry.segment) {
+                self.entries.insert(ids.value(row), entry);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Learns the segments of sources from rows of the ledger.
-fn learn(batch: &RecordBatch, segments: &mut HashMap<i64, i32>) -> Result<()> {
-    let sources = column::numbers::<Int64Type>(batch, "source_id")?;
-    let numbers = column::numbers::<Int32Type>(batch, "segment")?;
-    for (source, number) in sources.values().iter().zip(numbers.values()) {
-        let last = segments.entry(*source).or_insert(*number);
-        *last = (*last).max(*number);
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,12 @@
 //! ```text
 //! rows of chunks ─▶ graphs, environments ─▶ configurations ─▶ batches of records
 //!                   (what is new is committed at once: nothing refers to it yet)
-//! at a file's end ─▶ lines ─▶ records ─▶ sources
+//! at a file's end ─▶ records ─▶ lines ─▶ sources
 //! ```
 //!
 //! A crash between two of these commits leaves rows that nothing refers to, or records whose file
 //! is not in the ledger yet. The next run over the same file finds the former by their content and
-//! skips the latter by their lines (see `orphans`).
+//! puts its own in place of the latter (see `orphans`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,6 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::compute::concat_batches;
 
-use super::orphans::Orphans;
 use super::tables::{EnvironmentRows, RecordRows};
 use crate::dedupe::{Configurations, ReadFiles, next_number};
 use crate::error::{Error, Result};
@@ -57,8 +56,6 @@ struct Held {
     source_id: i64,
     /// Number of the chunk's first line in the file.
     first_line: u64,
-    /// Records up to this line are in the store.
-    stored_through: u64,
 }
 
 impl Held {
@@ -150,18 +147,15 @@ impl<'a> Group<'a> {
         place: Place,
         source_id: i64,
         first_line: u64,
-        orphans: &Orphans,
     ) -> Result<()> {
         self.held_rows += rows.records.len();
         let texts = rows.verbatim.iter().map(|(_, text)| text.len());
         self.held_text_bytes += texts.sum::<usize>();
-        let stored_through = orphans.records_through(source_id);
         self.held.push(Held {
             rows,
             place,
             source_id,
             first_line,
-            stored_through,
         });
         if self.held_rows >= FLUSH_ROWS
             || self.held.len() >= FLUSH_CHUNKS
@@ -338,9 +332,6 @@ impl<'a> Group<'a> {
         let mut rows = RecordRows::new(held.source_id, held.rows.records.len());
         for (index, row) in held.rows.records.iter().enumerate() {
             let line = held.first_line + row.line;
-            if line <= held.stored_through {
-                continue;
-            }
             let graph = graphs
                 .get(row.graph as usize)
                 .ok_or_else(|| missing("graph"))?;

@@ -7,6 +7,7 @@ use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::prefixes::Prefixes;
 use crate::column;
+use crate::dedupe::ReadFiles;
 use crate::error::{Error, Result};
 use crate::identity::{sample_id, source_id};
 use crate::reader::graphnet::sample::METADATA;
@@ -46,6 +47,9 @@ pub(crate) const UNCOMMITTED: i32 = i32::MAX;
 /// All files that the store has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
+    /// The version of its table, and the files that were read.
+    pub(crate) version: u64,
+    pub(crate) read: ReadFiles,
     sources: BTreeMap<i64, Source>,
     by_name: HashMap<String, i64>,
     /// Platform -> size -> sources.
@@ -107,11 +111,21 @@ impl Ledger {
         }
     }
 
+    /// The ledger that a run goes by: what it says may be acknowledged.
+    pub(crate) async fn settled(store: &Store) -> Result<Self> {
+        let ledger = Self::load(store).await?;
+        store.settle("sources", ledger.version).await?;
+        Ok(ledger)
+    }
+
     /// The ledger at a version of its table.
     pub(crate) async fn at(store: &Store, snapshot: &Snapshot) -> Result<Self> {
-        let mut ledger = Self::default();
-        if !snapshot.files().is_empty() {
-            ledger.read(store, snapshot).await?;
+        let mut ledger = Self {
+            version: snapshot.version(),
+            ..Self::default()
+        };
+        if let Some(files) = ledger.read.new_at(snapshot) {
+            ledger.read(store, &files).await?;
         }
         Ok(ledger)
     }
@@ -352,6 +366,21 @@ impl Ledger {
             let known = known.map(|(forms, hash)| (forms.as_str(), hash.as_str()));
             source.platform == platform && known == Some(arrays)
         })
+    }
+
+    /// The line, or the segment of `lines`, from which on the ledger knows no rows of a source.
+    pub(crate) fn first_unknown(&self, table: &str, source_id: i64) -> i64 {
+        match self
+            .source(source_id)
+            .filter(|source| source.same_as.is_none())
+        {
+            None => 0,
+            Some(source) if table == "lines" => source.segments.into(),
+            Some(source) => {
+                let open = source.open_line.as_deref() == Some("other");
+                source.last_line.cast_signed() + i64::from(!open)
+            }
+        }
     }
 
     /// The source of this number.

@@ -1,7 +1,7 @@
 //! Files into the store: read, parse, deduplicate, append, tell what happened.
 //!
-//! A file's records, other lines and ledger entry appear together or, after a crash, are completed
-//! by the next run over it. Nothing is ever stored twice: a file that the store has is skipped, of
+//! A file's records and other lines are part of the store when the ledger has it. What a crash has left of
+//! one that the ledger does not have gives way to what the next run over it reads. Nothing is ever stored twice: a file that the store has is skipped, of
 //! one that has grown only the new lines are read.
 
 mod batches;
@@ -15,7 +15,7 @@ mod group;
 mod intake;
 mod known;
 pub(crate) mod ledger;
-mod orphans;
+pub(crate) mod orphans;
 mod others;
 mod paced;
 mod pipeline;
@@ -35,7 +35,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
@@ -49,7 +49,10 @@ pub use run::Position;
 pub use stream::{AppendOptions, Appender, StreamFormat};
 
 /// How often an ingest begins again because another one took a file of its.
-const ATTEMPTS: usize = 20;
+const ATTEMPTS: u64 = 20;
+
+/// Longest pause before the second attempt.
+const PAUSE_MS: u64 = 50;
 
 /// How to ingest.
 #[derive(Clone)]
@@ -202,7 +205,8 @@ impl Store {
             report.add(until_done(run).await?);
         }
         if !places.is_empty() {
-            report.add(samples::run(self, places, options).await?);
+            let run = async || samples::run(self, places.clone(), options).await;
+            report.add(until_done(run).await?);
         }
         Ok(report)
     }
@@ -251,13 +255,15 @@ impl Store {
     }
 }
 
-/// Runs until no other ingest takes a file of its.
+/// Runs until no other ingest takes a file of its. A random pause keeps two from taking turns for ever.
 async fn until_done(run: impl AsyncFn() -> Result<Option<Report>>) -> Result<Report> {
     let started = Instant::now();
-    for _ in 0..ATTEMPTS {
+    for attempt in 1..=ATTEMPTS {
         if let Some(report) = run().await? {
             return Ok(report);
         }
+        let pause_ms = fastrand::u64(..PAUSE_MS * attempt);
+        tokio::time::sleep(Duration::from_millis(pause_ms)).await;
     }
     Err(Error::Contended {
         table: "sources".to_owned(),

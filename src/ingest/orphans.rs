@@ -1,30 +1,79 @@
-//! Rows of interrupted runs: written, but their file is not in the ledger.
+//! Rows that the ledger does not know: an interrupted run has left them, or one that is at work has not come
+//! to its ledger yet.
 //!
-//! Records and other lines of a file are committed before the ledger says so. Where a run ended in
-//! between, the next one must not write them again. That there are any shows in the numbers of
-//! rows alone, which the logs know; only then the tables are asked for the lines, and only of the
-//! sources that a run may read: rows of a file that nobody gives again cost later runs nothing.
+//! Nothing says that their file is still what it was, so no run goes on with them. The next one over the
+//! same file claims them (see `commits`) and takes them out in the commits that add its own. That there are
+//! any shows in the numbers of rows alone, which the logs know; only then the tables are asked, and only
+//! for the sources that a run may read: rows of a file that nobody gives again cost later runs nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use arrow::datatypes::Int64Type;
-use datafusion::functions_aggregate::expr_fn::{count, max};
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::functions_aggregate::expr_fn::max;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::utils::conjunction;
-use datafusion::prelude::{col, lit};
+use datafusion::prelude::{cast, col, lit};
 
 use super::ledger::Ledger;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Snapshot, Store};
 
-/// Through which line the rows of each source are in the store, by table.
+/// Rows of sources: those from a line on (`records`, `runs`), or from a segment on (`lines`).
 #[derive(Clone, Debug, Default)]
+pub(crate) struct Rows(BTreeMap<i64, i64>);
+
+impl Rows {
+    pub(crate) fn add(&mut self, source_id: i64, from: i64) {
+        self.0.insert(source_id, from);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A row of one of these sources.
+    pub(crate) fn among(&self) -> Expr {
+        let ids = self.0.keys().map(|id| lit(*id)).collect();
+        col("source_id").in_list(ids, false)
+    }
+
+    /// Is it one of them? `place` is its line, or its segment.
+    pub(crate) fn has(&self, source_id: i64, place: i64) -> bool {
+        self.0.get(&source_id).is_some_and(|from| place >= *from)
+    }
+
+    /// What is counted from: the column of a table that [`Rows`] speak of.
+    pub(crate) fn place(table: &str) -> &'static str {
+        if table == "lines" { "segment" } else { "line" }
+    }
+
+    /// The rows among those of a table.
+    pub(crate) fn filter(&self, table: &str) -> Expr {
+        let place = col(Self::place(table));
+        let mut by_start: BTreeMap<i64, Vec<Expr>> = BTreeMap::new();
+        for (id, from) in &self.0 {
+            by_start.entry(*from).or_default().push(lit(*id));
+        }
+        let parts = by_start.into_iter().map(|(from, ids)| {
+            let begun = place.clone().gt_eq(lit(from));
+            col("source_id").in_list(ids, false).and(begun)
+        });
+        parts.reduce(Expr::or).unwrap_or_else(|| lit(false))
+    }
+
+    fn of(&self, sources: &BTreeSet<i64>) -> Self {
+        let among = self.0.iter().filter(|(id, _)| sources.contains(id));
+        Self(among.map(|(id, from)| (*id, *from)).collect())
+    }
+}
+
+/// What the tables have of the files of a run that its ledger does not know.
+#[derive(Debug, Default)]
 pub(super) struct Orphans {
-    records: HashMap<i64, Stored>,
-    others: HashMap<i64, Stored>,
-    /// Records of each source that the ledger knows of.
-    in_ledger: HashMap<i64, u64>,
+    rows: BTreeMap<&'static str, Rows>,
+    /// The versions of the tables that say so.
+    pub(super) versions: BTreeMap<&'static str, u64>,
 }
 
 /// What a run may read.
@@ -91,136 +140,85 @@ impl Scope {
     }
 }
 
-/// The rows of a source in a table.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stored {
-    last_line: u64,
-    rows: u64,
-}
-
 impl Orphans {
-    /// Looks for rows that `ledger` does not know of; also says in which versions of the tables.
+    /// Looks for rows that `ledger` does not know of in these tables.
     pub(super) async fn find(
         store: &Store,
         ledger: &Ledger,
         scope: &Scope,
-    ) -> Result<(Self, HashMap<&'static str, u64>)> {
-        let in_ledger = ledger.records_of.clone();
-        let mut orphans = Self {
-            in_ledger,
-            ..Self::default()
-        };
-        let mut versions = HashMap::new();
-        for (table, expected, found) in [
-            ("records", ledger.record_count, &mut orphans.records),
-            ("lines", ledger.other_count, &mut orphans.others),
-        ] {
+        tables: &[&'static str],
+    ) -> Result<Self> {
+        let mut orphans = Self::default();
+        for &table in tables {
             let Some(snapshot) = store.snapshot(table).await? else {
                 continue;
             };
-            let rows: u64 = snapshot
-                .files()
-                .iter()
-                .map(|file| file.stats.num_records)
-                .sum();
-            versions.insert(table, snapshot.version());
-            if rows != expected {
-                *found = stored_lines(store, table, &snapshot, scope.filter(table)).await?;
-            }
-        }
-        Ok((orphans, versions))
-    }
-
-    /// The last line of a source whose record is in the store; 0 for none.
-    pub(super) fn records_through(&self, source_id: i64) -> u64 {
-        self.records
-            .get(&source_id)
-            .map_or(0, |stored| stored.last_line)
-    }
-
-    /// Are all rows that were found of these sources still there?
-    pub(super) async fn are_there(&self, store: &Store, sources: BTreeSet<i64>) -> Result<bool> {
-        for (table, found) in [("records", &self.records), ("lines", &self.others)] {
-            let found = found.iter().filter(|(id, _)| sources.contains(id));
-            let found: HashMap<i64, Stored> = found.map(|(id, stored)| (*id, *stored)).collect();
-            if found.is_empty() {
+            orphans.versions.insert(table, snapshot.version());
+            let expected = match table {
+                "records" => Some(ledger.record_count),
+                "lines" => Some(ledger.other_count),
+                _ => None,
+            };
+            let files = snapshot.files().iter();
+            let rows: u64 = files.map(|file| file.stats.num_records).sum();
+            if expected == Some(rows) || rows == 0 {
                 continue;
             }
-            let Some(snapshot) = store.snapshot(table).await? else {
-                return Ok(false);
-            };
-            let ids = found.keys().map(|id| lit(*id)).collect();
-            let filter = Some(col("source_id").in_list(ids, false));
-            let mut rows: HashMap<i64, u64> = HashMap::new();
-            let columns = ["source_id", "line"];
-            for batch in store.read(table, &snapshot, &columns, filter).await? {
-                let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
-                let lines = column::numbers::<Int64Type>(&batch, "line")?;
-                for (id, line) in ids.values().iter().zip(lines.values()) {
-                    let through = found.get(id).map_or(0, |stored| stored.last_line);
-                    *rows.entry(*id).or_default() += u64::from(line.unsigned_abs() <= through);
-                }
-            }
-            if found
-                .iter()
-                .any(|(id, stored)| rows.get(id) != Some(&stored.rows))
-            {
-                return Ok(false);
-            }
+            let unknown = unknown(store, table, &snapshot, ledger, scope).await?;
+            orphans.rows.insert(table, unknown);
         }
-        Ok(true)
+        Ok(orphans)
     }
 
-    /// Records of a source that are in the store and not in the ledger.
-    pub(super) fn unknown_records(&self, source_id: i64) -> u64 {
-        let rows = self.records.get(&source_id).map_or(0, |stored| stored.rows);
-        rows.saturating_sub(self.in_ledger.get(&source_id).copied().unwrap_or(0))
+    /// Those of these sources that have such rows.
+    pub(super) fn among(&self, sources: impl Iterator<Item = i64>) -> BTreeSet<i64> {
+        let has = |id: &i64| self.rows.values().any(|rows| rows.0.contains_key(id));
+        sources.filter(has).collect()
     }
 
-    /// The source is in the ledger by now.
-    pub(super) fn forget(&mut self, source_id: i64) {
-        self.records.remove(&source_id);
-        self.others.remove(&source_id);
+    /// The rows that these sources have in a table.
+    pub(super) fn of(&self, table: &str, sources: &BTreeSet<i64>) -> Rows {
+        let rows = self.rows.get(table);
+        rows.map(|rows| rows.of(sources)).unwrap_or_default()
     }
 
-    /// The last line of a source that is in the store as no record; 0 for none.
-    pub(super) fn others_through(&self, source_id: i64) -> u64 {
-        self.others
-            .get(&source_id)
-            .map_or(0, |stored| stored.last_line)
+    /// They are no more.
+    pub(super) fn forget(&mut self, sources: &BTreeSet<i64>) {
+        for rows in self.rows.values_mut() {
+            rows.0.retain(|id, _| !sources.contains(id));
+        }
     }
 }
 
-async fn stored_lines(
+async fn unknown(
     store: &Store,
     table: &str,
     at: &Snapshot,
-    filter: Option<Expr>,
-) -> Result<HashMap<i64, Stored>> {
-    let sums = vec![
-        max(col("line")).alias("line"),
-        count(col("line")).alias("rows"),
-    ];
+    ledger: &Ledger,
+    scope: &Scope,
+) -> Result<Rows> {
     let mut frame = store.frame(table, at)?;
-    if let Some(filter) = filter {
+    if let Some(filter) = scope.filter(table) {
         frame = frame.filter(filter).map_err(Error::Query)?;
     }
-    let grouped = frame.aggregate(vec![col("source_id")], sums);
-    let batches = grouped
+    let place = cast(col(Rows::place(table)), DataType::Int64);
+    let last = frame.aggregate(vec![col("source_id")], vec![max(place).alias("last")]);
+    let batches = last
         .map_err(Error::Query)?
         .collect()
         .await
         .map_err(Error::Query)?;
-    let mut lines = HashMap::new();
+    let mut rows = Rows::default();
     for batch in batches {
         let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
-        let last = column::numbers::<Int64Type>(&batch, "line")?;
-        let rows = column::numbers::<Int64Type>(&batch, "rows")?;
-        for row in 0..batch.num_rows() {
-            let last_line = last.value(row).unsigned_abs();
-            let rows = rows.value(row).unsigned_abs();
-            lines.insert(sources.value(row), Stored { last_line, rows });
+        let last = column::numbers::<Int64Type>(&batch, "last")?;
+        for (&id, &last) in sources.values().iter().zip(last.values()) {
+            let from = ledger.first_unknown(table, id);
+            let wanted = scope.sources.as_ref().is_none_or(|ids| ids.contains(&id));
+            if wanted && last >= from {
+                rows.add(id, from);
+            }
         }
     }
-    Ok(lines)
+    Ok(rows)
 }

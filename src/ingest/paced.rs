@@ -47,8 +47,6 @@ pub(super) struct Paced {
     begun: Option<Instant>,
     lines: u64,
     bytes: u64,
-    /// The first group goes on at least until it has so many lines.
-    least_lines: u64,
     flush: bool,
     over: bool,
     ended: bool,
@@ -67,7 +65,6 @@ impl Paced {
             begun: None,
             lines: 0,
             bytes: 0,
-            least_lines: 0,
             flush: false,
             over: false,
             ended: false,
@@ -102,9 +99,9 @@ impl Paced {
     }
 
     /// Waits for something to read; false at the end of the input.
-    pub(super) fn next_group(&mut self, least_lines: u64) -> bool {
+    pub(super) fn next_group(&mut self) -> bool {
         self.begun = None;
-        (self.lines, self.bytes, self.least_lines) = (0, 0, least_lines);
+        (self.lines, self.bytes) = (0, 0);
         self.over = false;
         while self.held.is_empty() && !self.ended {
             self.flush = false;
@@ -168,19 +165,14 @@ impl Paced {
         let late = self
             .begun
             .is_some_and(|begun| begun.elapsed() >= self.limits.time);
-        self.lines >= self.least_lines
-            && (late || self.lines >= self.limits.lines || self.bytes >= self.limits.bytes)
+        late || self.lines >= self.limits.lines || self.bytes >= self.limits.bytes
     }
 
     /// Gives out the first bytes that are held.
     fn give(&mut self, target: &mut [u8], count: usize) -> usize {
         let mut count = count.min(target.len());
         let given = self.held.get(..count).unwrap_or(&[]);
-        let room = self
-            .limits
-            .lines
-            .max(self.least_lines)
-            .saturating_sub(self.lines);
+        let room = self.limits.lines.saturating_sub(self.lines);
         let last = usize::try_from(room)
             .unwrap_or(usize::MAX)
             .saturating_sub(1);
@@ -224,17 +216,14 @@ impl Read for Paced {
                 }
                 return Ok(self.give(target, self.held.len()));
             }
-            let wanted = self.flush && !self.in_line && self.lines >= self.least_lines.max(1);
+            let wanted = self.flush && !self.in_line && self.lines > 0;
             if wanted {
                 self.flush = false;
                 self.over = true;
                 return Ok(0);
             }
-            let timed = !self.in_line && self.lines >= self.least_lines;
-            let deadline = self
-                .begun
-                .filter(|_| timed)
-                .map(|begun| begun + self.limits.time);
+            let begun = self.begun.filter(|_| !self.in_line);
+            let deadline = begun.map(|begun| begun + self.limits.time);
             self.receive(deadline);
         }
     }
@@ -254,7 +243,7 @@ mod tests {
         drop(sender);
         let mut paced = Paced::new(input, limits, Arc::default());
         let mut groups = Vec::new();
-        while paced.next_group(0) {
+        while paced.next_group() {
             let mut text = String::new();
             paced.read_to_string(&mut text).unwrap();
             groups.push(text);
@@ -306,17 +295,17 @@ mod tests {
         };
         let mut paced = Paced::new(input, limits, Arc::default());
         sender.send(bytes("a\nhal")).unwrap();
-        assert!(paced.next_group(0));
+        assert!(paced.next_group());
         let mut text = String::new();
         paced.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a\n");
         sender.send(bytes("f\n")).unwrap();
         drop(sender);
-        assert!(paced.next_group(0));
+        assert!(paced.next_group());
         text.clear();
         paced.read_to_string(&mut text).unwrap();
         assert_eq!(text, "half\n");
-        assert!(!paced.next_group(0));
+        assert!(!paced.next_group());
     }
 
     #[test]
@@ -330,28 +319,11 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let mut paced = Paced::new(input, limits, Arc::clone(&stop));
         sender.send(bytes("a\nb\nhal")).unwrap();
-        assert!(paced.next_group(0));
+        assert!(paced.next_group());
         stop.store(true, Ordering::Relaxed);
         let mut text = String::new();
         paced.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a\nb\n");
-        assert!(!paced.next_group(0));
-    }
-
-    #[test]
-    fn the_first_group_can_be_made_longer() {
-        let (sender, input) = channel();
-        sender.send(bytes("1\n2\n3\n4\n5\n")).unwrap();
-        drop(sender);
-        let limits = Limits {
-            lines: 1,
-            bytes: 1,
-            time: Duration::ZERO,
-        };
-        let mut paced = Paced::new(input, limits, Arc::default());
-        assert!(paced.next_group(3));
-        let mut text = String::new();
-        paced.read_to_string(&mut text).unwrap();
-        assert_eq!((text.as_str(), paced.lines()), ("1\n2\n3\n", 3));
+        assert!(!paced.next_group());
     }
 }

@@ -64,8 +64,8 @@ pub struct Report {
     pub lines: u64,
     /// Lines that became records.
     pub records: u64,
-    /// Lines that an interrupted run had stored already.
-    pub resumed_records: u64,
+    /// Rows that interrupted runs had left of these files, and that gave way to new ones.
+    pub replaced_rows: u64,
     /// Records that failed when they were measured.
     pub failed_records: u64,
     /// Programs that were only proposed.
@@ -166,7 +166,7 @@ impl Report {
             (&mut self.exported_files, other.exported_files),
             (&mut self.lines, other.lines),
             (&mut self.records, other.records),
-            (&mut self.resumed_records, other.resumed_records),
+            (&mut self.replaced_rows, other.replaced_rows),
             (&mut self.failed_records, other.failed_records),
             (&mut self.unmeasured_records, other.unmeasured_records),
             (&mut self.verbatim_records, other.verbatim_records),

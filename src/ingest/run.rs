@@ -33,7 +33,6 @@ struct Open {
     crlf: bool,
     next_line: u64,
     records: u64,
-    resumed: u64,
     rejects: u64,
     verbatim: u64,
     others: u64,
@@ -49,7 +48,6 @@ struct Run<'a> {
     store: &'a Store,
     commits: Commits<'a>,
     options: &'a IngestOptions,
-    orphans: Orphans,
     group: Group<'a>,
     others: Others,
     open: Option<Open>,
@@ -68,7 +66,7 @@ pub(super) async fn run(
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
     let given = jobs.clone();
-    let read = move |reader: &mut Reader, _: &Orphans| reader.files(&given);
+    let read = move |reader: &mut Reader| reader.files(&given);
     run_reader(store, options, &jobs, read, None).await
 }
 
@@ -80,25 +78,23 @@ pub(super) async fn run_reader(
     store: &Store,
     options: &IngestOptions,
     jobs: &[Job],
-    read: impl FnOnce(&mut Reader, &Orphans) + Send + 'static,
+    read: impl FnOnce(&mut Reader) + Send + 'static,
     durable: Option<Durable>,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::place));
-    let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
+    let orphans = Orphans::find(store, &ledger, &scope, &["records", "lines"]).await?;
+    let commits = Commits::new(store, &ledger, orphans);
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let progress = Arc::clone(&options.progress);
-    let through = orphans.clone();
-    let read = move |reader: &mut Reader| read(reader, &through);
     let mut messages = pipeline::start(ledger, parsers, progress, Arc::clone(&stop.0), read);
     let group = Group::new(store);
     let report = Report::default();
     let mut run = Run {
         store,
-        commits: Commits::new(store, clear),
+        commits,
         options,
-        orphans,
         group,
         others: Others::default(),
         open: None,
@@ -118,6 +114,7 @@ pub(super) async fn run_reader(
     if !run.commit().await? {
         return Ok(None);
     }
+    run.report.replaced_rows = run.commits.replaced;
     run.report.new_graphs = run.group.new_graphs;
     run.report.new_configurations = run.group.new_configurations;
     Ok(Some(run.report))
@@ -215,12 +212,10 @@ impl Run<'_> {
         };
         let first_line = open.next_line;
         let source_id = open.reading.source_id;
-        let through = self.orphans.records_through(source_id);
         for record in &rows.records {
             self.report.failed_records += u64::from(record.error_no != 0);
             let unmeasured = record.error_no == 0 && record.runtime_ns.is_none();
             self.report.unmeasured_records += u64::from(unmeasured);
-            open.resumed += u64::from(first_line + record.line <= through);
         }
         open.next_line += rows.line_count;
         open.records += rows.records.len() as u64;
@@ -228,7 +223,6 @@ impl Run<'_> {
         let last = rows.line_count.checked_sub(1);
         open.last_is_record = rows.records.last().map(|record| record.line) == last;
         (open.mark, open.in_line) = (Some(after), false);
-        let stored = self.orphans.others_through(source_id);
         for other in std::mem::take(&mut rows.others) {
             let line = first_line + other.line;
             if let Some(reason) = &other.reason {
@@ -236,17 +230,14 @@ impl Run<'_> {
                 reject(&mut self.report, self.options, &open.path, line, reason)?;
             }
             open.others += 1;
-            if line > stored {
-                let segment = open.reading.segment;
-                let other = Other {
-                    segment,
-                    line,
-                    part: 0,
-                    reason: other.reason,
-                    text: other.text,
-                };
-                self.others.push(source_id, other);
-            }
+            let other = Other {
+                segment: open.reading.segment,
+                line,
+                part: 0,
+                reason: other.reason,
+                text: other.text,
+            };
+            self.others.push(source_id, other);
         }
         if self.others.is_full() {
             self.others.flush(self.store).await?;
@@ -255,9 +246,7 @@ impl Run<'_> {
             return Ok(());
         }
         let place = (open.dialect.dataset(), Arc::clone(&open.platform));
-        self.group
-            .add(rows, place, source_id, first_line, &self.orphans)
-            .await
+        self.group.add(rows, place, source_id, first_line).await
     }
 
     async fn long(&mut self, part: i32, text: Vec<u8>, last: bool, after: Mark) -> Result<()> {
@@ -278,16 +267,14 @@ impl Run<'_> {
         (open.mark, open.in_line) = (Some(after), !last);
         open.others += 1;
         let (segment, source_id) = (open.reading.segment, open.reading.source_id);
-        if line > self.orphans.others_through(source_id) {
-            let other = Other {
-                segment,
-                line,
-                part,
-                reason: Some(reason),
-                text,
-            };
-            self.others.push(source_id, other);
-        }
+        let other = Other {
+            segment,
+            line,
+            part,
+            reason: Some(reason),
+            text,
+        };
+        self.others.push(source_id, other);
         if self.others.is_full() {
             self.others.flush(self.store).await?;
         }
@@ -328,17 +315,6 @@ impl Run<'_> {
         let Some(open) = self.open.take() else {
             return Ok(true);
         };
-        let stored = self.orphans.unknown_records(open.reading.source_id);
-        if stored != open.resumed {
-            return Err(Error::Source {
-                location: open.path,
-                reason: format!(
-                    "an interrupted run stored {stored} records of it, of which the file has only {} now\n\
-                     hint: it was changed since; put it back as it was, ingest it, then the new one",
-                    open.resumed
-                ),
-            });
-        }
         if let Some(failure) = &end.failure {
             let line = open.next_line - 1;
             let reason = format!("{failure} after line {line}; what came before is kept");
@@ -353,8 +329,7 @@ impl Run<'_> {
         report.files += 1;
         report.grown_files += u64::from(open.reading.segment > 0);
         report.lines += open.next_line - open.reading.first_line;
-        report.records += open.records - open.resumed;
-        report.resumed_records += open.resumed;
+        report.records += open.records;
         report.verbatim_records += open.verbatim;
         report.bytes_in += end.mark.end_byte - open.reading.first_byte;
         let closed = open.close(end.mark);
@@ -377,14 +352,11 @@ impl Run<'_> {
             return Ok(true);
         }
         let lines = self.others.finish(self.store).await?;
-        let commits = &mut self.commits;
-        let done = commits.add(lines, records, &closed, &self.orphans).await?;
-        if done {
+        let rows = vec![("records", records), ("lines", lines)];
+        let done = self.commits.add(rows, &closed).await?;
+        if let Some(durable) = self.durable.as_ref().filter(|_| done) {
             for file in &closed {
-                self.orphans.forget(file.reading.source_id);
-                if let Some(durable) = &self.durable {
-                    durable(Position::after(file));
-                }
+                durable(Position::after(file));
             }
         }
         Ok(done)
@@ -422,7 +394,6 @@ impl Open {
             compression: None,
             crlf: false,
             records: 0,
-            resumed: 0,
             rejects: 0,
             verbatim: 0,
             others: 0,

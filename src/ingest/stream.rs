@@ -21,7 +21,6 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{oneshot, watch};
 
 use super::ledger::{Ledger, Reading, Source};
-use super::orphans::Orphans;
 use super::paced::{Handed, Limits, Paced};
 use super::pipeline::{Job, Message, Reader};
 use super::run::{self, Position};
@@ -227,9 +226,9 @@ impl Store {
         };
         let (name, jobs) = (job.input.path.clone(), [job.clone()]);
         let paced = Paced::new(input, limits, Arc::clone(&options.stop));
-        let read = move |reader: &mut Reader, orphans: &Orphans| {
+        let read = move |reader: &mut Reader| {
             // Nobody listens any more where this ends early: the run says why.
-            let _ = reader.stream(&job, paced, orphans);
+            let _ = reader.stream(&job, paced);
         };
         let report = run::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable))).await?;
         let Some(mut report) = report else {
@@ -335,7 +334,7 @@ fn ended(outcome: std::result::Result<Result<Report>, RecvError>) -> Result<Repo
 
 impl Reader {
     /// Hands on everything of a stream, group by group; `None` where nobody listens any more.
-    fn stream(&mut self, job: &Job, mut paced: Paced, orphans: &Orphans) -> Option<()> {
+    fn stream(&mut self, job: &Job, mut paced: Paced) -> Option<()> {
         let known = self.ledger.named(&job.input.name).cloned();
         let (mut reading, mut hasher) = match resumed(job, known.as_ref(), &mut paced) {
             Ok(resumed) => resumed,
@@ -344,16 +343,12 @@ impl Reader {
         if let Some(known) = &known {
             self.send(Message::Known(Position::of(known)))?;
         }
-        let id = reading.source_id;
-        let stored = orphans.records_through(id).max(orphans.others_through(id));
-        let mut least_lines = (stored + 1).saturating_sub(reading.first_line);
-        while paced.next_group(least_lines) {
+        while paced.next_group() {
             let chunks = crate::reader::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
             let end = self.read(job, reading.clone(), chunks, None)?;
             if end.failed {
                 break;
             }
-            least_lines = 0;
             reading.segment += 1;
             reading.first_byte = end.end_byte;
             reading.first_line += paced.lines();

@@ -210,12 +210,20 @@ impl Store {
                 _ => Ok(then),
             };
         }
-        let newest = match self.known(table) {
-            Some(known) => Some(known.newest().await?),
-            None => {
-                let log = Log::new(self.location(), schema::table(table)?)?;
-                log.snapshot().await?
-            }
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        let newest = async || match self.known(table) {
+            Some(known) => known.newest().await.map(Some),
+            None => log.snapshot().await,
+        };
+        let newest = match newest().await {
+            Err(error) => match log.pass_over(self.location()).await? {
+                Some(told) => {
+                    self.tell(&told);
+                    newest().await?
+                }
+                None => return Err(error),
+            },
+            read => read?,
         };
         if let Some(newest) = &newest {
             self.learn(table, newest);

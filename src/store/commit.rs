@@ -38,15 +38,15 @@ impl Store {
         let _turn = self.turn(table).await;
         let mut pause = Duration::from_millis(5);
         let name = Uuid::new_v4().simple().to_string();
-        let mut snapshot = match self.known(table) {
-            Some(known) => known.newest().await?,
+        let mut snapshot = match self.snapshot(table).await? {
+            Some(snapshot) => snapshot,
             None => log.snapshot_or_create().await?,
         };
         self.learn(table, &snapshot);
         loop {
             let Some(change) = plan(&snapshot).await? else {
                 // Somebody else's commit is relied on, who may not have lived to see it on the disk.
-                return log.settle(self.location()).await;
+                return log.settle(self.location(), snapshot.version()).await;
             };
             self.are_there(table, &change.add).await?;
             let tried = snapshot.version() + 1;
@@ -61,14 +61,17 @@ impl Store {
                     return Ok(());
                 }
                 Attempt::Conflict => None,
+                // A disk answers, and what it says failed is not on it: the entry that is to be seen all the
+                // same may be gone after a power cut.
+                Attempt::Unclear(error) if near => return Err(error),
                 Attempt::Unclear(error) => Some(error),
             };
             if log.has(tried, &name).await? {
-                return log.settle(self.location()).await;
+                return Ok(());
             }
             let late = started.elapsed() > DEADLINE;
             match failure {
-                Some(error) if late || near || !error.is_passing() => return Err(error),
+                Some(error) if late || !error.is_passing() => return Err(error),
                 None if late => {
                     let seconds = DEADLINE.as_secs();
                     return Err(Error::Contended {
@@ -84,9 +87,16 @@ impl Store {
             self.learn(table, &snapshot);
             // A request that was given up may be done late, up to when someone has that version.
             if snapshot.version() >= tried && log.has(tried, &name).await? {
-                return log.settle(self.location()).await;
+                return Ok(());
             }
         }
+    }
+
+    /// A version of a table is on the disk when this returns, whoever has written it: what it says can be
+    /// acknowledged.
+    pub(crate) async fn settle(&self, table: &str, version: u64) -> Result<()> {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        log.settle(self.location(), version).await
     }
 
     /// Files that were written so long ago that `vacuum` may have taken them for left-overs must still

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::file::DataFile;
 use super::remote::{Probed, Remote, SCHEMES};
-use super::synced::Synced;
+use super::synced::{Synced, Watch};
 use crate::error::{Error, Result};
 
 /// Objects from this size on go to a bucket in parts.
@@ -33,7 +33,7 @@ pub struct Location {
     objects: Arc<dyn ObjectStore>,
     /// Where the store begins in `root`.
     prefix: Path,
-    directory: Option<PathBuf>,
+    directory: Option<(PathBuf, Synced)>,
     remote: Option<Arc<Remote>>,
 }
 
@@ -66,7 +66,14 @@ impl Location {
                 .map_err(|()| Error::Usage(format!("`{given}` is no local directory")))?,
             _ => PathBuf::from(given),
         };
-        Self::directory(given, &directory)
+        Self::directory(given, &directory, None)
+    }
+
+    /// A directory in which a test sees each step.
+    #[cfg(test)]
+    pub(super) fn watched(directory: &FilePath, watch: Watch) -> Result<Self> {
+        let given = directory.to_string_lossy();
+        Self::directory(&given, directory, Some(watch))
     }
 
     async fn remote(given: &str) -> Result<Self> {
@@ -119,15 +126,16 @@ impl Location {
         }
     }
 
-    fn directory(given: &str, directory: &FilePath) -> Result<Self> {
+    fn directory(given: &str, directory: &FilePath, watch: Option<Watch>) -> Result<Self> {
         let absolute = resolved(directory)?;
         let url = Url::from_directory_path(&absolute)
             .map_err(|()| Error::Usage(format!("`{given}` is no directory that a URL can name")))?;
-        let root = Arc::new(Synced::new(LocalFileSystem::new()));
+        let disk = Synced::new(LocalFileSystem::new(), watch);
+        let root = Arc::new(disk.clone());
         let prefix = Path::from_absolute_path(&absolute)
             .map_err(|error| Error::Usage(format!("`{given}`: {error}")))?;
         Ok(Self {
-            directory: Some(absolute),
+            directory: Some((absolute, disk)),
             ..Self::within(given, url, root, prefix)
         })
     }
@@ -141,7 +149,18 @@ impl Location {
     /// The directory on a local disk.
     #[must_use]
     pub fn local_directory(&self) -> Option<&FilePath> {
-        self.directory.as_deref()
+        self.directory.as_ref().map(|(path, _)| path.as_path())
+    }
+
+    /// What is written at this path is on the disk when this returns; elsewhere it always is. Whoever wrote it
+    /// may not have lived to see it there.
+    pub(super) async fn settle(&self, path: &str) -> Result<()> {
+        let Some((directory, disk)) = &self.directory else {
+            return Ok(());
+        };
+        disk.settle(directory.join(path))
+            .await
+            .map_err(Error::Storage)
     }
 
     /// Tries what commits need of the place, and leaves nothing behind; `None` for a local disk, which

@@ -22,6 +22,8 @@ mod compared;
 mod encode;
 pub(crate) mod file;
 mod footers;
+#[cfg(test)]
+pub(crate) mod hooked;
 mod location;
 mod log;
 mod read;
@@ -49,6 +51,9 @@ pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
 pub(crate) use scan::StoredTable;
+#[cfg(test)]
+pub(crate) use synced::{Step, Watch};
+pub(crate) use taking_out::Rests;
 pub(crate) use verify::Settings;
 
 use crate::error::{Error, Result};
@@ -142,6 +147,24 @@ impl Store {
         Ok(Self::over(location))
     }
 
+    /// A store in a directory, each step on whose disk a test sees.
+    #[cfg(test)]
+    pub(crate) async fn watched(directory: &std::path::Path, watch: Watch) -> Result<Self> {
+        let location = Location::watched(directory, watch)?;
+        if marker_at(&location).await?.is_none() {
+            location
+                .create(marker::NAME, b"format = 1\n".to_vec())
+                .await?;
+        }
+        Ok(Self::over(location))
+    }
+
+    /// A store in an object store of a test's own.
+    #[cfg(test)]
+    pub(crate) fn in_objects(objects: Arc<dyn object_store::ObjectStore>) -> Self {
+        Self::over(Location::over(objects))
+    }
+
     fn over(location: Location) -> Self {
         Self {
             location: Arc::new(location),
@@ -188,7 +211,7 @@ impl Store {
     }
 
     /// Deletes the files that no version younger than `retain` needs, and left-overs of broken runs;
-    /// returns their paths.
+    /// returns their paths. Left-overs of a table stay where a writer does not make way.
     ///
     /// # Errors
     /// [`Error::Storage`] where a file cannot be deleted.
@@ -210,6 +233,11 @@ impl Store {
         let mut deleted = Vec::new();
         for table in schema::tables()? {
             let log = Log::new(&self.location, table)?;
+            // A writer looks whether its files are there, and then commits them: not in between.
+            let turn = self.turn(&table.name).await;
+            let local = self.location.local_directory().is_some();
+            let spares = local && turn.is_none() && !options.force_unlisted;
+            let unlisted_before_ms = if spares { i64::MIN } else { unlisted_before_ms };
             let files = log.vacuum(retain, unlisted_before_ms, options.dry_run);
             let files = files.await?.into_iter();
             deleted.extend(files.map(|file| format!("{}/{file}", table.name)));
@@ -253,15 +281,20 @@ async fn marker_at(location: &Location) -> Result<Option<Marker>> {
             return Ok(Some(found));
         }
     }
-    Ok(None)
+    let lost = location.local_directory().is_some_and(marker::is_lost);
+    Ok(lost.then(Marker::lost))
 }
 
 /// Is there nothing in the directory, but what is left of a store whose making was broken off?
 fn is_empty(directory: &std::path::Path) -> std::io::Result<bool> {
     for entry in std::fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        let staged = name.to_str().and_then(|name| name.split_once('#'));
-        if staged.is_none_or(|(name, _)| !marker::NAMES.contains(&name)) {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        let staged = name.split_once('#');
+        let is_staged = staged.is_some_and(|(name, _)| marker::NAMES.contains(&name));
+        let is_lost = name == marker::FIRST_NAME && entry.metadata()?.len() == 0;
+        if !is_staged && !is_lost {
             return Ok(false);
         }
     }

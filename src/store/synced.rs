@@ -26,18 +26,56 @@ use object_store::{
 /// the store itself, and the one that holds the store.
 const FOLDERS_SYNCED: usize = 5;
 
+/// One thing that is asked of the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A folder is made, and those above it.
+    Folder(PathBuf),
+    /// A file is made, with these bytes.
+    File(PathBuf, Bytes),
+    /// The bytes of a file are on the disk after it.
+    SyncFile(PathBuf),
+    /// The first name is given to the file of the second, too.
+    Link(PathBuf, PathBuf),
+    /// The first name is taken from the file, which has the second one now.
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    /// The names in a folder are on the disk after it.
+    SyncFolder(PathBuf),
+}
+
+/// Is told each step before it is done; a test can make it fail.
+pub(crate) type Watch = Arc<dyn Fn(&Step) -> io::Result<()> + Send + Sync>;
+
 /// The local file system with durable writes.
-#[derive(Debug, Clone)]
-pub(super) struct Synced(Arc<LocalFileSystem>);
+#[derive(Clone)]
+pub(super) struct Synced {
+    inner: Arc<LocalFileSystem>,
+    disk: Disk,
+}
+
+impl fmt::Debug for Synced {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(formatter)
+    }
+}
 
 impl Synced {
-    pub(super) fn new(inner: LocalFileSystem) -> Self {
-        Self(Arc::new(inner))
+    pub(super) fn new(inner: LocalFileSystem, watch: Option<Watch>) -> Self {
+        let inner = Arc::new(inner);
+        let disk = Disk(watch);
+        Self { inner, disk }
+    }
+
+    /// The file, and its name, are on the disk when this returns, whoever has written it; where it is gone,
+    /// the folders above it.
+    pub(super) async fn settle(&self, file: PathBuf) -> Result<()> {
+        let disk = self.disk.clone();
+        on_a_thread(move || disk.settle(&file)).await
     }
 
     async fn sync(&self, location: &Path) -> Result<()> {
-        let file = self.0.path_to_filesystem(location)?;
-        on_a_thread(move || sync_with_folders(&file)).await
+        self.settle(self.inner.path_to_filesystem(location)?).await
     }
 }
 
@@ -47,63 +85,86 @@ async fn on_a_thread(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> 
         .map_err(|error| failed(error.into()))
 }
 
+/// Who fails, in errors.
+pub(super) const DISK: &str = "local disk";
+
 fn failed(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
-    let store = "local disk";
+    let store = DISK;
     Error::Generic { store, source }
 }
 
-fn sync_with_folders(file: &FilePath) -> io::Result<()> {
-    File::open(file)?.sync_all()?;
-    sync_folders(file)
-}
+/// Does one step after the other.
+#[derive(Clone)]
+struct Disk(Option<Watch>);
 
-fn sync_folders(file: &FilePath) -> io::Result<()> {
-    for folder in file.ancestors().skip(1).take(FOLDERS_SYNCED) {
-        match File::open(folder).and_then(|folder| folder.sync_all()) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
-            other => other?,
+impl Disk {
+    fn step(&self, step: &Step) -> io::Result<()> {
+        if let Some(watch) = &self.0 {
+            watch(step)?;
+        }
+        match step {
+            Step::Folder(folder) => std::fs::create_dir_all(folder),
+            Step::File(file, bytes) => File::create_new(file)?.write_all(bytes),
+            Step::SyncFile(path) | Step::SyncFolder(path) => File::open(path)?.sync_all(),
+            Step::Link(from, to) => std::fs::hard_link(from, to),
+            Step::Rename(from, to) => std::fs::rename(from, to),
+            Step::Remove(file) => std::fs::remove_file(file),
         }
     }
-    Ok(())
-}
 
-/// Writes the file under a name that nobody else uses and no listing shows, and gives it its own when all
-/// of it is on the disk. `is_new`: there must be none of that name.
-fn write(file: &FilePath, payload: &PutPayload, is_new: bool) -> io::Result<()> {
-    let mut staged = file.as_os_str().to_owned();
-    staged.push(format!("#{}", fastrand::u64(..)));
-    let staged = PathBuf::from(staged);
-    let mut opened = File::create_new(&staged);
-    if let (Err(error), Some(folder)) = (&opened, file.parent())
-        && error.kind() == io::ErrorKind::NotFound
-    {
-        std::fs::create_dir_all(folder)?;
-        opened = File::create_new(&staged);
-    }
-    let mut writer = opened?;
-    let mut parts = payload.iter();
-    let written = parts
-        .try_for_each(|part| writer.write_all(part))
-        .and_then(|()| writer.sync_all());
-    drop(writer);
-    let named = written.and_then(|()| {
-        if is_new {
-            std::fs::hard_link(&staged, file)
-        } else {
-            std::fs::rename(&staged, file)
+    fn settle(&self, file: &FilePath) -> io::Result<()> {
+        match self.step(&Step::SyncFile(file.to_owned())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done?,
         }
-    });
-    if is_new || named.is_err() {
-        // What stays behind is shown nowhere.
-        let _ = std::fs::remove_file(&staged);
+        self.sync_folders(file)
     }
-    named?;
-    sync_folders(file)
+
+    fn sync_folders(&self, file: &FilePath) -> io::Result<()> {
+        for folder in file.ancestors().skip(1).take(FOLDERS_SYNCED) {
+            match self.step(&Step::SyncFolder(folder.to_owned())) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file under a name that nobody else uses and no listing shows, and gives it its own when all
+    /// of it is on the disk. `is_new`: there must be none of that name.
+    fn write(&self, file: &FilePath, payload: PutPayload, is_new: bool) -> io::Result<()> {
+        let mut staged = file.as_os_str().to_owned();
+        staged.push(format!("#{}", fastrand::u64(..)));
+        let staged = PathBuf::from(staged);
+        let new = Step::File(staged.clone(), payload.into());
+        let mut written = self.step(&new);
+        if let (Err(error), Some(folder)) = (&written, file.parent())
+            && error.kind() == io::ErrorKind::NotFound
+        {
+            self.step(&Step::Folder(folder.to_owned()))?;
+            written = self.step(&new);
+        }
+        let written = written.and_then(|()| self.step(&Step::SyncFile(staged.clone())));
+        let named = written.and_then(|()| {
+            let names = (staged.clone(), file.to_owned());
+            self.step(&match is_new {
+                true => Step::Link(names.0, names.1),
+                false => Step::Rename(names.0, names.1),
+            })
+        });
+        if is_new || named.is_err() {
+            // What stays behind is shown nowhere.
+            let _ = self.step(&Step::Remove(staged));
+        }
+        named?;
+        self.sync_folders(file)
+    }
 }
 
 impl fmt::Display for Synced {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Synced({})", self.0)
+        write!(formatter, "Synced({})", self.inner)
     }
 }
 
@@ -118,11 +179,12 @@ impl ObjectStore for Synced {
         let is_new = match options.mode {
             PutMode::Create => true,
             PutMode::Overwrite => false,
-            PutMode::Update(_) => return self.0.put_opts(location, payload, options).await,
+            PutMode::Update(_) => return self.inner.put_opts(location, payload, options).await,
         };
-        let file = self.0.path_to_filesystem(location)?;
+        let file = self.inner.path_to_filesystem(location)?;
         let (path, target) = (location.to_string(), file.clone());
-        let done = tokio::task::spawn_blocking(move || write(&target, &payload, is_new)).await;
+        let disk = self.disk.clone();
+        let done = tokio::task::spawn_blocking(move || disk.write(&target, payload, is_new)).await;
         match done.map_err(|error| failed(error.into()))? {
             Ok(()) => Ok(PutResult {
                 e_tag: None,
@@ -142,7 +204,7 @@ impl ObjectStore for Synced {
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         if !options.attributes.is_empty() {
-            return self.0.put_multipart_opts(location, options).await;
+            return self.inner.put_multipart_opts(location, options).await;
         }
         Ok(Box::new(Parts {
             parts: Vec::new(),
@@ -152,22 +214,22 @@ impl ObjectStore for Synced {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.0.get_opts(location, options).await
+        self.inner.get_opts(location, options).await
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.0.get_ranges(location, ranges).await
+        self.inner.get_ranges(location, ranges).await
     }
 
     fn delete_stream(
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        self.0.delete_stream(locations)
+        self.inner.delete_stream(locations)
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.0.list(prefix)
+        self.inner.list(prefix)
     }
 
     fn list_with_offset(
@@ -175,20 +237,20 @@ impl ObjectStore for Synced {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.0.list_with_offset(prefix, offset)
+        self.inner.list_with_offset(prefix, offset)
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.0.list_with_delimiter(prefix).await
+        self.inner.list_with_delimiter(prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.0.copy_opts(from, to, options).await?;
+        self.inner.copy_opts(from, to, options).await?;
         self.sync(to).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.0.rename_opts(from, to, options).await?;
+        self.inner.rename_opts(from, to, options).await?;
         self.sync(to).await
     }
 }
@@ -236,7 +298,7 @@ mod tests {
     async fn a_file_is_there_as_a_whole_once_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
-        let disk = Synced::new(disk);
+        let disk = Synced::new(disk, None);
         let path = Path::from("t/log/0.json");
         let create = || PutOptions::from(PutMode::Create);
         disk.put_opts(&path, "first".into(), create())

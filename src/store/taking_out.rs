@@ -4,11 +4,28 @@ use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
 use datafusion::logical_expr::Expr;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::file::{self, DataFile, Effort};
 use super::{Change, Snapshot, Store};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema;
+
+/// Files that are looked at at once.
+const AT_ONCE: usize = 8;
+
+/// What becomes of files without some of their rows, by path and filter: what was written for an attempt
+/// that someone else came before serves the next one.
+#[derive(Default)]
+pub(crate) struct Rests(HashMap<(String, String), Rest>);
+
+/// A file without some of its rows.
+#[derive(Clone)]
+struct Rest {
+    taken: u64,
+    /// A new file of the others, if there are both.
+    others: Option<DataFile>,
+}
 
 impl Store {
     /// Takes the rows out of a table that `wanted` tells of its newest version (`None`: there are none);
@@ -26,49 +43,82 @@ impl Store {
             return Ok(0);
         }
         let mut taken = 0;
-        // What was written for an attempt that someone else came before.
-        let mut written: HashMap<(String, String), (u64, Option<DataFile>)> = HashMap::new();
+        let mut rests = Rests::default();
         self.commit(table, detail, async |snapshot: &Snapshot| {
             taken = 0;
             let Some(filter) = wanted(snapshot).await? else {
                 return Ok(None);
             };
-            let mut change = Change::default();
-            for old in snapshot.files().iter() {
-                let key = (old.path.clone(), filter.to_string());
-                if !written.contains_key(&key) {
-                    let new = self.without(table, snapshot, old, &filter).await?;
-                    written.insert(key.clone(), new);
-                }
-                if let Some((rows, new)) = written.get(&key).filter(|(rows, _)| *rows > 0) {
-                    taken += rows;
-                    change.remove.push(old.clone());
-                    change.add.extend(new.clone());
-                }
-            }
+            let (rows, change) = self.without(table, snapshot, &filter, &mut rests).await?;
+            taken = rows;
             Ok((taken > 0).then_some(change))
         })
         .await?;
         Ok(taken)
     }
 
-    /// How many rows of a file the filter tells, and a new file of the others, if there are both.
-    async fn without(
+    /// The change that takes the rows that `filter` tells out of the files of `at`, and their number.
+    pub(crate) async fn without(
         &self,
         table: &str,
-        snapshot: &Snapshot,
+        at: &Snapshot,
+        filter: &Expr,
+        rests: &mut Rests,
+    ) -> Result<(u64, Change)> {
+        let told = filter.to_string();
+        let key = |file: &DataFile| (file.path.clone(), told.clone());
+        let unknown = at.files().iter();
+        let unknown: Vec<DataFile> = unknown
+            .filter(|file| !rests.0.contains_key(&key(file)))
+            .cloned()
+            .collect();
+        let looked = stream::iter(unknown).map(|file| async move {
+            let rest = self.rest(table, at, &file, filter).await?;
+            Ok::<_, Error>((file, rest))
+        });
+        let mut looked = looked.buffer_unordered(AT_ONCE);
+        while let Some((file, rest)) = looked.try_next().await? {
+            rests.0.insert(key(&file), rest);
+        }
+        let (mut taken, mut change) = (0, Change::default());
+        for file in at.files().iter() {
+            if let Some(rest) = rests.0.get(&key(file)).filter(|rest| rest.taken > 0) {
+                taken += rest.taken;
+                change.remove.push(file.clone());
+                change.add.extend(rest.others.clone());
+            }
+        }
+        Ok((taken, change))
+    }
+
+    async fn rest(
+        &self,
+        table: &str,
+        at: &Snapshot,
         old: &DataFile,
         filter: &Expr,
-    ) -> Result<(u64, Option<DataFile>)> {
-        let kept = filter.clone().is_not_true();
-        let kept = self.rows_of(table, snapshot, old, Some(kept)).await?;
-        let rows: u64 = kept.iter().map(|batch| batch.num_rows() as u64).sum();
-        let taken = old.stats.num_records.saturating_sub(rows);
-        if taken == 0 || rows == 0 {
-            return Ok((taken, None));
+    ) -> Result<Rest> {
+        let only = at.only(vec![old.clone()]);
+        let count = |batches: &[RecordBatch]| -> u64 {
+            batches.iter().map(|batch| batch.num_rows() as u64).sum()
+        };
+        let key = schema::table(table)?.sort.iter().take(1);
+        let key: Vec<&str> = key.map(String::as_str).collect();
+        let wanted = self.read(table, &only, &key, Some(filter.clone()));
+        let taken = count(&wanted.await?);
+        if taken == 0 || taken == old.stats.num_records {
+            let others = None;
+            return Ok(Rest { taken, others });
         }
-        let new = self.instead_of(table, old, &kept).await?;
-        Ok((taken, Some(new)))
+        let others = filter.clone().is_not_true();
+        let others = self.rows_of(table, at, old, Some(others)).await?;
+        let found = taken + count(&others);
+        if found != old.stats.num_records {
+            let reason = format!("{found} of {} rows were read", old.stats.num_records);
+            return Err(Error::damaged(table, reason));
+        }
+        let others = Some(self.instead_of(table, old, &others).await?);
+        Ok(Rest { taken, others })
     }
 
     /// Writes the rows of a file anew, with their sums.

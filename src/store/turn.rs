@@ -35,6 +35,13 @@ impl Store {
         self
     }
 
+    /// Tells a person, if there is one.
+    pub(super) fn tell(&self, text: &str) {
+        if let Some(tell) = &self.tell {
+            tell(text);
+        }
+    }
+
     /// Waits for its turn among the writers of a table; goes on without one when that takes too long.
     pub(super) async fn turn(&self, table: &str) -> Option<Turn> {
         self.turn_within(table, PATIENCE).await
@@ -65,21 +72,16 @@ impl Store {
             // Whoever has waited long enough has gone on, and the lock goes with the file.
             let _ = sender.send(file.lock().map(|()| file));
         });
-        let tell = |text: &str| {
-            if let Some(tell) = &self.tell {
-                tell(text);
-            }
-        };
         let begun = |file: Result<io::Result<File>, _>| Some(Turn::begun(file.ok()?.ok()?));
         if let Ok(file) = tokio::time::timeout(silent, &mut locked).await {
             return begun(file);
         }
         let holder = holder(&queue);
-        tell(&format!("waiting for {holder}, which writes to {table}"));
+        self.tell(&format!("waiting for {holder}, which writes to {table}"));
         if let Ok(file) = tokio::time::timeout(patience.saturating_sub(silent), &mut locked).await {
             return begun(file);
         }
-        tell(&format!(
+        self.tell(&format!(
             "{holder} has not made way for {} s (is it stopped?): going on beside it",
             patience.as_secs()
         ));

@@ -6,7 +6,6 @@
 pub(crate) mod orphans;
 mod sketches;
 pub(crate) mod twins;
-mod without;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,17 +1,11 @@
 //! Rows that interrupted runs left behind: in a table, and not in the ledger.
 //!
-//! A run over the same file completes them; those of a file that nobody gives again can be taken away.
+//! A run over the same file replaces them; those of a file that nobody gives again can be taken away.
 //! They show in queries until then: to hide them, every question would have to read the ledger first.
 //!
-//! No run that goes on loses rows by it:
-//!
-//! - What is taken away was there `least_age` before, which is more than the [`LEASE`] of a run: one that
-//!   was stopped for so long looks at everything again before it writes into the ledger.
-//! - A run that goes on with rows of an interrupted one looks whether they are there before every attempt
-//!   to write into the ledger.
-//! - After rows are taken out there is a commit to the ledger. A run that looked before them and wrote
-//!   before this commit is seen by it, and gets the rows back; one that writes later collides with it, and
-//!   looks again.
+//! They are claimed in the ledger's log before, as by a run that replaces them: one that wrote them and goes
+//! on after all finds the claim and begins again. So it loses nothing; but a stream that is at work would end,
+//! and so only rows are taken that are older than a [`LEASE`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,18 +15,18 @@ use arrow::datatypes::Int64Type;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::prelude::{cast, col, lit};
 
-use super::without::{Rows, put_back, take_out};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ingest::commits::{LEASE, application};
+use crate::ingest::commits::{application, claim};
 use crate::ingest::ledger::Ledger;
-use crate::store::{At, Change, Snapshot, Store};
+use crate::ingest::orphans::Rows;
+use crate::store::{At, Change, Rests, Snapshot, Store};
 
 /// Tables whose rows belong to sources, in the order in which they are emptied.
 const TABLES: [&str; 3] = ["records", "runs", "lines"];
 
-/// Who says in the ledger's log that rows were taken away.
-const FENCE: &str = "tsql:orphans";
+/// How long a run may take from its rows to their entry in the ledger before it has to begin again.
+const LEASE: Duration = Duration::from_mins(15);
 
 /// Rows of a source that the ledger does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +96,7 @@ impl Store {
             if let Some(now) = self.snapshot(table).await? {
                 let files = now.files().iter();
                 let new = files.filter(|file| !old.contains(&file.path)).cloned();
-                let rows = rows_of(&found, table, &young);
+                let rows = rows_of(&found, table);
                 let new = rows_in(self, table, &now.only(new.collect()), &rows).await?;
                 young.extend(new.into_keys());
             }
@@ -117,69 +111,57 @@ impl Store {
         });
         let transactions: BTreeMap<String, i64> = transactions.collect();
         let transactions: Vec<(String, i64)> = transactions.into_iter().collect();
-        let mut taken = Vec::new();
+        let found: Vec<_> = found
+            .into_iter()
+            .filter(|(one, _)| !young.contains(&one.source_id))
+            .collect();
+        if found.is_empty() || !self.claim(&found).await? {
+            return Ok(Vec::new());
+        }
         for table in TABLES {
-            let rows = rows_of(&found, table, &young);
-            if !rows.is_empty() {
-                let only = old_files.get(table);
-                let files = take_out(self, table, &rows, only, &transactions).await?;
-                taken.push((table, files));
+            let rows = rows_of(&found, table);
+            if rows.is_empty() {
+                continue;
             }
+            let (filter, mut rests) = (rows.filter(table), Rests::default());
+            let old = old_files.get(table);
+            self.commit(table, "mend", async |snapshot: &Snapshot| {
+                let files = snapshot.files().iter();
+                let files = files.filter(|file| old.is_some_and(|old| old.contains(&file.path)));
+                let old = snapshot.only(files.cloned().collect());
+                let (rows, mut change) = self.without(table, &old, &filter, &mut rests).await?;
+                change.transactions.clone_from(&transactions);
+                Ok((rows > 0).then_some(change))
+            })
+            .await?;
         }
-        if taken.iter().all(|(_, files)| files.is_empty()) {
-            return Ok(Vec::new());
-        }
-        if self.fence(&found, &young).await? {
-            for (table, files) in taken {
-                put_back(self, table, files).await?;
-            }
-            return Ok(Vec::new());
-        }
-        let gone = found.into_iter().map(|(one, _)| one);
-        Ok(gone.filter(|one| !young.contains(&one.source_id)).collect())
+        Ok(found.into_iter().map(|(one, _)| one).collect())
     }
 
-    /// Puts a commit between runs that saw these rows and the ledger; true where one of them has written
-    /// into it before.
-    async fn fence(&self, found: &[(Orphaned, i64)], young: &BTreeSet<i64>) -> Result<bool> {
-        let mut written = false;
+    /// Claims rows in the ledger's log; false where it knows some of them by now.
+    async fn claim(&self, found: &[(Orphaned, i64)]) -> Result<bool> {
+        let mut claimed = false;
         self.commit("sources", "mend", async |snapshot: &Snapshot| {
             let ledger = Ledger::at(self, snapshot).await?;
-            let taken = found
+            claimed = found
                 .iter()
-                .filter(|(one, _)| !young.contains(&one.source_id));
-            let mut taken = taken.filter(|(one, _)| one.table != "runs");
-            written = taken.any(|(one, from)| first(&ledger, one.table, one.source_id) != *from);
+                .all(|(one, from)| ledger.first_unknown(one.table, one.source_id) == *from);
             let version = snapshot.version().cast_signed() + 1;
-            Ok(Some(Change {
-                transactions: vec![(FENCE.to_owned(), version)],
+            let ids: BTreeSet<i64> = found.iter().map(|(one, _)| one.source_id).collect();
+            Ok(claimed.then(|| Change {
+                transactions: ids.into_iter().map(|id| (claim(id), version)).collect(),
                 ..Change::default()
             }))
         })
         .await?;
-        Ok(written)
+        Ok(claimed)
     }
 }
 
-/// The line, or segment of `lines`, from which on rows of a source are not in the ledger.
-fn first(ledger: &Ledger, table: &str, source_id: i64) -> i64 {
-    match ledger
-        .source(source_id)
-        .filter(|source| source.same_as.is_none())
-    {
-        None => 0,
-        Some(source) if table == "lines" => source.segments.into(),
-        Some(source) => {
-            let open = source.open_line.as_deref() == Some("other");
-            source.last_line.cast_signed() + i64::from(!open)
-        }
-    }
-}
-
-fn rows_of(found: &[(Orphaned, i64)], table: &str, without: &BTreeSet<i64>) -> Rows {
+fn rows_of(found: &[(Orphaned, i64)], table: &str) -> Rows {
     let mut rows = Rows::default();
     for (one, from) in found {
-        if one.table == table && !without.contains(&one.source_id) {
+        if one.table == table {
             rows.add(one.source_id, *from);
         }
     }
@@ -218,8 +200,8 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
         let mut places = BTreeMap::new();
         for (id, place, rows) in counted(store, table, &snapshot).await? {
             let in_ledger = known.and_then(|(_, of)| of.get(&id)).copied().unwrap_or(0);
-            if rows != in_ledger || first(&ledger, table, id) == 0 {
-                suspects.add(id, first(&ledger, table, id));
+            if rows != in_ledger || ledger.first_unknown(table, id) == 0 {
+                suspects.add(id, ledger.first_unknown(table, id));
                 places.insert(id, place);
             }
         }
@@ -233,7 +215,7 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
                 place,
                 rows,
             };
-            found.push((one, first(&ledger, table, id)));
+            found.push((one, ledger.first_unknown(table, id)));
         }
     }
     Ok(found)

@@ -8,9 +8,9 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, new_null_array
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::stored;
-use super::without::{Rows, take_out};
 use crate::column;
 use crate::error::{Error, Result};
+use crate::ingest::orphans::Rows;
 use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
@@ -96,7 +96,9 @@ impl Store {
         .await?;
         for table in ["records", "runs", "lines"] {
             if self.snapshot(table).await?.is_some() {
-                take_out(self, table, &rows, None, &[]).await?;
+                let filter = rows.filter(table);
+                self.take_out(table, "mend", async |_| Ok(Some(filter.clone())))
+                    .await?;
             }
         }
         Ok(())

@@ -97,34 +97,40 @@ fn kill_left_work(ran: &crate::support::Ran) -> bool {
     ran.code == Some(1)
 }
 
-/// A run that was killed after its records and before its ledger: the ledger is taken away.
+/// A run that was killed after its records and before its ledger, which is taken away: what it stored
+/// gives way to what the files say now.
 #[test]
-fn an_interrupted_run_is_completed_or_the_changed_file_is_told() {
+fn what_an_interrupted_run_has_left_gives_way() {
     let place = place_with_logs();
     place.tsql(&["ingest", "-q", "p", "q"]);
     std::fs::remove_dir_all(place.path().join(".tsql/sources")).unwrap();
     let as_it_was = place.read("p/a.json");
-    place.write("p/a.json", log(5000, 300));
-    let changed = place.tsql(&["ingest", "-q", "p", "q"]);
-    assert_eq!(changed.code, Some(2));
+    // The same number of lines with other values, and fewer of them.
+    let text = String::from_utf8(as_it_was.clone()).unwrap();
+    let changed = text.replace("\"r\": [[0.00", "\"r\": [[0.07");
+    assert_ne!(changed, text);
+    place.write("p/a.json", changed);
+    place.write("p/b.json", log(5000, 3));
+    let told = place.tsql(&["ingest", "p"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
     assert!(
-        changed
-            .stderr
-            .contains("an interrupted run stored 730 records"),
+        told.stderr.contains("replaced         1464 rows"),
         "{}",
-        changed.stderr
+        told.stderr
     );
-    assert_eq!(place.rows("SELECT count(*) FROM records"), ["2920"]);
+    let of_a = "SELECT count(*), min(runtime_ns) > 7e7 FROM records JOIN files USING (source_id) \
+                WHERE name = 'p/a.json'";
+    assert_eq!(place.rows(of_a), ["730,true"]);
+    // Two files are left that nobody gave again.
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["2193"]);
+    place.tsql(&["ingest", "q"]);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["2193"]);
+    place.assert_sound(&FILES);
+    // And what changes once the ledger has it is another file, as ever.
     place.write("p/a.json", as_it_was);
-    let completed = place.tsql(&["ingest", "p", "q"]);
-    assert!(
-        completed
-            .stderr
-            .contains("2920 were stored by an interrupted run"),
-        "{}",
-        completed.stderr
-    );
-    assert_whole(&place);
+    place.tsql(&["ingest", "p"]);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["2923"]);
+    place.ok(&["check"]);
 }
 
 #[test]
@@ -224,24 +230,19 @@ fn killed_ingests_of_arrays_are_completed() {
     }
 }
 
-/// Records without their ledger: completed, or told where the file is another by now.
+/// Records without their ledger give way to those of the file as it is now.
 #[test]
-fn an_interrupted_ingest_of_arrays_is_completed_or_the_changed_file_is_told() {
+fn what_an_interrupted_ingest_of_arrays_has_left_gives_way() {
     let place = place_with_arrays();
     let args = ["ingest", "layout", "tile"];
     place.ok(&args);
     std::fs::remove_dir_all(place.path().join(".tsql/sources")).unwrap();
-    let as_it_was = place.read(ARRAYS[3]);
     place.write(ARRAYS[3], npz(&tile_file(7, &[(0.0, 0.0, 1.0); 9])));
-    let changed = place.tsql(&args);
-    assert_eq!(changed.code, Some(2));
-    let told = "an interrupted run stored other records of it";
-    assert!(changed.stderr.contains(told), "{}", changed.stderr);
-    place.write(ARRAYS[3], as_it_was);
-    let resumed = place.ok(&args).stderr;
-    assert!(resumed.contains("resumed          559"), "{resumed}");
+    let told = place.ok(&args).stderr;
+    assert!(told.contains("replaced         559"), "{told}");
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["559"]);
     place.ok(&["check"]);
+    place.ok(&["export", "--to", "back"]);
 }
 
 #[test]

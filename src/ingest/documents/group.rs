@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use ahash::RandomState;
 use arrow::array::Array as _;
-use arrow::datatypes::{Float64Type, Int16Type, Int64Type};
-use datafusion::prelude::{col, lit};
+use arrow::datatypes::{Int16Type, Int64Type};
 
 use super::super::group::{KnownIds, one_file};
 use super::super::ledger::Reading;
@@ -34,17 +33,14 @@ pub(super) struct Held {
     pub(super) source_id: i64,
     pub(super) graph_id: i64,
     platform: Arc<str>,
-    path: String,
     /// The graph's content hash.
     key: String,
     /// Hash of each row's configuration.
     programs: Vec<ProgramHash>,
-    /// Records of it that an interrupted run has stored.
-    resumed: u64,
 }
 
 impl Held {
-    pub(super) fn new(document: Document, reading: &Reading, place: &Place, resumed: u64) -> Self {
+    pub(super) fn new(document: Document, reading: &Reading, place: &Place) -> Self {
         let key = document.graph.content_hash();
         let source_id = reading.source_id;
         let programs = match &document.configurations {
@@ -70,9 +66,7 @@ impl Held {
             document,
             place: place.clone(),
             platform: Arc::from(reading.platform.as_str()),
-            path: reading.name.clone(),
             source_id,
-            resumed,
         }
     }
 
@@ -367,10 +361,6 @@ impl<'a> Group<'a> {
             };
             let numbers = held.programs.iter().map(number);
             let numbers: Vec<i64> = numbers.collect::<Result<_>>()?;
-            if held.resumed > 0 {
-                self.prove_resumed(held, &numbers).await?;
-                continue;
-            }
             let batch = file::batch(table, record_columns(held, environment, numbers))?;
             if batch.num_rows() > 0 {
                 let batches = batches.entry(Arc::clone(&held.platform)).or_default();
@@ -387,45 +377,6 @@ impl<'a> Group<'a> {
             files.push(file::write(location, table, &partition, &batches, Effort::Ingest).await?);
         }
         Ok(files)
-    }
-
-    /// What an interrupted run stored of a file must be what the file says now.
-    async fn prove_resumed(&self, held: &Held, numbers: &[i64]) -> Result<()> {
-        let changed = || Error::Source {
-            location: held.path.clone(),
-            reason: "an interrupted run stored other records of it\n\
-                     hint: it was changed since; put it back as it was, ingest it, then the new one"
-                .to_owned(),
-        };
-        let snapshot = self.store.snapshot("records").await?.ok_or_else(changed)?;
-        let own = col("source_id").eq(lit(held.source_id));
-        let columns = ["line", "config_id", "runtime_ns"];
-        let runtimes: Vec<Option<f64>> = held.runtimes().collect();
-        let mut rows = 0;
-        for batch in self
-            .store
-            .read("records", &snapshot, &columns, Some(own))
-            .await?
-        {
-            let lines = column::numbers::<Int64Type>(&batch, "line")?;
-            let configs = column::numbers::<Int64Type>(&batch, "config_id")?;
-            let times = column::numbers::<Float64Type>(&batch, "runtime_ns")?;
-            for row in 0..batch.num_rows() {
-                let index = usize::try_from(lines.value(row) - 1).map_err(|_| changed())?;
-                let time = times.is_valid(row).then(|| times.value(row));
-                if numbers.get(index) != Some(&configs.value(row))
-                    || runtimes.get(index) != Some(&time)
-                {
-                    return Err(changed());
-                }
-                rows += 1;
-            }
-        }
-        if rows == numbers.len() {
-            Ok(())
-        } else {
-            Err(changed())
-        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The order of the commits is that of lines, and so is what a crash leaves: rows that nothing
-//! refers to yet, or records of files that the ledger does not have. The next run finds both.
+//! refers to yet, or records of files that the ledger does not have. The next run goes on with the former
+//! and puts its own in place of the latter.
 
 mod group;
 mod read;
@@ -38,7 +39,6 @@ struct Run<'a> {
     commits: Commits<'a>,
     /// As it was when the run began.
     ledger: Ledger,
-    orphans: Orphans,
     group: Group<'a>,
     closed: Vec<Closed>,
     /// Sources that were refused: what has their bytes is refused too.
@@ -54,10 +54,11 @@ pub(super) async fn run(
     inputs: Vec<(Input, Format)>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
+    let ledger = Ledger::settled(store).await?;
     let known = ledger.clone();
     let scope = scope(&ledger, &inputs, options.platform.as_deref());
-    let (orphans, clear) = Orphans::find(store, &ledger, &scope).await?;
+    let orphans = Orphans::find(store, &ledger, &scope, &["records"]).await?;
+    let commits = Commits::new(store, &ledger, orphans);
     let parsers = options.parsers();
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let mut messages = read::start(
@@ -69,9 +70,8 @@ pub(super) async fn run(
         Arc::clone(&stop.0),
     );
     let mut run = Run {
-        commits: Commits::new(store, clear),
+        commits,
         ledger: known,
-        orphans,
         group: Group::new(store),
         closed: Vec::new(),
         refused: HashSet::new(),
@@ -91,6 +91,7 @@ pub(super) async fn run(
     if !run.commit().await? {
         return Ok(None);
     }
+    run.report.replaced_rows = run.commits.replaced;
     run.report.new_graphs = run.group.new_graphs;
     run.report.new_configurations = run.group.new_configurations;
     Ok(Some(run.report))
@@ -166,14 +167,9 @@ impl Run<'_> {
         self.report.lines += count;
         self.report.unmeasured_records += withheld.count() as u64;
         self.report.bytes_in += document.array_bytes;
-        let resumed = self.orphans.unknown_records(found.reading.source_id);
-        if resumed > 0 {
-            self.report.resumed_records += count;
-        } else {
-            self.report.records += count;
-        }
+        self.report.records += count;
         let arrays = arrays.0;
-        let held = Held::new(document, &found.reading, &found.place, resumed);
+        let held = Held::new(document, &found.reading, &found.place);
         let closed = Closed {
             dataset: NAME,
             path: found.path,
@@ -212,7 +208,7 @@ impl Run<'_> {
         if closed.is_empty() {
             return Ok(true);
         }
-        let (lines, orphans) = (Vec::new(), &self.orphans);
-        self.commits.add(lines, files, &closed, orphans).await
+        let rows = vec![("records", files)];
+        self.commits.add(rows, &closed).await
     }
 }

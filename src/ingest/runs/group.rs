@@ -3,9 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use arrow::datatypes::Int64Type;
-use datafusion::prelude::{col, lit};
-
 use super::super::group::{KnownIds, one_file};
 use super::super::tables::ConfigurationRows;
 use super::rows::{
@@ -16,22 +13,21 @@ use crate::error::{Error, Result};
 use crate::identity::ProgramHash;
 use crate::reader::graphnet::NAME;
 use crate::reader::rows::Sketch;
+use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
-use crate::{column, schema};
 
 /// What a commit has brought.
 #[derive(Default)]
 pub(super) struct Done {
-    /// Files of all records, which nothing refers to yet.
-    pub(super) files: Vec<DataFile>,
+    /// Files of all records and runs, which nothing refers to yet.
+    pub(super) records: Vec<DataFile>,
+    pub(super) runs: Vec<DataFile>,
     pub(super) graphs: u64,
     pub(super) configurations: u64,
-    /// Sources of which the store had some of these runs.
-    pub(super) resumed: BTreeSet<i64>,
 }
 
-/// Commits everything that records refer to, and the runs. `rows` go with their platforms.
+/// Commits everything that records refer to. `rows` go with their platforms.
 pub(super) async fn commit(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<Done> {
     if rows.is_empty() {
         return Ok(Done::default());
@@ -40,13 +36,11 @@ pub(super) async fn commit(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<Do
     commit_environments(store, rows).await?;
     let mut known = Known::default();
     let configurations = commit_configurations(store, rows, &mut known).await?;
-    let resumed = commit_runs(store, rows).await?;
-    let files = write_records(store, rows, &known).await?;
     Ok(Done {
-        files,
+        records: write_records(store, rows, &known).await?,
+        runs: vec![write_runs(store, rows).await?],
         graphs,
         configurations,
-        resumed,
     })
 }
 
@@ -144,41 +138,12 @@ async fn commit_configurations(
     Ok(given.len() as u64)
 }
 
-/// Runs that the store does not have: an interrupted ingest may have got as far as this. Gives the
-/// sources of those that it has.
-async fn commit_runs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<BTreeSet<i64>> {
-    let sources: BTreeSet<i64> = rows.iter().map(|(_, row)| row.source_id).collect();
-    let mut resumed = BTreeSet::new();
-    store
-        .commit("runs", "ingest", async |snapshot: &Snapshot| {
-            let mut stored: HashSet<(i64, i64)> = HashSet::new();
-            if !snapshot.files().is_empty() {
-                let wanted = sources.iter().map(|&id| lit(id)).collect();
-                let wanted = Some(col("source_id").in_list(wanted, false));
-                let columns = ["source_id", "line"];
-                for batch in store.read("runs", snapshot, &columns, wanted).await? {
-                    let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
-                    let lines = column::numbers::<Int64Type>(&batch, "line")?;
-                    stored.extend(
-                        ids.values()
-                            .iter()
-                            .copied()
-                            .zip(lines.values().iter().copied()),
-                    );
-                }
-            }
-            let is_stored =
-                |row: &&Row| stored.contains(&(row.source_id, row.run.line.cast_signed()));
-            let rows = rows.iter().map(|(_, row)| row);
-            let (known, new): (Vec<&Row>, Vec<&Row>) = rows.partition(is_stored);
-            resumed.extend(known.iter().map(|row| row.source_id));
-            if new.is_empty() {
-                return Ok(None);
-            }
-            one_file(store, "runs", run_columns(&new)).await.map(Some)
-        })
-        .await?;
-    Ok(resumed)
+/// The file of the runs, which nothing refers to yet.
+async fn write_runs(store: &Store, rows: &[(Arc<str>, Row)]) -> Result<DataFile> {
+    let table = schema::table("runs")?;
+    let rows: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
+    let batch = file::batch(table, run_columns(&rows))?;
+    file::write(store.location(), table, &[], &[batch], Effort::Ingest).await
 }
 
 async fn write_records(

@@ -2,7 +2,7 @@
 //! that are new.
 //!
 //! ```text
-//! text ─▶ reader ─▶ graphs, environments ─▶ configurations ─▶ runs ─▶ texts ─▶ records ─▶ sources
+//! text ─▶ reader ─▶ graphs, environments ─▶ configurations ─▶ texts ─▶ records ─▶ runs ─▶ sources
 //! ```
 
 mod group;
@@ -57,13 +57,13 @@ pub(super) async fn run(
     inputs: &[(Input, String)],
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::load(store).await?;
-    let (orphans, clear) = Orphans::find(store, &ledger, &Scope::dataset(NAME)).await?;
+    let ledger = Ledger::settled(store).await?;
+    let tables = ["records", "runs"];
+    let orphans = Orphans::find(store, &ledger, &Scope::dataset(NAME), &tables).await?;
     let mut run = Ingest {
-        commits: Commits::new(store, clear),
+        commits: Commits::new(store, &ledger, orphans),
         options,
         ledger,
-        orphans,
         texts: KnownIds::default(),
         held: Vec::new(),
         held_bytes: 0,
@@ -90,6 +90,7 @@ pub(super) async fn run(
     if !run.commit().await? {
         return Ok(None);
     }
+    run.report.replaced_rows = run.commits.replaced;
     Ok(Some(run.report))
 }
 
@@ -97,7 +98,6 @@ struct Ingest<'a> {
     commits: Commits<'a>,
     options: &'a IngestOptions,
     ledger: Ledger,
-    orphans: Orphans,
     texts: KnownIds,
     held: Vec<Held>,
     held_bytes: usize,
@@ -151,8 +151,8 @@ impl Ingest<'_> {
             let (path, strict) = (input.path.clone(), self.options.strict);
             self.report.note(path, 0, reason, strict)?;
         }
-        self.told(&runs, known.0, input)?;
-        let records = runs.len().saturating_sub(known.0) as u64;
+        self.told(&runs, known, input)?;
+        let records = runs.len().saturating_sub(known) as u64;
         let closed = Closed {
             dataset: NAME,
             path: input.path.clone(),
@@ -175,19 +175,17 @@ impl Ingest<'_> {
         self.report.grown_files += u64::from(closed.reading.segment > 0);
         self.report.lines += closed.line_count;
         self.report.bytes_in += bytes.len() as u64 - closed.reading.first_byte;
-        self.report.records += records.saturating_sub(known.1 as u64);
-        self.report.resumed_records += records.min(known.1 as u64);
+        self.report.records += records;
         self.ledger.add(closed.as_source());
         let platform: Arc<str> = Arc::from(platform);
-        let first = known.0 + known.1;
         let reading = &closed.reading;
         let start = usize::try_from(reading.first_byte).unwrap_or(usize::MAX);
-        let packed = packed::runs(&runs, first, &bytes, start, reading.first_line);
+        let packed = packed::runs(&runs, known, &bytes, start, reading.first_line);
         let in_columns = packed.is_some();
         let packed = packed.unwrap_or_default().into_iter().map(Some);
         let packed = packed.chain(std::iter::repeat(None));
         let source_id = reading.source_id;
-        for (run, text) in runs.into_iter().skip(first).zip(packed) {
+        for (run, text) in runs.into_iter().skip(known).zip(packed) {
             let row = Row::new(run, source_id, text);
             self.rows.push((Arc::clone(&platform), row));
         }
@@ -201,12 +199,10 @@ impl Ingest<'_> {
         Ok(())
     }
 
-    /// Records of a source that the ledger knows of, and those that an interrupted run stored.
-    fn known_runs(&self, source_id: i64) -> (usize, usize) {
+    /// Records of a source that the ledger knows of.
+    fn known_runs(&self, source_id: i64) -> usize {
         let in_ledger = self.ledger.records_of.get(&source_id).copied().unwrap_or(0);
-        let unknown = self.orphans.unknown_records(source_id);
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        (size(in_ledger), size(unknown))
+        usize::try_from(in_ledger).unwrap_or(usize::MAX)
     }
 
     /// Notes what was odd, and counts what failed.
@@ -236,10 +232,7 @@ impl Ingest<'_> {
         let done = group::commit(store, &rows).await?;
         let mut texts: BTreeMap<i64, (String, &[u8])> = BTreeMap::new();
         for log in &mut held {
-            // Runs that an interrupted ingest has left may be those of a shorter log.
-            let in_columns =
-                log.in_columns && !done.resumed.contains(&log.closed.reading.source_id);
-            if log.closed.same_as.is_none() && !in_columns {
+            if log.closed.same_as.is_none() && !log.in_columns {
                 let id = text_id(&log.text);
                 log.closed.about.text_id = Some(id);
                 let name = log.closed.reading.name.clone();
@@ -250,8 +243,8 @@ impl Ingest<'_> {
         self.report.new_graphs += done.graphs;
         self.report.new_configurations += done.configurations;
         let closed: Vec<Closed> = held.into_iter().map(|log| log.closed).collect();
-        let (lines, orphans) = (Vec::new(), &self.orphans);
-        self.commits.add(lines, done.files, &closed, orphans).await
+        let rows = vec![("records", done.records), ("runs", done.runs)];
+        self.commits.add(rows, &closed).await
     }
 }
 

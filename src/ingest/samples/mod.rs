@@ -12,7 +12,6 @@ mod group;
 mod read;
 mod rows;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,13 +47,15 @@ struct Run<'a> {
     report: Report,
 }
 
-/// Ingests the samples in `places`.
+/// Ingests the samples in `places`; `None` where another run was found to ingest others of the same
+/// names, and all must be looked at again.
 pub(super) async fn run(
     store: &Store,
     places: Vec<Place>,
     options: &IngestOptions,
-) -> Result<Report> {
-    let ledger = Ledger::load(store).await?;
+) -> Result<Option<Report>> {
+    let ledger = Ledger::settled(store).await?;
+    let commits = Commits::new(store, &ledger, Orphans::default());
     let stop = Halt(Arc::new(AtomicBool::new(false)));
     let mut messages = read::start(
         places,
@@ -64,7 +65,7 @@ pub(super) async fn run(
         Arc::clone(&stop.0),
     );
     let mut run = Run {
-        commits: Commits::new(store, HashMap::new()),
+        commits,
         group: Group::new(store),
         levels: Levels::load(store).await?,
         closed: Vec::new(),
@@ -76,13 +77,16 @@ pub(super) async fn run(
             return Err(Error::Interrupted);
         }
         run.take(message)?;
-        if run.group.bytes() >= GROUP_BYTES || run.closed.len() >= GROUP_FILES {
-            run.commit().await?;
+        let full = run.group.bytes() >= GROUP_BYTES || run.closed.len() >= GROUP_FILES;
+        if full && !run.commit().await? {
+            return Ok(None);
         }
     }
-    run.commit().await?;
+    if !run.commit().await? {
+        return Ok(None);
+    }
     run.report.new_graphs = run.group.new_graphs;
-    Ok(run.report)
+    Ok(Some(run.report))
 }
 
 impl Run<'_> {
@@ -191,15 +195,15 @@ impl Run<'_> {
         self.group.add_loose(loose);
     }
 
-    /// Makes all samples so far part of the store.
-    async fn commit(&mut self) -> Result<()> {
+    /// Makes all samples so far part of the store. False where another run has others of the same names.
+    async fn commit(&mut self) -> Result<bool> {
         if self.closed.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         if self.options.dry_run {
             self.closed.clear();
             self.group = Group::new(self.commits.store);
-            return Ok(());
+            return Ok(true);
         }
         let left = self.group.finish().await?;
         let mut closed = std::mem::take(&mut self.closed);
@@ -209,14 +213,7 @@ impl Run<'_> {
                 file.about.text_id = left.copied().or(file.about.text_id);
             }
         }
-        let none = Orphans::default();
-        // They have no rows that could be taken away: where it took too long it is done again.
-        while !self
-            .commits
-            .add(Vec::new(), Vec::new(), &closed, &none)
-            .await?
-        {}
-        Ok(())
+        self.commits.add(Vec::new(), &closed).await
     }
 }
 

@@ -10,6 +10,7 @@
 mod actions;
 mod past;
 mod sealed;
+mod torn;
 pub(super) mod web;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use url::Url;
 
 use super::file::DataFile;
 use super::location::Location;
+use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
@@ -103,6 +105,11 @@ pub(crate) enum Attempt {
     Unclear(Error),
 }
 
+/// The entry of a version, in the folder of its table.
+fn entry_path(version: u64) -> String {
+    format!("{FOLDER}/{version:020}.json")
+}
+
 /// Does a file of a log with this name stay as it is, once it is written?
 pub(super) fn is_lasting(name: &str) -> bool {
     let number = name.get(..20).unwrap_or_default();
@@ -148,10 +155,12 @@ impl Log {
         if let Some(snapshot) = self.snapshot().await? {
             return Ok(snapshot);
         }
+        // Where it failed because another writer made the table, that is what is wanted.
         let created = self.create().await;
         match (self.snapshot().await?, created) {
+            (_, Err(error)) if is_of_disk(&error) => Err(failure(self.table, error)),
             (Some(snapshot), _) => Ok(snapshot),
-            (None, Err(error)) => Err(error),
+            (None, Err(error)) => Err(failure(self.table, error)),
             (None, Ok(())) => Err(Error::damaged(
                 &self.table.name,
                 "vanished while it was made",
@@ -159,8 +168,9 @@ impl Log {
         }
     }
 
-    async fn create(&self) -> Result<()> {
-        let schema = columns(self.table)?;
+    async fn create(&self) -> DeltaResult<()> {
+        let schema =
+            columns(self.table).map_err(|error| DeltaTableError::generic(error.to_string()))?;
         let properties = [
             (
                 "delta.checkpointInterval".to_owned(),
@@ -180,29 +190,15 @@ impl Log {
             .with_raise_if_key_not_exists(false)
             .with_configuration(properties)
             .with_commit_properties(CommitProperties::default().with_max_retries(0))
-            .await
-            .map_err(|error| failure(self.table, error))?;
+            .await?;
         Ok(())
     }
 
-    /// What the log says by now is on the disk when this returns; elsewhere it always is.
-    pub(crate) async fn settle(&self, location: &Location) -> Result<()> {
-        let Some(store) = location.local_directory() else {
-            return Ok(());
-        };
-        let folder = store.join(&self.table.name).join(FOLDER);
-        let failed = Error::io(&folder);
-        let path = folder.clone();
-        let settled = tokio::task::spawn_blocking(move || std::fs::File::open(path)?.sync_all());
-        match settled
-            .await
-            .map_err(std::io::Error::other)
-            .and_then(|done| done)
-        {
-            // A table that nobody has written to yet.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            done => done.map_err(failed),
-        }
+    /// The entry of a version, and those before it, are on the disk when this returns; elsewhere they always
+    /// are.
+    pub(crate) async fn settle(&self, location: &Location, version: u64) -> Result<()> {
+        let path = format!("{}/{}", self.table.name, entry_path(version));
+        location.settle(&path).await
     }
 
     /// Is `version` what the attempt of this name has made?
@@ -276,15 +272,6 @@ impl Snapshot {
             return Ok(self.clone());
         }
         Self::new(self.log.clone(), state)?.confirmed().await
-    }
-
-    /// How far this application got, by its own count.
-    pub(crate) async fn transaction(&self, application: &str) -> Result<Option<i64>> {
-        let found = self
-            .state
-            .transaction_version(self.log.log_store.as_ref(), application)
-            .await;
-        found.map_err(|error| failure(self.log.table, error))
     }
 
     /// Tries to make `change` the next version after this one.
@@ -408,6 +395,16 @@ impl LogStoreFactory for PlainLogs {
     ) -> DeltaResult<LogStoreRef> {
         Ok(default_logstore(prefixed, root, location, options))
     }
+}
+
+/// Did the local disk fail to take what was written? What is to be seen all the same may not be on it.
+fn is_of_disk(error: &DeltaTableError) -> bool {
+    let first: &(dyn std::error::Error + 'static) = error;
+    let mut causes = std::iter::successors(Some(first), |error| error.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref();
+        matches!(cause, Some(object_store::Error::Generic { store, .. }) if *store == DISK)
+    })
 }
 
 fn failure(table: &Table, error: DeltaTableError) -> Error {

@@ -8,7 +8,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::{Log, Snapshot, failure};
+use super::{Log, Snapshot, entry_path, failure};
 use crate::error::{Error, Result};
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
@@ -64,6 +64,27 @@ struct CommitInfo {
 struct CommitTransaction {
     app_id: String,
     version: i64,
+}
+
+impl Snapshot {
+    /// Does a commit after the version `since`, up to this one, name one of these applications? Where the log
+    /// does not have such a commit any more, it may.
+    pub(crate) async fn names_since(
+        &self,
+        since: u64,
+        applications: &HashSet<String>,
+    ) -> Result<bool> {
+        for version in since + 1..=self.version() {
+            let Some(entry) = self.log.entry(version).await? else {
+                return Ok(true);
+            };
+            let mut named = entry.transactions.iter();
+            if named.any(|(application, _)| applications.contains(application)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 impl Log {
@@ -123,7 +144,7 @@ impl Log {
             Some(at_ms) => at_ms,
             // Other writers need not say it: the protocol goes by the entry's own time then.
             None => {
-                let path = Path::from(format!("_delta_log/{version:020}.json"));
+                let path = Path::from(entry_path(version));
                 let object = self.log_store.object_store(None).head(&path).await;
                 object
                     .map_err(Error::Storage)?

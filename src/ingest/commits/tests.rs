@@ -1,0 +1,215 @@
+//! Two runs over files of the same name, one of them held up before any of its commits; power cuts.
+
+mod power_cuts;
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::{Float64Type, Int64Type};
+use futures::{FutureExt as _, TryStreamExt as _};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore as _, ObjectStoreExt as _};
+use tokio::sync::Semaphore;
+
+use crate::ingest::{AppendOptions, IngestOptions, StreamFormat};
+use crate::store::Store;
+use crate::store::hooked::Hooked;
+
+/// Lines of measured records whose times tell them apart, and a line that is none.
+fn lines(count: u32, time: u32) -> String {
+    let line = |number| {
+        format!(
+            "{{\"workload_key\": [\"mm\", 8], \"steps\": {{\"TILE\": {number}}}, \"repeats_ns\": [{time}{number}, 9]}}\n"
+        )
+    };
+    (1..=count).map(line).collect::<String>() + &format!("no record {time}\n")
+}
+
+/// Stops a writer before the commit of this number, the first one being 0.
+struct Gate {
+    passed: AtomicUsize,
+    stop_at: usize,
+    reached: Semaphore,
+    open: Semaphore,
+}
+
+impl Gate {
+    fn at(stop_at: usize) -> Arc<Self> {
+        Arc::new(Self {
+            passed: AtomicUsize::new(0),
+            stop_at,
+            reached: Semaphore::new(0),
+            open: Semaphore::new(0),
+        })
+    }
+
+    fn over(self: &Arc<Self>, inner: &Arc<InMemory>) -> Store {
+        let gate = Arc::clone(self);
+        let hook = move |path: &Path| {
+            let gate = Arc::clone(&gate);
+            let rows = ["/records/", "/lines/", "/sources/"];
+            let path = path.as_ref();
+            let is_commit = path.ends_with(".json") && rows.iter().any(|name| path.contains(name));
+            async move {
+                if is_commit && gate.passed.fetch_add(1, Ordering::SeqCst) == gate.stop_at {
+                    gate.reached.add_permits(1);
+                    let _opened = gate.open.acquire().await.unwrap();
+                }
+                Ok(())
+            }
+            .boxed()
+        };
+        let inner = Arc::clone(inner);
+        let hook = Box::new(hook);
+        Store::in_objects(Arc::new(Hooked { inner, hook }))
+    }
+}
+
+async fn ingest(store: &Store, folder: &FilePath) {
+    let options = IngestOptions {
+        platform: Some("p".to_owned()),
+        ..IngestOptions::default()
+    };
+    let input = folder.to_str().unwrap().to_owned();
+    let report = store.ingest(&[input], &options).await.unwrap();
+    assert!(report.failed_files.is_empty(), "{report:?}");
+}
+
+/// Each file's name, the number of its records, and the sum of their times.
+async fn stored(store: &Store) -> Vec<(String, i64, f64)> {
+    let context = store.session().await.unwrap();
+    let sql = "SELECT f.name, count(*) AS rows, sum(r.runtime_ns) AS time FROM records AS r \
+               JOIN files AS f USING (source_id) GROUP BY 1 ORDER BY 1";
+    let mut rows = Vec::new();
+    let frame = context.sql(sql).await.unwrap();
+    for batch in frame.collect().await.unwrap() {
+        for row in 0..batch.num_rows() {
+            let name = crate::column::text(&batch, "name").unwrap().value(row);
+            let count = batch.column(1).as_primitive::<Int64Type>().value(row);
+            let time = batch.column(2).as_primitive::<Float64Type>().value(row);
+            rows.push((name.to_owned(), count, time));
+        }
+    }
+    rows
+}
+
+async fn count(store: &Store, table: &str) -> u64 {
+    let snapshot = store.snapshot(table).await.unwrap().unwrap();
+    let rows = snapshot.files().iter().map(|file| file.stats.num_records);
+    rows.sum()
+}
+
+fn time(count: u32, time: u32) -> f64 {
+    let one = |number| f64::midpoint(f64::from(time) * 10.0 + f64::from(number), 9.0);
+    (1..=count).map(one).sum()
+}
+
+/// The store after a run that reads `first`, held up before its commit of rows or of the ledger of this
+/// number, and one that reads `second` under the same name meanwhile; false where there is no such commit.
+async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bool) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, (count, time): (u32, u32)| {
+        let inside = folder.path().join(name).join("q");
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(inside.join("a.jsonl"), lines(count, time)).unwrap();
+        inside
+    };
+    let inner = Arc::new(InMemory::new());
+    let plain = || Store::in_objects(Arc::clone(&inner) as _);
+    if left {
+        // All that a killed run leaves is there already.
+        ingest(&plain(), &write("z", (4, 9))).await;
+        let ledger = Path::from("store/sources");
+        let files: Vec<_> = inner.list(Some(&ledger)).try_collect().await.unwrap();
+        for file in files {
+            inner.delete(&file.location).await.unwrap();
+        }
+    }
+    let gate = Gate::at(stop_at);
+    let (gated, plain) = (gate.over(&inner), plain());
+    let one = async {
+        ingest(&gated, &write("x", first)).await;
+        gate.reached.add_permits(1);
+    };
+    let other = async {
+        gate.reached.acquire().await.unwrap().forget();
+        ingest(&plain, &write("y", second)).await;
+        gate.open.add_permits(1);
+    };
+    tokio::join!(one, other);
+    let mut wanted: Vec<(i64, f64)> = [first, second]
+        .map(|(count, time)| (count.into(), self::time(count, time)))
+        .to_vec();
+    wanted.dedup();
+    let rows = stored(&plain).await;
+    let mut found: Vec<(i64, f64)> = rows.iter().map(|row| (row.1, row.2)).collect();
+    found.sort_by(|one, other| one.1.total_cmp(&other.1));
+    assert_eq!(found, wanted, "held up at {stop_at}: {rows:?}");
+    assert_eq!(count(&plain, "lines").await, wanted.len() as u64);
+    assert_eq!(plain.orphaned().await.unwrap(), [], "held up at {stop_at}");
+    gate.passed.load(Ordering::SeqCst) > stop_at
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_runs_each_stores_what_it_read_whichever_stands_still() {
+    // The same bytes, and other values in the same lines.
+    for (second, steps) in [((3, 1), 2), ((3, 2), 1)] {
+        let mut stop_at = 0;
+        while held_up(stop_at, (3, 1), second, false).await {
+            stop_at += steps;
+        }
+        assert!(stop_at >= 4, "{stop_at} commits");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_they_do_where_an_interrupted_run_has_left_rows() {
+    let mut stop_at = 0;
+    while held_up(stop_at, (3, 1), (5, 2), true).await {
+        stop_at += 1;
+    }
+    assert!(stop_at >= 4, "{stop_at} commits");
+}
+
+/// The rows of an interrupted group are replaced, however few lines come now, and each group counts by
+/// itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_with_other_values_is_stored_as_it_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("s");
+    let at = at.to_str().unwrap();
+    let mut options = AppendOptions::new("night", "p");
+    options.format = StreamFormat::Measured;
+    let append = async |text: String, lines| {
+        let store = Store::open_or_create(at).await.unwrap();
+        let mut options = options.clone();
+        options.group_lines = lines;
+        let input = std::io::Cursor::new(text.into_bytes());
+        let done = store.append(input, &options, |_| {}).await;
+        done.unwrap().replaced_rows
+    };
+    let begin = lines(4, 1);
+    append(begin.clone(), 100).await;
+    let more = |count, time| begin.clone() + &lines(count, time);
+    append(more(9, 2), 100).await;
+    // The ledger does not get to know of it.
+    let paths = |folder: &FilePath| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        entries.map(|entry| entry.path())
+    };
+    let log = paths(&folder.path().join("s/sources")).find(|path| path.is_dir());
+    std::fs::remove_file(paths(&log.unwrap()).max().unwrap()).unwrap();
+    assert_eq!(append(more(5, 3), 2).await, 10);
+    let store = Store::open(at).await.unwrap();
+    let wanted = (
+        "streams/p/night.jsonl".to_owned(),
+        9,
+        time(4, 1) + time(5, 3),
+    );
+    assert_eq!(stored(&store).await, [wanted]);
+    assert_eq!(count(&store, "lines").await, 2);
+    assert_eq!(store.check().await.unwrap().damage, []);
+}
