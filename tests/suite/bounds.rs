@@ -62,7 +62,7 @@ fn thousands_of_files_are_stored_checked_and_given_back() {
 fn thousands_of_files_take_little_memory() {
     let place = Place::new();
     many_files(&place, 2000);
-    let script = "ulimit -v 1200000; exec \"$0\" \"$@\"";
+    let script = "ulimit -d 500000; exec \"$0\" \"$@\"";
     for args in [&["ingest", "-q", "p"][..], &["check"]] {
         let ran = std::process::Command::new("sh")
             .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
