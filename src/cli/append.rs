@@ -72,6 +72,7 @@ enum StreamKind {
 }
 
 pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
+    let stop = stop_on_ctrl_c();
     let store = place.open_or_create().await?;
     let mut options = AppendOptions::new(command.stream, command.platform);
     options.format = match command.format {
@@ -83,7 +84,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.group_bytes = command.bytes as u64;
     options.group_time = command.every;
     options.strict = command.strict;
-    options.stop = stop_on_ctrl_c();
+    options.stop = stop;
     let (ack, stream) = (command.ack, options.stream.clone());
     // Each of many short runs folds now and then, too.
     let groups = Uuid::new_v4().as_u128() % FOLD_EVERY;

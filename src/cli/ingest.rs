@@ -77,6 +77,8 @@ pub(super) struct Ingest {
 }
 
 pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
+    // Opening a store may wait for its server.
+    let stop = stop_on_ctrl_c();
     let store = if command.dry_run {
         place.open_or_memory().await?
     } else {
@@ -90,7 +92,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         dry_run: command.dry_run,
         threads: command.threads,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
-        stop: stop_on_ctrl_c(),
+        stop,
     };
     let ingested = store.ingest(&command.inputs, &options).await;
     if let Some(bar) = bar {

@@ -39,12 +39,18 @@ const ENTRY_BYTES: usize = 32;
 
 /// Has joins of a session within a limit of memory spill.
 pub(super) fn joins(state: &mut SessionStateBuilder, limit_bytes: usize) {
-    if let Some(rules) = state.physical_optimizer_rules() {
-        let chosen = rules.iter().position(|rule| rule.name() == CHOSEN);
-        let place = chosen.map_or(rules.len(), |place| place + 1);
-        let most_bytes = limit_bytes / PART;
-        rules.insert(place, Arc::new(SortedWhereLarge { most_bytes }));
+    let most_bytes = limit_bytes / PART;
+    if let Some(optimizer) = state.physical_optimizers()
+        && let Some(chosen) = place(&optimizer.rules)
+    {
+        let rule = Arc::new(SortedWhereLarge { most_bytes });
+        optimizer.rules.insert(chosen + 1, rule);
     }
+}
+
+/// Where sides are chosen. Sorts are added after it: without them merged joins lose rows.
+fn place(rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>]) -> Option<usize> {
+    rules.iter().position(|rule| rule.name() == CHOSEN)
 }
 
 /// The rule that does so.
@@ -140,4 +146,47 @@ fn sorted(join: &HashJoinExec) -> Result<Arc<dyn ExecutionPlan>> {
     });
     let chosen: Vec<ProjectionExpr> = chosen.collect();
     Ok(Arc::new(ProjectionExec::try_new(chosen, Arc::new(merged))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::physical_plan::displayable;
+
+    use crate::query::engine::engine;
+
+    #[tokio::test]
+    async fn only_joins_of_large_sides_are_sorted() {
+        let unknown = "(SELECT unnest(range(0, 30)) AS x)";
+        let small = "(VALUES (1), (2)) AS v (x)";
+        for (limit, join, is_sorted) in [
+            (
+                None,
+                format!("{unknown} AS a JOIN {unknown} AS b USING (x)"),
+                false,
+            ),
+            (
+                Some(1 << 20),
+                format!("{unknown} AS a JOIN {unknown} AS b USING (x)"),
+                true,
+            ),
+            (
+                Some(1 << 20),
+                format!("{small} JOIN {unknown} AS b USING (x)"),
+                false,
+            ),
+        ] {
+            let context = engine(limit).unwrap();
+            let frame = context.sql(&format!("SELECT x FROM {join}")).await.unwrap();
+            let plan = frame.clone().create_physical_plan().await.unwrap();
+            let plan = displayable(plan.as_ref()).indent(false).to_string();
+            assert_eq!(plan.contains("SortMergeJoinExec"), is_sorted, "{plan}");
+            assert_eq!(
+                plan.matches("SortExec").count(),
+                2 * usize::from(is_sorted),
+                "{plan}"
+            );
+            let rows = frame.count().await.unwrap();
+            assert_eq!(rows, if join.starts_with(small) { 2 } else { 30 });
+        }
+    }
 }

@@ -133,6 +133,6 @@ fn waiting_ends_with_ctrl_c() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(interrupted.unwrap().success());
-    assert_ne!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(begun.elapsed() < Duration::from_secs(60));
 }
