@@ -138,3 +138,34 @@ fn optimize_never_copies_damage_and_reading_it_has_to_be_asked_for() {
         &["`sometimes` is none of always, once, never"],
     );
 }
+
+/// The entries that `vacuum` writes say nothing of files.
+#[test]
+fn a_log_that_has_lost_a_line_is_told() {
+    let place = store();
+    let folder = place.path().join(".tsql/records/_delta_log");
+    let entries = || {
+        let names = std::fs::read_dir(&folder).unwrap();
+        let mut names: Vec<PathBuf> = names.map(|entry| entry.unwrap().path()).collect();
+        names.retain(|name| {
+            let bytes = std::fs::read(name).unwrap();
+            memchr::memmem::find(&bytes, b"\"add\":").is_some()
+        });
+        names.sort();
+        names
+    };
+    for vacuumed in [false, true] {
+        if vacuumed {
+            place.ok(&["optimize"]);
+            place.ok(&["vacuum", "--retain", "0s"]);
+        }
+        let last = entries().pop().unwrap();
+        let whole = std::fs::read(&last).unwrap();
+        let line = memchr::memchr(b'\n', &whole).unwrap();
+        std::fs::write(&last, &whole[..line]).unwrap();
+        let told = "table records: the files of the table are not what was written";
+        assert_told(&place.tsql(&[ROWS]), &[told]);
+        std::fs::write(&last, whole).unwrap();
+        assert_eq!(place.rows(ROWS).len(), 80);
+    }
+}
