@@ -38,6 +38,10 @@ const OFF: [&str; 2] = [
 /// Name of the rule that takes out what expressions have in common.
 const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
+/// Sorts that can be at work at once under a limit of memory: each reserves some of it to merge what it has
+/// spilled.
+const SORTS: usize = 32;
+
 /// A session without tables.
 pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
     let mut config = SessionConfig::from(settings()?)
@@ -47,13 +51,16 @@ pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext
         .with_option_extension(Settings::of_environment()?);
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = memory_limit_bytes {
+        let reserved = config.options().execution.sort_spill_reservation_bytes;
         runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
         // What does not fit goes where only this user looks, and goes away with the session.
         let spilled = Scratch::new()?;
         let folder = DiskManagerMode::Directories(vec![spilled.path().to_owned()]);
         runtime =
             runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(folder));
-        config = config.with_extension(Arc::new(spilled));
+        config = config
+            .with_extension(Arc::new(spilled))
+            .with_sort_spill_reservation_bytes(reserved.min(bytes / SORTS));
     }
     let state = SessionStateBuilder::new()
         .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
