@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::place::Place;
 use super::{DONE, Failure, PARTLY, talk};
-use crate::check::CheckOptions;
+use crate::check::{CheckOptions, CheckProgress};
 
 /// How often the bar moves while a table is read.
 const TICK: Duration = Duration::from_millis(200);
@@ -40,16 +40,18 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
             }
         }
     }
-    let mut options = CheckOptions::default();
-    options.memory_limit_bytes = place.memory_limit;
     let bar = std::io::stderr().is_terminal().then(progress_bar);
-    if let Some(bar) = bar.clone() {
-        options.progress = Some(Arc::new(move |what, done, of| {
+    let progress = bar.clone().map(|bar| -> CheckProgress {
+        Arc::new(move |what, done, of| {
             bar.set_length(of);
             bar.set_position(done);
             bar.set_message(what.to_owned());
-        }));
-    }
+        })
+    });
+    let options = CheckOptions {
+        memory_limit_bytes: place.memory_limit,
+        progress,
+    };
     let checked = store.check_with(&options).await;
     if let Some(bar) = bar {
         bar.finish_and_clear();

@@ -16,6 +16,8 @@
 
 pub(in crate::query) mod trees;
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, ExprSchema as _, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::InList;
@@ -150,8 +152,8 @@ fn node(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
         return node;
     };
     let terms = trees::terms(node, |expr| match expr {
-        Expr::BinaryExpr(binary) if binary.op == op => Ok([*binary.left, *binary.right]),
-        other => Err(other),
+        Expr::BinaryExpr(binary) if binary.op == op => Continue([*binary.left, *binary.right]),
+        other => Break(other),
     });
     let list = terms.into_iter().flat_map(|term| match term {
         Expr::InList(list) => list.list,

@@ -4,6 +4,8 @@
 //! after `UNION`) it reads in a loop, and makes of them a tree as deep as they are long, which even to
 //! drop takes as much stack. So the words of a text are counted before it is parsed.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr};
 use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -119,15 +121,11 @@ pub(super) fn balance(expr: &mut Expr) {
         Expr::BinaryOp { op, .. } if is_word(op) => op.clone(),
         _ => return,
     };
-    let left = |expr| match expr {
-        &Expr::BinaryOp {
-            ref left,
-            op: ref own,
-            ..
-        } if *own == op => Some(left.as_ref()),
+    let chain = std::iter::successors(Some(&*expr), |expr| match expr {
+        Expr::BinaryOp { left, op: own, .. } if *own == op => Some(left.as_ref()),
         _ => None,
-    };
-    if std::iter::successors(Some(&*expr), |&expr| left(expr)).count() <= FLAT {
+    });
+    if chain.count() <= FLAT {
         return;
     }
     let terms = terms(std::mem::replace(expr, nothing()), |expr| match expr {
@@ -135,8 +133,8 @@ pub(super) fn balance(expr: &mut Expr) {
             left,
             op: own,
             right,
-        } if own == op => Ok([*left, *right]),
-        other => Err(other),
+        } if own == op => Continue([*left, *right]),
+        other => Break(other),
     });
     let join = |left, right| {
         let (left, right, op) = (Box::new(left), Box::new(right), op.clone());

@@ -1,5 +1,6 @@
 //! Trees of chains that the optimizer makes: of conditions that it takes apart and puts together again.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 
 use datafusion::common::Result;
@@ -46,8 +47,8 @@ fn balanced(expr: Expr) -> Transformed<Expr> {
         return Transformed::no(expr);
     }
     let terms = terms(expr, |expr| match expr {
-        Expr::BinaryExpr(binary) if binary.op == op => Ok([*binary.left, *binary.right]),
-        other => Err(other),
+        Expr::BinaryExpr(binary) if binary.op == op => Continue([*binary.left, *binary.right]),
+        other => Break(other),
     });
     let join = |left, right| {
         Expr::BinaryExpr(BinaryExpr {
@@ -108,8 +109,8 @@ fn balanced_physical(expr: &Physical) -> Option<Physical> {
         return None;
     }
     let terms = terms(Arc::clone(expr), |expr| match sides(&expr, op) {
-        Some(sides) => Ok(sides.map(Arc::clone)),
-        None => Err(expr),
+        Some(sides) => Continue(sides.map(Arc::clone)),
+        None => Break(expr),
     });
     let join =
         |left, right| -> Physical { Arc::new(expressions::BinaryExpr::new(left, op, right)) };
@@ -121,15 +122,12 @@ fn is_word(op: Operator) -> bool {
 }
 
 /// What a chain is made of, in its order.
-pub(in crate::query) fn terms<T>(
-    chain: T,
-    apart: impl Fn(T) -> std::result::Result<[T; 2], T>,
-) -> Vec<T> {
+pub(in crate::query) fn terms<T>(chain: T, apart: impl Fn(T) -> ControlFlow<T, [T; 2]>) -> Vec<T> {
     let (mut terms, mut waiting) = (Vec::new(), vec![chain]);
     while let Some(next) = waiting.pop() {
         match apart(next) {
-            Ok([left, right]) => waiting.extend([right, left]),
-            Err(term) => terms.push(term),
+            Continue([left, right]) => waiting.extend([right, left]),
+            Break(term) => terms.push(term),
         }
     }
     terms
