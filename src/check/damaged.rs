@@ -181,13 +181,16 @@ async fn are_rows_sound(store: &Store, snapshot: &Snapshot, damaged: &Damaged) -
     let schema = damaged.table.file_schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
     let names: Vec<&str> = names.collect();
+    if !damaged.file.exists(store, &damaged.table.name).await? {
+        return Ok(false);
+    }
     let only = snapshot.only(vec![damaged.file.clone()]);
     match store.read(&damaged.table.name, &only, &names, None).await {
         Ok(rows) => {
             let rows: u64 = rows.iter().map(|batch| batch.num_rows() as u64).sum();
             Ok(rows == damaged.file.stats.num_records)
         }
-        Err(Error::Query(_)) => Ok(false),
+        Err(error) if error.is_damaged_file() => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -213,7 +216,9 @@ async fn of_lost(
     let others = snapshot.only(others.cloned().collect());
     let sources = match affected(store, table, &others, counted).await {
         Ok(sources) => sources,
-        Err(Error::Query(_)) => return Ok(lost("the ledger cannot be read either")),
+        Err(error) if error.is_damaged_file() => {
+            return Ok(lost("the ledger cannot be read either"));
+        }
         Err(error) => return Err(error),
     };
     if sources.iter().map(|source| source.rows).sum::<u64>() != rows {

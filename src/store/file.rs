@@ -78,7 +78,7 @@ impl DataFile {
     }
 
     /// Is it there?
-    pub(super) async fn exists(&self, store: &Store, table: &str) -> Result<bool> {
+    pub(crate) async fn exists(&self, store: &Store, table: &str) -> Result<bool> {
         match store.location().objects().head(&self.object(table)?).await {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
