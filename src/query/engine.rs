@@ -20,6 +20,10 @@ use crate::store::LISTED;
 /// faster than with half as many.
 const BATCH_ROWS: usize = 1 << 14;
 
+/// Part of a memory limit that each sort keeps free for merging what it has spilled: there may be one in
+/// each thread, on each side of joins.
+const RESERVED_PART: usize = 64;
+
 /// Settings of DataFusion that make answers wrong, and how.
 ///
 /// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
@@ -33,7 +37,12 @@ const OFF: [&str; 2] = [
 
 /// A session without tables.
 pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
-    let config = SessionConfig::from(settings()?)
+    let mut settings = settings()?;
+    if let Some(bytes) = memory_limit_bytes {
+        let reserved = &mut settings.execution.sort_spill_reservation_bytes;
+        *reserved = (*reserved).min(bytes / RESERVED_PART);
+    }
+    let config = SessionConfig::from(settings)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true);
