@@ -24,6 +24,10 @@ use crate::store::{LISTED, Settings};
 /// faster than with half as many.
 const BATCH_ROWS: usize = 1 << 14;
 
+/// Part of a memory limit that each sort keeps free for merging what it has spilled: there may be one in
+/// each thread, on each side of joins.
+const RESERVED_PART: usize = 64;
+
 /// Settings of DataFusion that make answers wrong, and how.
 ///
 /// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
@@ -38,29 +42,27 @@ const OFF: [&str; 2] = [
 /// Name of the rule that takes out what expressions have in common.
 const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
-/// Sorts that can be at work at once under a limit of memory: each reserves some of it to merge what it has
-/// spilled.
-const SORTS: usize = 32;
-
 /// A session without tables.
 pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
-    let mut config = SessionConfig::from(settings()?)
+    let mut settings = settings()?;
+    if let Some(bytes) = memory_limit_bytes {
+        let reserved = &mut settings.execution.sort_spill_reservation_bytes;
+        *reserved = (*reserved).min(bytes / RESERVED_PART);
+    }
+    let mut config = SessionConfig::from(settings)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
         .with_option_extension(Settings::of_environment()?);
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = memory_limit_bytes {
-        let reserved = config.options().execution.sort_spill_reservation_bytes;
         runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
         // What does not fit goes where only this user looks, and goes away with the session.
         let spilled = Scratch::new()?;
         let folder = DiskManagerMode::Directories(vec![spilled.path().to_owned()]);
         runtime =
             runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(folder));
-        config = config
-            .with_extension(Arc::new(spilled))
-            .with_sort_spill_reservation_bytes(reserved.min(bytes / SORTS));
+        config = config.with_extension(Arc::new(spilled));
     }
     let state = SessionStateBuilder::new()
         .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))

@@ -165,12 +165,12 @@ mod tests {
                 false,
             ),
             (
-                Some(1 << 20),
+                Some(1 << 26),
                 format!("{unknown} AS a JOIN {unknown} AS b USING (x)"),
                 true,
             ),
             (
-                Some(1 << 20),
+                Some(1 << 26),
                 format!("{small} JOIN {unknown} AS b USING (x)"),
                 false,
             ),
