@@ -28,7 +28,7 @@ impl Log {
         let path = format!("{}/{}", self.table.name, entry_path(version));
         let file = store.join(&path);
         let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-        if is_entry(&bytes) {
+        if !is_cut(&bytes) {
             return Ok(None);
         }
         let mut aside = file.clone().into_os_string();
@@ -70,13 +70,18 @@ fn last(folder: &FilePath) -> Option<u64> {
     versions.max()
 }
 
-/// Has it lines of JSON, all of them whole?
-fn is_entry(bytes: &[u8]) -> bool {
-    let whole = |line: &[u8]| serde_json::from_slice::<serde_json::Map<_, _>>(line).is_ok();
-    bytes
-        .trim_ascii_end()
-        .split(|&byte| byte == b'\n')
-        .all(whole)
+/// Ends it early? So it is empty, goes on with zeros, or its last line stops within an object. What is wrong
+/// in another way was whole once, and may have been acknowledged: that is damage.
+fn is_cut(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_end();
+    if matches!(text.last(), None | Some(0)) {
+        return true;
+    }
+    let mut lines = text.rsplit(|&byte| byte == b'\n');
+    let parsed = |line: &[u8]| serde_json::from_slice::<serde_json::Map<_, _>>(line);
+    let last = lines.next().map(parsed);
+    let stops = matches!(last, Some(Err(error)) if error.is_eof());
+    stops && text.last() != Some(&b'}') && lines.all(|line| parsed(line).is_ok())
 }
 
 /// An entry that changes nothing.
@@ -106,17 +111,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_damaged_is_not_cut() {
+        let entry = br#"{"commitInfo":{"timestamp":1}}
+{"add":{"path":"a{b","size":12}}"#;
+        for end in 0..entry.len() {
+            let whole = entry[..end].ends_with(b"}") || entry[..end].ends_with(b"}\n");
+            assert_eq!(super::is_cut(&entry[..end]), !whole, "{end}");
+        }
+        assert!(super::is_cut(&[&entry[..40], &[0; 20]].concat()));
+        for place in 0..entry.len() - 1 {
+            for bit in 0..8 {
+                let mut flipped = entry.to_vec();
+                flipped[place] ^= 1 << bit;
+                assert!(!super::is_cut(&flipped), "{place} {bit}");
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_last_entry_that_is_cut_off_is_told_and_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("s");
         let log = at.join("graphs/_delta_log");
+        let begun = format!("{{\"x\": \"{}", "y".repeat(300)).into_bytes();
         for version in [0_usize, 1, 2] {
             let name = format!("{version:020}.json");
             for kept in [0, 1, 40, 200] {
                 let _ = std::fs::remove_dir_all(&at);
                 with_versions(at.to_str().unwrap(), version).await;
-                let whole = std::fs::read(log.join(&name)).unwrap_or_else(|_| vec![b'{'; 300]);
+                let whole = std::fs::read(log.join(&name)).unwrap_or_else(|_| begun.clone());
                 std::fs::create_dir_all(&log).unwrap();
                 std::fs::write(log.join(&name), &whole[..kept]).unwrap();
                 let told: Arc<Mutex<Vec<String>>> = Arc::default();
