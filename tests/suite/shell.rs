@@ -283,7 +283,7 @@ fn queries_are_timed_and_keep_within_their_memory() {
         "SELECT line FROM records ORDER BY runtime_ns",
     ];
     assert_eq!(place.ok(&limited).stdout.lines().count(), 4);
-    let tiny = place.tsql(&["--memory-limit", "1kB", limited[2]]);
+    let tiny = place.tsql(&["--memory-limit", "1B", limited[2]]);
     assert_eq!(tiny.code, Some(2));
     assert!(tiny.stderr.contains("--memory-limit"), "{}", tiny.stderr);
     let wrong = place.tsql(&["--memory-limit", "much", "SELECT 1"]);
