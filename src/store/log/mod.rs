@@ -15,6 +15,7 @@ pub(super) mod web;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
 use deltalake_core::kernel::{Action, MetadataExt as _, Transaction};
@@ -43,6 +44,10 @@ pub use past::Version;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
 const CHECKPOINT_INTERVAL: u64 = 10;
+
+/// Pauses of a writer that waits until it sees a table that another one makes.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Folder of the log in that of its table.
 const FOLDER: &str = "_delta_log";
@@ -152,19 +157,27 @@ impl Log {
 
     /// The newest version; makes the table where there is none yet.
     pub(crate) async fn snapshot_or_create(&self) -> Result<Snapshot> {
-        if let Some(snapshot) = self.snapshot().await? {
-            return Ok(snapshot);
-        }
-        // Where it failed because another writer made the table, that is what is wanted.
-        let created = self.create().await;
-        match (self.snapshot().await?, created) {
-            (_, Err(error)) if is_of_disk(&error) => Err(failure(self.table, error)),
-            (Some(snapshot), _) => Ok(snapshot),
-            (None, Err(error)) => Err(failure(self.table, error)),
-            (None, Ok(())) => Err(Error::damaged(
-                &self.table.name,
-                "vanished while it was made",
-            )),
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            if let Some(snapshot) = self.snapshot().await? {
+                return Ok(snapshot);
+            }
+            // Where it failed because another writer made the table, that is what is wanted.
+            let created = self.create().await;
+            match (self.snapshot().await?, created) {
+                (_, Err(error)) if is_of_disk(&error) => return Err(failure(self.table, error)),
+                (Some(snapshot), _) => return Ok(snapshot),
+                // That writer's entry is not overwritten, and not shown yet either.
+                (None, Err(DeltaTableError::InvalidVersion(_))) if pause < LONGEST_PAUSE => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                (None, Err(error)) => return Err(failure(self.table, error)),
+                (None, Ok(())) => {
+                    let what = "vanished while it was made";
+                    return Err(Error::damaged(&self.table.name, what));
+                }
+            }
         }
     }
 
