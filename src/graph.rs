@@ -201,9 +201,12 @@ pub(crate) fn unpack_edges(packed: &[u8], nodes: usize) -> Option<Vec<(u32, u32)
         return Some(edges);
     }
     for user in 0..u32::try_from(nodes).ok()? {
-        for _ in 0..varint::read_unsigned(&mut rest)? {
-            edges.push((user, 0));
+        let degree = usize::try_from(varint::read_unsigned(&mut rest)?).ok()?;
+        // Each edge takes a byte or more: what is damaged asks for no memory.
+        if degree > rest.len() {
+            return None;
         }
+        edges.extend(std::iter::repeat_n((user, 0), degree));
     }
     for (user, operand) in &mut edges {
         let distance = u32::try_from(varint::read_unsigned(&mut rest)?).ok()?;

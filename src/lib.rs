@@ -161,6 +161,15 @@ mod upkeep;
 #[doc(hidden)]
 pub mod cli;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+#[allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what is broken here is to end the process"
+)]
+pub mod fuzz;
+
 pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
 pub use check::{CheckOptions, CheckProgress, Checked, Mendable};
 pub use error::{Error, Result};

@@ -172,7 +172,10 @@ impl Scale {
 
     /// The double nearest to `digits * 10^exponent`.
     pub(crate) fn apply(self, digits: i64) -> f64 {
-        let Some(power) = self.power.filter(|_| digits.abs() <= EXACT) else {
+        let Some(power) = self
+            .power
+            .filter(|_| digits.unsigned_abs() <= EXACT.unsigned_abs())
+        else {
             return ratio(digits, 1, self.exponent);
         };
         #[expect(clippy::cast_precision_loss, reason = "exact: checked above")]
@@ -196,13 +199,13 @@ pub(crate) fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
         let (above, below) = (digits as f64, divisor as f64);
         #[expect(clippy::cast_precision_loss, reason = "a bound")]
         let exact = EXACT as f64;
-        if digits.abs() <= EXACT && exponent < 0 && below * power <= exact {
+        if digits.unsigned_abs() <= EXACT.unsigned_abs() && exponent < 0 && below * power <= exact {
             return above / (below * power);
         }
         if exponent >= 0 && above.abs() * power <= exact {
             return above * power / below;
         }
-        if digits.abs() <= EXACT && divisor == 1 {
+        if digits.unsigned_abs() <= EXACT.unsigned_abs() && divisor == 1 {
             return if exponent < 0 {
                 above / power
             } else {

@@ -27,6 +27,10 @@ const NEAR: f64 = 1_125_899_906_842_624.0;
 /// The head that doubles follow; no exponent is as large.
 const RAW: i64 = 1 << 20;
 
+/// Most repeats of a measurement: a line has 16 MiB at most. Equal ones take no bytes, so that a count that
+/// is damaged must not ask for memory without end.
+const MOST: i32 = 1 << 23;
+
 /// The columns of a measurement's repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Packed {
@@ -113,8 +117,8 @@ pub(crate) fn unpack(
         return Some(());
     };
     let head = varint::read(&mut bytes)?;
+    let count = counted(count)?;
     if head == RAW {
-        let count = usize::try_from(count).ok()?;
         let (doubles, rest) = bytes.as_chunks::<8>();
         costs.extend(
             doubles
@@ -124,7 +128,6 @@ pub(crate) fn unpack(
         return (doubles.len() == count && rest.is_empty()).then_some(());
     }
     let exponent = i32::try_from(head >> 1).ok()?;
-    let count = usize::try_from(count).ok()?;
     let cost = |digits: i64| Decimal { digits, exponent }.trimmed();
     if head & 1 == 1 {
         costs.extend(bits::read(bytes, count)?.into_iter().map(cost));
@@ -271,7 +274,7 @@ impl<'a> Form<'a> {
             return Some(Self::Raw);
         }
         let exponent = i32::try_from(head >> 1).ok()?;
-        let kept = usize::try_from(count).ok()?;
+        let kept = counted(count)?;
         if head & 1 == 1 {
             return Some(Self::Differences(Differences {
                 exponent,
@@ -307,6 +310,11 @@ impl Differences<'_> {
         })?;
         each(last)
     }
+}
+
+/// How many repeats there are; `None` where no measurement has as many.
+fn counted(count: i32) -> Option<usize> {
+    usize::try_from(count).ok().filter(|_| count <= MOST)
 }
 
 /// The one repeat whose nanoseconds these are.

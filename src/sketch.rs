@@ -26,6 +26,10 @@ pub(crate) use open::{numbers, open};
 /// Deepest nesting of lists that a program may have (real ones have three).
 const MAX_DEPTH: usize = 16;
 
+/// Longest program: one of a line of 16 MiB, with spaces. Runs of a sketch that somebody else wrote must not ask
+/// for memory without end.
+const LONGEST: usize = 64 << 20;
+
 /// A scanned program. Reused from line to line.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
@@ -364,6 +368,7 @@ pub(crate) fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> b
         return true;
     };
     let mut rest = sketch;
+    let longest = out.len().saturating_add(LONGEST);
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         match byte {
@@ -373,10 +378,10 @@ pub(crate) fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> b
             },
             b'.' if after.first() == Some(&b'.') && !in_number(after) => {
                 let count = after.get(1..).unwrap_or(&[]);
-                let Some(after) = fill_run(count, &mut params, out) else {
-                    return false;
-                };
-                rest = after;
+                match fill_run(count, &mut params, out) {
+                    Some(after) if out.len() <= longest => rest = after,
+                    _ => return false,
+                }
             }
             _ => out.push(byte),
         }

@@ -47,7 +47,7 @@ fn write(batch: &RecordBatch, to: impl Write) -> Result<(), ArrowError> {
 }
 
 /// Hands on the batches of `input` as lines, until it ends or nobody listens any more.
-pub(super) fn hand_on(input: impl Read, sender: &SyncSender<Handed>) {
+pub(crate) fn hand_on(input: impl Read, sender: &SyncSender<Handed>) {
     let done = caught(|| each(input, sender));
     let failed = match done {
         Ok(Ok(())) => return,

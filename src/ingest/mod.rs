@@ -42,8 +42,12 @@ use crate::folders::Scratch;
 use crate::identity::ContentHasher;
 use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;
+#[cfg(any(test, fuzzing))]
+pub(crate) use batches::hand_on;
 use intake::Intake;
 pub use known::{KnownSample, Level};
+#[cfg(any(test, fuzzing))]
+pub(crate) use paced::Handed;
 pub use report::{Report, SkippedFile};
 pub use run::Position;
 pub use stream::{AppendOptions, Appender, StreamFormat};

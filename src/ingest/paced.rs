@@ -23,7 +23,7 @@ pub(super) struct Limits {
 
 /// Something that a producer hands over.
 #[derive(Debug)]
-pub(super) enum Handed {
+pub(crate) enum Handed {
     Bytes(Vec<u8>),
     /// What came before is wanted on the disk.
     Flush,

@@ -37,6 +37,8 @@ pub(crate) struct Journal {
     length: u64,
     /// Behind them is what a crash left of another one.
     torn: bool,
+    /// The last of them is a damaged one without its end: the next one must not go on with it.
+    unended: bool,
     /// The system failed to write or to sync, after which nobody knows what is on the disk.
     broken: bool,
 }
@@ -76,6 +78,7 @@ impl Journal {
             file,
             length: 0,
             torn: false,
+            unended: false,
             broken: false,
         })
     }
@@ -92,12 +95,16 @@ impl Journal {
             file,
             length: 0,
             torn: false,
+            unended: false,
             broken: false,
         };
         let bytes = journal.read()?;
         let whole = whole_bytes(&bytes);
         journal.length = as_offset(whole);
         journal.torn = whole < bytes.len();
+        journal.unended = bytes
+            .get(..whole)
+            .is_some_and(|lines| !lines.is_empty() && !lines.ends_with(b"\n"));
         Ok(journal)
     }
 
@@ -123,7 +130,8 @@ impl Journal {
         if std::mem::take(&mut self.torn) {
             self.cut()?;
         }
-        let text = format!("{line}\n");
+        let end = if self.unended { "\n" } else { "" };
+        let text = format!("{end}{line}\n");
         let written = self
             .file
             .seek(SeekFrom::Start(self.length))
@@ -133,6 +141,7 @@ impl Journal {
             self.broken = self.cut().is_err();
             return Err(Error::io(&self.path)(error));
         }
+        self.unended = false;
         self.length += as_offset(text.len());
         Ok(())
     }

@@ -283,7 +283,7 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 
 /// The sums from the bytes of a file that has so many rows; an error where they are not its. Of files of older
 /// versions nothing else tells that they are damaged, and Arrow's reader may panic then.
-pub(super) fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
+pub(crate) fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
     let read = || -> Result<Vec<RecordBatch>, ArrowError> {
         StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
     };

@@ -215,6 +215,9 @@ fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
     packed
 }
 
+/// Elements of a sample at most: each is two bytes of a file, of which no more than 64 MiB are read.
+const MOST_ELEMENTS: usize = 1 << 25;
+
 fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
     let count = usize::try_from(varint::read_unsigned(&mut packed)?).ok()?;
     let mut forms = Vec::with_capacity(count.min(packed.len()));
@@ -233,7 +236,7 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
     let (&planes, packed) = packed.split_first()?;
     let bytes = total.checked_mul(usize::from(planes))?;
     // Numbers that are all 0 have no planes: their count must not ask for memory without end.
-    if packed.len() != bytes || planes > 8 || total > 1 << 28 {
+    if packed.len() != bytes || planes > 8 || total > MOST_ELEMENTS {
         return None;
     }
     let mut codes = vec![0_u64; total];

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules by rank: an import goes only to a lower one.
-const RANKS: [&[&str]; 11] = [
+const RANKS: [&[&str]; 12] = [
     &["error"],
     &[
         "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
@@ -22,6 +22,7 @@ const RANKS: [&[&str]; 11] = [
     &["export", "upkeep", "demo", "batch", "score", "trials"],
     &["check", "report", "subset"],
     &["cli"],
+    &["fuzz"],
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

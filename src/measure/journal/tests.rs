@@ -50,6 +50,11 @@ fn a_damaged_line_takes_no_other_with_it() {
         lines,
         [Some("one"), None, Some(""), None, Some("five"), None, None]
     );
+    // What is appended is a line of its own, although the last one has no end.
+    journal.append("seven").unwrap();
+    let lines = journal.lines().unwrap();
+    assert_eq!(lines.last(), Some(&Some("seven".to_owned())));
+    assert_eq!(lines.len(), 8);
     let aside = journal.put_aside().unwrap();
     assert!(aside.ends_with("run.damaged") && aside.exists() && !path.exists());
     assert_eq!(

@@ -207,6 +207,19 @@ impl Log {
         Ok(())
     }
 
+    /// Puts any bytes in the place of an entry.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) async fn put_entry(
+        &self,
+        location: &Location,
+        version: u64,
+        bytes: Vec<u8>,
+    ) -> Result<()> {
+        let path = format!("{}/{}", self.table.name, entry_path(version));
+        let path = object_store::path::Path::from(path);
+        location.write(&path, bytes).await
+    }
+
     /// The entry of a version, and those before it, are on the disk when this returns; elsewhere they always
     /// are.
     pub(crate) async fn settle(&self, location: &Location, version: u64) -> Result<()> {
