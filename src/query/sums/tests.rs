@@ -1,5 +1,7 @@
 //! Answers from sums are those from rows.
 
+mod random;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
