@@ -5,12 +5,13 @@
 //! its name only when its bytes are on the disk, and a write returns only when the entries of the folders
 //! above it are, too.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -63,7 +64,10 @@ impl fmt::Debug for Synced {
 impl Synced {
     pub(super) fn new(inner: LocalFileSystem, watch: Option<Watch>) -> Self {
         let inner = Arc::new(inner);
-        let disk = Disk(watch);
+        let disk = Disk {
+            watch,
+            named: Arc::default(),
+        };
         Self { inner, disk }
     }
 
@@ -95,11 +99,16 @@ fn failed(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
 
 /// Does one step after the other.
 #[derive(Clone)]
-struct Disk(Option<Watch>);
+struct Disk {
+    watch: Option<Watch>,
+    /// Folders whose own names, and those above them, this process has synced: nobody takes folders out of a
+    /// store.
+    named: Arc<Mutex<HashSet<PathBuf>>>,
+}
 
 impl Disk {
     fn step(&self, step: &Step) -> io::Result<()> {
-        if let Some(watch) = &self.0 {
+        if let Some(watch) = &self.watch {
             watch(step)?;
         }
         match step {
@@ -120,15 +129,26 @@ impl Disk {
         self.sync_folders(file)
     }
 
+    /// Syncs the folder of a file, and those above it as far as their names may not be on the disk.
     fn sync_folders(&self, file: &FilePath) -> io::Result<()> {
+        let (mut below, mut done) = (None, Vec::new());
         for folder in file.ancestors().skip(1).take(FOLDERS_SYNCED) {
             match self.step(&Step::SyncFolder(folder.to_owned())) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                done => done?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                synced => synced?,
+            }
+            done.extend(below.replace(folder.to_owned()));
+            if self.named().contains(folder) {
+                break;
             }
         }
+        self.named().extend(done);
         Ok(())
+    }
+
+    fn named(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the file under a name that nobody else uses and no listing shows, and gives it its own when all
@@ -143,6 +163,9 @@ impl Disk {
             && error.kind() == io::ErrorKind::NotFound
         {
             self.step(&Step::Folder(folder.to_owned()))?;
+            for made in folder.ancestors() {
+                self.named().remove(made);
+            }
             written = self.step(&new);
         }
         let written = written.and_then(|()| self.step(&Step::SyncFile(staged.clone())));
