@@ -110,30 +110,10 @@
 mod error;
 pub mod schema;
 
-mod bits;
 mod column;
 mod folders;
-mod hlo;
-mod identity;
-mod json;
-mod marker;
-mod number;
-mod opgraph;
 mod plot;
-mod ranking;
-mod speedup;
-mod stats;
-mod tensors;
-mod varint;
 
-mod graph;
-mod layout;
-mod repeats;
-mod sketch;
-mod tile;
-
-mod reader;
-mod steps;
 mod store;
 
 #[cfg(target_os = "linux")]
