@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared");
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
 const LOGS: [&str; 5] = [
     "real_device_11.txt",
     "real_evaluation_10.log",
