@@ -100,6 +100,12 @@ impl ProgramHash {
 #[derive(Clone)]
 pub struct ContentHasher(twox_hash::xxhash3_128::Hasher);
 
+impl Default for ContentHasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl ContentHasher {
     /// One that was fed nothing.
     pub fn new() -> Self {

@@ -122,7 +122,7 @@ impl OpGraph {
         ])
     }
 
-    /// How many operands each node has, then all of them (see [`Packer`]).
+    /// How many operands each node has, then all of them (see `Packer`).
     pub fn pack_operands(&self) -> Vec<u8> {
         let counts = self.operands.iter().map(Vec::len);
         let counts: Vec<u32> = counts

@@ -8,7 +8,7 @@
 //! The keys are names of columns; [`line`] lists them. A graph is a text, or a list or object of JSON;
 //! so is a configuration. Lists and objects are equal whatever the order of their keys and their spaces.
 //! A line that is spelled like Python's `json.dumps` (with spaces or without), its keys in the order
-//! of [`line::KEYS`] and sorted below, is rebuilt from columns; any other keeps its text.
+//! of `line::KEYS` and sorted below, is rebuilt from columns; any other keeps its text.
 
 pub mod disturbed;
 mod kernel;

@@ -198,7 +198,8 @@ mod tests {
 
     use super::super::sample::{File, Sample, read};
 
-    const MODEL: &str = include_str!("../../../../../data/graphnet/paddle_samples/ours/tiny/model.py");
+    const MODEL: &str =
+        include_str!("../../../../../data/graphnet/paddle_samples/ours/tiny/model.py");
 
     fn sample(model: &str) -> Sample {
         let file = File::new("model.py".to_owned(), model.as_bytes().to_vec());
