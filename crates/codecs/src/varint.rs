@@ -10,8 +10,8 @@ pub fn write_unsigned(value: i64, out: &mut Vec<u8>) {
     write_bits(value.cast_unsigned(), out);
 }
 
-/// Takes a value that [`write`](write()) wrote off the front of `bytes`; `None` where they end too early
-/// or run past 64 bits.
+/// Takes a value that [`write`](write()) wrote off the front of `bytes`; `None` where they end too
+/// early or run past 64 bits.
 pub fn read(bytes: &mut &[u8]) -> Option<i64> {
     let bits = read_bits(bytes)?;
     Some((bits >> 1).cast_signed() ^ -((bits & 1).cast_signed()))
