@@ -45,7 +45,7 @@ CREATE OR REPLACE MACRO tsql_signed(folded) AS
 CREATE OR REPLACE MACRO tsql_scaled(digits, exponent) AS
   (digits::VARCHAR || 'e' || exponent::VARCHAR)::DOUBLE;
 
--- ---- repeats: see src/repeats.rs ----
+-- ---- repeats: see crates/codecs/src/repeats.rs ----
 
 -- The double of eight bytes.
 CREATE OR REPLACE MACRO tsql_double(bits) AS
@@ -122,7 +122,7 @@ CREATE OR REPLACE MACRO tsql_noise(mean_ns, count, packed) AS
         ELSE tsql_noise_of_differences(parts.base, tsql_differences(parts, count)) END)[1]
   END;
 
--- ---- steps: see src/sketch.rs and src/layout/mod.rs ----
+-- ---- steps: see crates/codecs/src/sketch.rs and crates/codecs/src/layout/mod.rs ----
 
 -- `[3..4]` is `[3, 4, 5, 6]`: four numbers from 3 on.
 CREATE OR REPLACE MACRO tsql_run(run) AS

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
+use tsql_codecs::graph::{unpack_numbers, unpack_steps};
+use tsql_codecs::opgraph::{OpGraph, OpType, unpack_operands, unpack_returns};
+use tsql_formats::graphnet::sample::Sample;
 
 use crate::column;
 use crate::error::Result;
-use crate::graph::{unpack_numbers, unpack_steps};
-use crate::opgraph::{OpGraph, OpType, unpack_operands, unpack_returns};
 use crate::query::collect;
-use crate::reader::graphnet::sample::Sample;
 
 /// A graph with its content hash; `None` for one that is not understood.
 pub(crate) type Captured = (String, Option<OpGraph>);

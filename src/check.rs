@@ -11,18 +11,18 @@ use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
+use tsql_codecs::identity::{environment_id, graph_id, source_id};
+use tsql_codecs::steps::Hasher;
+use tsql_formats::Dialect;
 
 use crate::captured;
 use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::export::environments;
-use crate::identity::{environment_id, graph_id, source_id};
 use crate::loading::Loader;
 use crate::query::{SessionOptions, collect};
-use crate::reader::Dialect;
 use crate::schema;
-use crate::steps::Hasher;
 use crate::store::Store;
 pub use mend::Mendable;
 

@@ -15,12 +15,12 @@ use arrow::array::{RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
 use serde_json::Value;
+use tsql_codecs::identity::ProgramHash;
+use tsql_codecs::steps::Hasher;
+use tsql_formats::rows::Kernel;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::identity::ProgramHash;
-use crate::reader::rows::Kernel;
-use crate::steps::Hasher;
 use crate::store::file::DataFile;
 use crate::store::{Snapshot, Store};
 

@@ -178,6 +178,25 @@ impl Error {
     }
 }
 
+impl From<tsql_formats::Error> for Error {
+    fn from(error: tsql_formats::Error) -> Self {
+        use tsql_formats::Error as Of;
+        match error {
+            Of::Io { path, source } => Self::Io { path, source },
+            Of::Source { location, reason } => Self::Source { location, reason },
+            Of::TooNew {
+                what,
+                found,
+                supported,
+            } => Self::TooNew {
+                what,
+                found,
+                supported,
+            },
+        }
+    }
+}
+
 /// A file of the store whose bytes are not those that were written. Engines make text of what they are
 /// given, so the message can be found in a longer one ([`DamagedFile::told_in`]).
 #[derive(Debug, thiserror::Error)]

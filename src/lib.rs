@@ -2,11 +2,15 @@
 //! graphs, the configurations that a compiler tried on them, and the measured timings.
 //!
 //! ```text
-//!  files ─▶ reader ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
-//!  kernels ─▶ measure ─▶ trials ─▶┘ ▲              └────▶ batch ─▶ training steps
-//!                                   └ dedupe: what the store knows already
+//!  files ─▶ formats ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
+//!  kernels ─▶ measure ─▶ trials ──▶┘ ▲              └────▶ batch ─▶ training steps
+//!                                    └ dedupe: what the store knows already
 //!  schema ── read by every stage ──
 //! ```
+//!
+//! What needs neither DataFusion nor Arrow lies in crates of its own, below `crates`: `metrics`
+//! (statistics, rankings, speedup scores), `codecs` (numbers, programs, graphs and tensors as few
+//! bytes), `formats` (files to rows).
 //!
 //! # A tour
 //!
@@ -93,7 +97,7 @@
 //! # Where to add what
 //!
 //! A column: `schemas/<table>.toml`. A question: `queries/<name>.sql`. A SQL function: a file in
-//! `query/functions`. A format: a module in `reader`. Each is listed once, beside its siblings.
+//! `query/functions`. A format: a module in `crates/formats`. Each is listed once, beside its siblings.
 
 #![cfg_attr(
     test,
@@ -110,30 +114,10 @@
 mod error;
 pub mod schema;
 
-mod bits;
 mod column;
 mod folders;
-mod hlo;
-mod identity;
-mod json;
-mod marker;
-mod number;
-mod opgraph;
 mod plot;
-mod ranking;
-mod speedup;
-mod stats;
-mod tensors;
-mod varint;
 
-mod graph;
-mod layout;
-mod repeats;
-mod sketch;
-mod tile;
-
-mod reader;
-mod steps;
 mod store;
 
 #[cfg(target_os = "linux")]

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Float64Type, Int16Type, Int64Type};
 use datafusion::prelude::SessionContext;
+use tsql_codecs::graph::{
+    Graph, Kind, NodeType, unpack_edges, unpack_features, unpack_numbers, unpack_steps,
+};
+use tsql_codecs::hlo::FEATURE_COUNT;
+use tsql_codecs::layout::{self, Layouts};
+use tsql_codecs::sketch;
+use tsql_codecs::tile::{self, Tile};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::graph::{
-    Graph, Kind, NodeType, unpack_edges, unpack_features, unpack_numbers, unpack_steps,
-};
-use crate::hlo::FEATURE_COUNT;
-use crate::layout::{self, Layouts};
 use crate::query::collect;
-use crate::sketch;
 use crate::store::Store;
-use crate::tile::{self, Tile};
 
 /// Reads from one snapshot of a store; remembers the node types.
 pub(crate) struct Loader {

@@ -7,12 +7,12 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use arrow::datatypes::{Float64Type, Int32Type};
+use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
 
 use crate::column;
 use crate::error::{Error, Result};
 use crate::plot::{self, Curve, Group, Picture};
 use crate::query::collect;
-use crate::speedup::{self, Interpretation, Params, Sample};
 use crate::store::Store;
 
 /// The tolerance from which on errors may be tolerated, and what is said of it.

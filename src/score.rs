@@ -13,11 +13,11 @@ use std::path::Path;
 use arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
+use tsql_metrics::ranking::{Pair, kendall_tau_b, top_k_error};
 
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
-use crate::ranking::{Pair, kendall_tau_b, top_k_error};
 use crate::store::Store;
 
 /// Header of a submission.

@@ -13,14 +13,14 @@ mod pick;
 mod table;
 
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Kind};
-use crate::layout::{Layouts, Merged, VECTOR_WIDTH};
 use crate::loading::{Loader, node_features};
 use crate::store::Store;
-use crate::tile::{self, Tile};
 
 pub use pick::{Pick, Picking};
 pub use table::Form;
+use tsql_codecs::graph::{Graph, Kind};
+use tsql_codecs::layout::{Layouts, Merged, VECTOR_WIDTH};
+use tsql_codecs::tile::{self, Tile};
 
 /// One file of TpuGraphs: its graph, its configurations, its runtimes.
 #[derive(Debug)]
@@ -267,7 +267,7 @@ impl TrainingGraph {
         self.codes.get(start..start + length).unwrap_or(&[])
     }
 
-    fn features(&self) -> Result<Vec<[i64; crate::hlo::FEATURE_COUNT]>> {
+    fn features(&self) -> Result<Vec<[i64; tsql_codecs::hlo::FEATURE_COUNT]>> {
         node_features(&self.graph)
     }
 

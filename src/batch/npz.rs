@@ -2,14 +2,14 @@
 
 use std::io::{Seek, Write};
 
+use tsql_codecs::graph::Kind;
+use tsql_codecs::layout::VECTOR_WIDTH;
+use tsql_formats::tpugraphs::{Dtype, Header};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::{Form, TrainingGraph};
 use crate::error::{Error, Result};
-use crate::graph::Kind;
-use crate::layout::VECTOR_WIDTH;
-use crate::reader::tpugraphs::{Dtype, Header};
 
 impl TrainingGraph {
     /// Writes the graph and these samples: the arrays of the release's files (`edge_index` row by
@@ -29,7 +29,7 @@ impl TrainingGraph {
         npz.array(
             "node_feat",
             "<f4",
-            &[nodes, crate::hlo::FEATURE_COUNT],
+            &[nodes, tsql_codecs::hlo::FEATURE_COUNT],
             each,
         )?;
         let types = graph.type_of_node.iter();
@@ -55,7 +55,7 @@ impl TrainingGraph {
             npz.array("config_runtime_normalizers", "<i8", &[count], normalizers)?;
             let tiles = samples.iter();
             let tiles = tiles.filter_map(|&sample| self.tiles.get(sample as usize));
-            let shape = [count, crate::tile::WIDTH];
+            let shape = [count, tsql_codecs::tile::WIDTH];
             npz.array("config_feat", "<f4", &shape, tiles.flatten().copied())?;
             return npz.finish();
         }

@@ -7,10 +7,10 @@ use arrow::array::{
     ArrayRef, FixedSizeListArray, Float32Array, Int8Array, Int64Array, RecordBatch, UInt16Array,
 };
 use arrow::datatypes::{DataType, Field, Schema};
+use tsql_codecs::graph::Kind;
 
 use super::TrainingGraph;
 use crate::error::{Error, Result};
-use crate::graph::Kind;
 
 /// How configurations are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

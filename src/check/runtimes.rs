@@ -3,11 +3,11 @@
 use arrow::datatypes::{Float64Type, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
+use tsql_codecs::repeats;
 
 use super::Checked;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::repeats;
 
 pub(super) async fn runtimes(context: &SessionContext, checked: &mut Checked) -> Result<()> {
     let sql = "SELECT source_id, line, runtime_ns, repeat_count, repeats FROM stored.records \

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use datafusion::prelude::SessionContext;
+use tsql_formats::marker;
 
 use super::talk;
 use crate::error::{Error, Result};
 use crate::folders;
-use crate::marker;
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
 

@@ -8,13 +8,13 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use tsql_codecs::identity::ContentHasher;
 
 use super::kept::Kept;
 use super::portions::portions;
 use super::source::{self, SourceFile};
 use super::{Exported, samples_where};
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
 use crate::store::Store;
 
 impl Store {

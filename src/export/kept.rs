@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use arrow::array::StringViewArray;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
+use tsql_codecs::tensors::Packed;
+use tsql_formats::graphnet::program::Program;
+use tsql_formats::graphnet::sample::Sample;
 
 use super::Counted;
 use super::logs::Logs;
@@ -14,9 +17,6 @@ use crate::captured;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
-use crate::reader::graphnet::program::Program;
-use crate::reader::graphnet::sample::Sample;
-use crate::tensors::Packed;
 
 /// What a part of a file is made of.
 #[derive(Clone, Copy, Debug)]

@@ -9,18 +9,18 @@ use arrow::array::{
 use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
+use tsql_codecs::number::Decimal;
+use tsql_codecs::repeats::Packed;
+use tsql_codecs::sketch;
+use tsql_formats::measured::disturbed::spell;
+use tsql_formats::rows::{Details, Environment, Kernel, Measurement, Writer};
+use tsql_formats::tenset::Frame;
+use tsql_formats::{Dialect, measured};
 
-use crate::column;
+use crate::column::{self, disturbed};
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
-use crate::number::Decimal;
 use crate::query::{collect, frame};
-use crate::reader::measured::disturbed;
-use crate::reader::rows::{Details, Environment, Kernel, Measurement, Writer};
-use crate::reader::tenset::Frame;
-use crate::reader::{Dialect, measured};
-use crate::repeats::Packed;
-use crate::sketch;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
@@ -174,7 +174,7 @@ impl<'a> DetailColumns<'a> {
             baseline_ns: column::value(self.baselines, row),
             cpu,
             disturbed_repeats: disturbed::at(self.disturbed, row)
-                .and_then(|repeats| disturbed::spell(&repeats))
+                .and_then(|repeats| spell(&repeats))
                 .or_else(|| text(self.disturbed_texts)),
             flags: column::texts_at(self.flags, row)
                 .or_else(|| Some(measured::words(column::text_at(self.flag_texts, row)?))),

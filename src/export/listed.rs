@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
+use tsql_formats::exported::{ExportedFile, SIDECAR, Sidecar};
+use tsql_formats::{graphnet, naming};
+
 use super::source::SourceFile;
 use crate::error::{Error, Result};
-use crate::reader::exported::{ExportedFile, SIDECAR, Sidecar};
-use crate::reader::{graphnet, naming};
 
 /// What it says of a source that lies at `path`.
 pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {

@@ -9,11 +9,11 @@ use arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use serde::Deserializer as _;
 use serde::de::{MapAccess, Visitor};
+use tsql_formats::graphnet::log::lines::{Said, Side, unpack};
 
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
-use crate::reader::graphnet::log::lines::{Said, Side, unpack};
 
 /// The texts of runs, by their logs and lines.
 #[derive(Default)]

@@ -24,9 +24,10 @@ use futures::StreamExt as _;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
 use crate::query::collect;
 use crate::store::Store;
+
+use tsql_codecs::identity::ContentHasher;
 
 use crate::loading::Loader;
 use kept::Kept;
@@ -133,7 +134,7 @@ impl Store {
             }
         }
         if let Err(error) = listed::write(folder, written, options.overwrite) {
-            let name = crate::reader::exported::SIDECAR.to_owned();
+            let name = tsql_formats::exported::SIDECAR.to_owned();
             exported.refused.push((name, error.to_string()));
         }
         Ok(exported)

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use tsql_formats::exported::SIDECAR;
+use tsql_formats::naming::{self, numbered};
+
 use super::source::SourceFile;
-use crate::reader::exported::SIDECAR;
-use crate::reader::naming::{self, numbered};
 
 /// Bytes of a part of a path at most.
 const PART_BYTES: usize = 255;

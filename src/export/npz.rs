@@ -3,15 +3,15 @@
 use std::io::{Seek, Write};
 use std::path::Path;
 
+use tsql_codecs::graph::Graph;
+use tsql_formats::tpugraphs::{Dtype, Form, Header, arrays_hash};
 use twox_hash::xxhash3_128::Hasher;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::source::SourceFile;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use crate::loading::{Configurations, Loader, Samples, node_features};
-use crate::reader::tpugraphs::{Dtype, Form, Header, arrays_hash};
 
 /// Bytes that are handed on together.
 const PIECE_BYTES: usize = 1 << 18;
@@ -134,11 +134,15 @@ impl Arrays {
         let graph = &self.graph;
         let (nodes, samples) = (graph.type_of_node.len(), self.places.len());
         let sizes: &[usize] = match form.name.as_str() {
-            "node_feat" => &[nodes, crate::hlo::FEATURE_COUNT],
+            "node_feat" => &[nodes, tsql_codecs::hlo::FEATURE_COUNT],
             "node_opcode" => &[nodes],
             "edge_index" => &[graph.edges.len(), 2],
-            "config_feat" => &[samples, crate::tile::WIDTH],
-            "node_config_feat" => &[samples, graph.slots.len(), crate::layout::VECTOR_WIDTH],
+            "config_feat" => &[samples, tsql_codecs::tile::WIDTH],
+            "node_config_feat" => &[
+                samples,
+                graph.slots.len(),
+                tsql_codecs::layout::VECTOR_WIDTH,
+            ],
             "node_config_ids" => &[graph.slots.len()],
             "node_splits" => &[graph.splits.len()],
             "config_runtime" | "config_runtime_normalizers" => &[samples],
@@ -224,7 +228,7 @@ impl Arrays {
             let layouts = self.configurations.layouts(sketch).ok_or_else(damaged)?;
             rows.push((layouts, layouts.chosen(params).ok_or_else(damaged)?));
         }
-        for number in 0..crate::layout::VECTOR_WIDTH {
+        for number in 0..tsql_codecs::layout::VECTOR_WIDTH {
             for slot in 0..self.graph.slots.len() {
                 for (layouts, chosen) in &rows {
                     let group = layouts.group_of_slot.get(slot).ok_or_else(damaged)?;

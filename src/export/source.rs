@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
+use tsql_formats::{Compression, graphnet};
 
 use super::kept::SourceText;
 use super::lines::{self, Lines};
@@ -12,7 +13,6 @@ use super::{Counted, Segments};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
-use crate::reader::{Compression, graphnet};
 
 /// A file as the ledger has it.
 #[derive(Clone, Debug)]

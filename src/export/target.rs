@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::Compression;
 
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
-use crate::reader::{self, Compression};
 
 /// Level of zstd where something is compressed anew: what its command takes.
 const ZSTD_LEVEL: i32 = 3;
@@ -146,7 +146,9 @@ impl Target {
 /// Is what is there as good as the new file?
 fn compared(there: &Path, new: &Path, compression: Option<Compression>, hashes: &[&str]) -> Kept {
     let content = match compression {
-        Some(_) => reader::open(there).map(|(opened, _)| opened),
+        Some(_) => tsql_formats::open(there)
+            .map(|(opened, _)| opened)
+            .map_err(Error::from),
         None => File::open(there)
             .map(|file| Box::new(file) as Box<dyn Read + Send>)
             .map_err(Error::io(there)),

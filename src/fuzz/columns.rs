@@ -1,10 +1,10 @@
 //! Packed columns, as a file that somebody else wrote may have them.
 
-use crate::layout::Layouts;
-use crate::repeats;
-use crate::steps::{self, Filler, Hasher, Numbers};
-use crate::tensors::Packed;
-use crate::{bits, graph, opgraph, tile, varint};
+use tsql_codecs::layout::Layouts;
+use tsql_codecs::repeats;
+use tsql_codecs::steps::{self, Filler, Hasher, Numbers};
+use tsql_codecs::tensors::Packed;
+use tsql_codecs::{bits, graph, opgraph, tile, varint};
 
 /// What a packed column is asked for at most, for each of its bytes and beyond.
 const NUMBERS: usize = 64;

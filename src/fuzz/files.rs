@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::mpsc::sync_channel;
 
+use tsql_codecs::repeats;
+use tsql_codecs::steps::{Filler, Hasher, Numbers};
+use tsql_formats::graphnet::log::Parser;
+use tsql_formats::graphnet::log::lines::{Said, pack, unpack};
+use tsql_formats::graphnet::sample::{self, File};
+use tsql_formats::{Dialect, Head, tpugraphs};
+
 use crate::ingest::{Handed, hand_on};
-use crate::reader::graphnet::log::Parser;
-use crate::reader::graphnet::log::lines::{Said, pack, unpack};
-use crate::reader::graphnet::sample::{self, File};
-use crate::reader::{Dialect, Head, tpugraphs};
-use crate::repeats;
-use crate::steps::{Filler, Hasher, Numbers};
 
 /// Lines of auto_scheduler.
 pub(super) fn auto_scheduler(bytes: &[u8]) {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use tokio::runtime::{Builder, Runtime};
+use tsql_formats::open;
 
-use crate::reader::open;
 use crate::{ExportOptions, IngestOptions, Store};
 
 /// What all targets wait with.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+use tsql_formats::Compression;
 
 use super::commits::application;
 use super::ledger::{Alias, Reading, Source, UNCOMMITTED};
 use super::tables::{repeated, texts};
-use crate::reader::Compression;
 
 /// A file's row in the ledger.
 pub(super) struct Closed {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, Float64Builder, ListBuilder, StringBuilder};
+use tsql_formats::measured::disturbed::parse;
+use tsql_formats::rows::Details;
 
-use crate::reader::measured::disturbed;
-use crate::reader::rows::Details;
+use crate::column::disturbed;
 
 #[derive(Default)]
 pub(super) struct DetailRows {
@@ -30,7 +31,7 @@ impl DetailRows {
         self.cpu_repeats
             .append_option(cpu.and_then(|cpu| cpu.bytes.as_deref()));
         let text = details.and_then(|details| details.disturbed_repeats.as_deref());
-        let repeats = text.and_then(disturbed::parse);
+        let repeats = text.and_then(parse);
         self.disturbed_texts
             .append_option(text.filter(|_| repeats.is_none()));
         self.disturbed.push(repeats.as_deref());

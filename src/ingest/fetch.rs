@@ -10,11 +10,11 @@ use std::sync::Arc;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use tsql_formats::Input;
 use url::Url;
 
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
-use crate::reader::Input;
 use crate::store;
 
 /// Bytes that lie here at once, unless one file alone has more.

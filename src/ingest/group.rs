@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::compute::concat_batches;
+use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
+use tsql_formats::rows::{Environment, Rows};
 
 use super::tables::{EnvironmentRows, RecordRows};
 use crate::dedupe::{Configurations, ReadFiles, next_number};
 use crate::error::{Error, Result};
-use crate::identity::{ProgramHash, environment_id, graph_id};
-use crate::reader::rows::{Environment, Rows};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use crate::{column, schema};

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use tsql_formats::{Dialect, Format, Input, Looks, graphnet, tpugraphs};
+
 use super::pipeline::Job;
 use super::samples::find::{self, Inside, Place};
 use super::workers::caught;
 use super::{IngestOptions, Report, SkippedFile, platform, runs};
 use crate::error::{Error, Result};
-use crate::reader::{self, Dialect, Format, Input, Looks, graphnet, tpugraphs};
 
 /// Files by their readers.
 #[derive(Default)]
@@ -49,9 +50,9 @@ impl Intake {
                 intake.take(input, format, options)?;
                 continue;
             }
-            match caught(|| reader::format(&input.file)) {
+            match caught(|| tsql_formats::format(&input.file)) {
                 Ok(Ok(format)) => intake.take(input, format, options)?,
-                Ok(Err(error)) => intake.fail(&input, reason(error)),
+                Ok(Err(error)) => intake.fail(&input, reason(error.into())),
                 Err(reason) => intake.fail(&input, reason),
             }
         }
@@ -104,7 +105,7 @@ impl Intake {
                         None => self.nameless(&input, NO_HARDWARE),
                     }
                 }
-                Err(error) => self.fail(&input, reason(error)),
+                Err(error) => self.fail(&input, reason(error.into())),
             },
             Format::Parquet if input.explicit || find::is_hub(&input) => {
                 self.places.push(Place::Parquet(input));

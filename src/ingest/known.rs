@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use tsql_codecs::opgraph::OpGraph;
+
 use crate::column;
 use crate::error::{Error, Result};
-use crate::opgraph::OpGraph;
 use crate::store::Store;
 
 /// How much two samples have in common.

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{Int32Type, Int64Type};
+use tsql_codecs::identity::{sample_id, source_id};
+use tsql_formats::graphnet::sample::METADATA;
+use tsql_formats::naming::numbered;
+use tsql_formats::{Compression, Input};
 
 use super::prefixes::Prefixes;
 use crate::column;
 use crate::dedupe::ReadFiles;
 use crate::error::{Error, Result};
-use crate::identity::{sample_id, source_id};
-use crate::reader::graphnet::sample::METADATA;
-use crate::reader::naming::numbered;
-use crate::reader::{self, Compression, Input};
 use crate::store::{Snapshot, Store};
 
 /// What the ledger says of one file, over all its segments.
@@ -231,7 +231,7 @@ impl Ledger {
         let size = std::fs::metadata(&input.file)
             .map_err(Error::io(&input.file))?
             .len();
-        let (_, compression) = reader::open(&input.file)?;
+        let (_, compression) = tsql_formats::open(&input.file)?;
         let known = self.by_size.get(platform);
         let alike = known.is_some_and(|sizes| compression.is_some() || sizes.contains_key(&size));
         let copy = same_name.len() + 1;

@@ -10,6 +10,8 @@ mod closed;
 pub(crate) mod commits;
 mod details;
 mod documents;
+#[cfg(test)]
+mod failing;
 mod fetch;
 mod group;
 mod intake;
@@ -37,10 +39,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::{Found, Input, Looks, STDIN, exported};
+
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
-use crate::identity::ContentHasher;
-use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;
 #[cfg(any(test, fuzzing))]
 pub(crate) use batches::hand_on;
@@ -142,7 +145,7 @@ impl Store {
             } else if fetch::is_elsewhere(input) {
                 elsewhere.push(fetch::Elsewhere::find(input).await?);
             } else {
-                let new = reader::find(input)?;
+                let new = tsql_formats::find(input)?;
                 found.inputs.extend(new.inputs);
                 found.stores.extend(new.stores);
                 found.failed.extend(new.failed);
@@ -311,7 +314,7 @@ fn spool() -> Result<(Scratch, PathBuf)> {
 
 /// Its name is the hash of its content: two streams are two sources, the same one is the same.
 fn standard_input(file: &std::path::Path) -> Result<Input> {
-    let (mut reader, _) = reader::open(file)?;
+    let (mut reader, _) = tsql_formats::open(file)?;
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; 1 << 20];
     loop {

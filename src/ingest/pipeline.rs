@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::lines::{Chunks, Mark, Piece};
+use tsql_formats::rows::Rows;
+use tsql_formats::{Compression, Dialect, Input};
 
 use super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::run::Position;
 use super::workers::{Numbered, Ordered, caught, workers};
 use super::{Event, Progress};
 use crate::error::Result;
-use crate::identity::ContentHasher;
-use crate::reader::lines::{Chunks, Mark, Piece};
-use crate::reader::rows::Rows;
-use crate::reader::{self, Compression, Dialect, Input};
 
 /// Parsed chunks for each parser that may wait while rows are written: so parsing goes on.
 const READY: usize = 48;
@@ -101,8 +101,12 @@ struct Chunk {
 }
 
 fn parse(chunk: Chunk) -> Message {
-    let (dialect, crlf) = (chunk.dialect, chunk.crlf);
-    let reason = match caught(|| Box::new(dialect.parse(&chunk.bytes, crlf))) {
+    let rows_of = |bytes| {
+        #[cfg(test)]
+        super::failing::look(bytes);
+        chunk.dialect.parse(bytes, chunk.crlf)
+    };
+    let reason = match caught(|| Box::new(rows_of(&chunk.bytes))) {
         Ok(rows) => {
             let after = chunk.after;
             return Message::Rows { rows, after };
@@ -110,7 +114,7 @@ fn parse(chunk: Chunk) -> Message {
         Err(reason) => reason,
     };
     let mut lines = chunk.bytes.split_inclusive(|&byte| byte == b'\n');
-    let line = lines.position(|line| caught(|| dialect.parse(line, crlf)).is_err());
+    let line = lines.position(|line| caught(|| rows_of(line)).is_err());
     Message::Broken {
         path: None,
         line: line.unwrap_or(0) as u64,
@@ -226,7 +230,7 @@ impl Reader {
 
     /// Opens a file and hashes its way to where the reading starts.
     fn open(&self, job: &Job, reading: &Reading) -> Result<Opened> {
-        let (mut input, compression) = reader::open(&job.input.file)?;
+        let (mut input, compression) = tsql_formats::open(&job.input.file)?;
         let mut hasher = ContentHasher::new();
         let mut left = reading.first_byte;
         let mut buffer = vec![0; 1 << 20];

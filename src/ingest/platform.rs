@@ -1,7 +1,8 @@
 //! Which platform a file's records are of, and the names that one can have.
 
+use tsql_formats::Input;
+
 use crate::error::{Error, Result};
-use crate::reader::Input;
 use crate::store::file::refused_value;
 
 /// Refuses the name of a platform that no store can keep; `from` is where it came from.

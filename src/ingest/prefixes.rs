@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use tsql_codecs::identity::ContentHasher;
+
 use crate::error::Result;
-use crate::identity::ContentHasher;
-use crate::reader;
 
 /// Hashes of a file's beginnings.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Prefixes {
 
 impl Prefixes {
     pub(super) fn read(file: &Path, mut offsets: Vec<u64>) -> Result<Self> {
-        let (mut reader, _) = reader::open(file)?;
+        let (mut reader, _) = tsql_formats::open(file)?;
         offsets.sort_unstable();
         offsets.dedup();
         let mut offsets = offsets.into_iter().peekable();

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use tsql_formats::{Input, Looks, exported};
+
 use super::closed::Closed;
 use super::known::KnownSample;
 use super::samples;
 use crate::error::{Error, Result};
-use crate::reader::{Input, Looks, exported};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 pub(super) const REJECTS_LISTED: usize = 20;

@@ -4,6 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tsql_formats::lines::Mark;
+use tsql_formats::rows::Rows;
+use tsql_formats::{Compression, Dialect};
+
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::Group;
@@ -15,9 +19,6 @@ use super::report::REJECTS_LISTED;
 use super::tables::Other;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
-use crate::reader::lines::Mark;
-use crate::reader::rows::Rows;
-use crate::reader::{Compression, Dialect};
 use crate::store::Store;
 
 /// Files that are committed together.
@@ -256,7 +257,7 @@ impl Run<'_> {
         let line = open.next_line;
         let reason = format!(
             "longer than {} MiB",
-            crate::reader::lines::MAX_LINE_BYTES >> 20
+            tsql_formats::lines::MAX_LINE_BYTES >> 20
         );
         if part == 0 {
             open.rejects += 1;

@@ -19,6 +19,8 @@ use arrow::array::RecordBatch;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{oneshot, watch};
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::{Dialect, Input};
 
 use super::ledger::{Ledger, Reading, Source};
 use super::paced::{Handed, Limits, Paced};
@@ -26,8 +28,6 @@ use super::pipeline::{Job, Message, Reader};
 use super::run::{self, Position};
 use super::{IngestOptions, Report, platform};
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
-use crate::reader::{Dialect, Input};
 use crate::store::Store;
 
 /// Folder of streams among the sources.
@@ -344,7 +344,7 @@ impl Reader {
             self.send(Message::Known(Position::of(known)))?;
         }
         while paced.next_group() {
-            let chunks = crate::reader::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
+            let chunks = tsql_formats::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
             let end = self.read(job, reading.clone(), chunks, None)?;
             if end.failed {
                 break;

@@ -9,12 +9,12 @@ use arrow::array::{
 };
 
 use arrow::buffer::Buffer;
+use tsql_codecs::number::Decimal;
+use tsql_codecs::{sketch, varint};
+use tsql_formats::rows::{Details, Environment, Kernel, Row, Rows, Sketch};
 
 use super::details::DetailRows;
 use crate::error::{Error, Result};
-use crate::number::Decimal;
-use crate::reader::rows::{Details, Environment, Kernel, Row, Rows, Sketch};
-use crate::{sketch, varint};
 
 /// Columns of a batch by name.
 pub(super) type Columns = BTreeMap<&'static str, ArrayRef>;

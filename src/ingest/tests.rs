@@ -7,9 +7,8 @@ use std::sync::atomic::Ordering;
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 
-use super::{AppendOptions, IngestOptions, Report};
+use super::{AppendOptions, IngestOptions, Report, failing};
 use crate::error::Error;
-use crate::reader::failing;
 use crate::store::Store;
 
 fn log(lines: std::ops::Range<u32>) -> String {

@@ -5,13 +5,13 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use tokio::sync::mpsc;
+use tsql_formats::naming::readable_path;
+use tsql_formats::{Compression, Format, Head, Input, Looks};
 
 use super::SkippedFile;
 use super::workers::caught;
 use crate::error::{Error, Result};
 use crate::folders::Scratch;
-use crate::reader::naming::readable_path;
-use crate::reader::{self, Compression, Format, Head, Input, Looks};
 
 /// Bytes that lie unpacked at once, unless one file alone has more.
 const PORTION_BYTES: u64 = 256 << 20;
@@ -63,7 +63,7 @@ pub(super) fn portions(archive: &Input) -> mpsc::Receiver<Result<Portion>> {
 }
 
 fn unpack(archive: &Input, sender: &mpsc::Sender<Result<Portion>>) -> Result<()> {
-    let (stream, _) = reader::open(&archive.file)?;
+    let (stream, _) = tsql_formats::open(&archive.file)?;
     let mut portion = Portion::new()?;
     let mut tar = tar::Archive::new(stream);
     let broken = |error: io::Error| (archive.path.clone(), error.to_string());

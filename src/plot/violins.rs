@@ -1,8 +1,7 @@
 //! Distributions of speedups, side by side.
 
 use plotters::prelude::DrawingBackend;
-
-use crate::stats::quantile;
+use tsql_metrics::stats::quantile;
 
 use super::canvas::{self, Canvas, Drawing, GREY, INK, Picture, Text, colour, picture};
 use super::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};

@@ -54,10 +54,10 @@ pub(crate) use scan::StoredTable;
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
 pub(crate) use taking_out::Rests;
+use tsql_formats::marker::{self, Marker};
 pub(crate) use verify::Settings;
 
 use crate::error::{Error, Result};
-use crate::marker::{self, Marker};
 use crate::schema;
 
 /// Version of the store's layout.

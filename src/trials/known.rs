@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::Int64Type;
+use tsql_formats::measured;
+use tsql_formats::rows::Environment;
 
 use crate::column;
 use crate::error::Result;
 use crate::measure::space::Config;
 use crate::query::collect;
-use crate::reader::measured;
-use crate::reader::rows::Environment;
 use crate::store::Store;
 
 /// Configurations by workload key that have a record on this platform of the program of this

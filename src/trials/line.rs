@@ -1,12 +1,13 @@
 //! A measurement as the line that is stored.
 
+use tsql_codecs::json;
+use tsql_codecs::number::Decimal;
+use tsql_codecs::repeats::{self, NANO};
+use tsql_formats::measured;
+use tsql_formats::rows::{Details, Environment, Kernel, Measurement};
+
 use super::loaded::Item;
-use crate::json;
 use crate::measure::trial::{Outcome, Repeat};
-use crate::number::Decimal;
-use crate::reader::measured;
-use crate::reader::rows::{Details, Environment, Kernel, Measurement};
-use crate::repeats::{self, NANO};
 
 /// The repeats that count, and those that do not.
 pub(super) fn counted(outcome: &Outcome) -> (Vec<&Repeat>, Vec<&Repeat>) {

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tsql_codecs::json;
 
 use crate::error::{Error, Result};
-use crate::json;
 use crate::measure::manifest::Manifest;
 use crate::measure::templates::{self, Template};
 

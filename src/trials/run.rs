@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
+use tsql_codecs::json;
+use tsql_formats::measured;
+use tsql_formats::rows::{Environment, Writer};
 
 use super::bench::{Bench, Ready, Target};
 use super::line::{counted, line};
@@ -15,12 +18,9 @@ use super::plan::Plan;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
-use crate::json;
 use crate::measure::median::median;
 use crate::measure::runner::{Options, Realtime};
 use crate::measure::trial::{Cache, Outcome};
-use crate::reader::measured;
-use crate::reader::rows::{Environment, Writer};
 use crate::store::Store;
 
 /// Outcomes that are looked at to see whether all fail alike.

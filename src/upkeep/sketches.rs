@@ -2,13 +2,14 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
+use tsql_codecs::{layout, sketch, varint};
+use tsql_formats::rows::Sketch;
 
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::ingest::tables::ConfigurationRows;
-use crate::reader::rows::Sketch;
 use crate::store::file;
-use crate::{column, layout, schema, sketch, varint};
+use crate::{column, schema};
 
 /// Configurations with sketches made anew over all of them: what an append saw of a graph is less
 /// than what is known of it by now.

@@ -10,12 +10,12 @@ use std::collections::{HashMap, HashSet};
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{Expr, col, lit};
 use futures::FutureExt as _;
+use tsql_formats::Dialect;
 
 use super::Mend;
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
-use crate::reader::Dialect;
 use crate::store::{Snapshot, Store};
 
 /// How much of a file's text is looked at.

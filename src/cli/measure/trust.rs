@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{BufRead as _, IsTerminal as _};
 
+use tsql_codecs::identity::ContentHasher;
+
 use crate::cli::{counted, talk};
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
 use crate::measure::cc::Compiler;
 use crate::measure::trial::{Language, Program};
 use crate::trials::repeat::Chosen;

@@ -6,6 +6,13 @@ use std::sync::Arc;
 use ahash::RandomState;
 use arrow::array::Array as _;
 use arrow::datatypes::{Int16Type, Int64Type};
+use tsql_codecs::graph::NodeType;
+use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
+use tsql_codecs::sketch::{self, Scan};
+use tsql_codecs::tile::{self, Tile};
+use tsql_codecs::varint;
+use tsql_formats::rows::Sketch;
+use tsql_formats::tpugraphs::{Configurations, Document, NAME, Place};
 
 use super::super::group::{KnownIds, one_file};
 use super::super::ledger::Reading;
@@ -13,15 +20,9 @@ use super::super::tables::ConfigurationRows;
 use super::rows::{TARGET, environment_columns, graph_columns, node_type_columns, record_columns};
 use crate::dedupe::{Configurations as Known, next_number};
 use crate::error::{Error, Result};
-use crate::graph::NodeType;
-use crate::identity::{ProgramHash, environment_id, graph_id};
-use crate::reader::rows::Sketch;
-use crate::reader::tpugraphs::{Configurations, Document, NAME, Place};
-use crate::sketch::{self, Scan};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Snapshot, Store};
-use crate::tile::{self, Tile};
-use crate::{column, schema, varint};
+use crate::{column, schema};
 
 /// Configurations that are remembered between groups.
 const KNOWN_CONFIGURATIONS: usize = 1 << 18;

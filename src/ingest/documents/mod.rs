@@ -16,6 +16,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tsql_formats::tpugraphs::{Form, NAME, PLATFORM};
+use tsql_formats::{Format, Input};
+
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::ledger::Ledger;
@@ -23,8 +26,6 @@ use super::orphans::{Orphans, Scope};
 use super::run::Halt;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
-use crate::reader::tpugraphs::{Form, NAME, PLATFORM};
-use crate::reader::{Format, Input};
 use crate::store::Store;
 use group::{Group, Held};
 use read::{Found, Message};

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::exported::ExportedFile;
+use tsql_formats::naming::readable_path;
+use tsql_formats::tpugraphs::{self, Document, Place};
+use tsql_formats::{Format, Head, Input, Looks};
 
 use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::super::workers::{Numbered, Ordered, caught, workers};
 use super::super::{Event, Progress, SkippedFile};
 use crate::error::{Error, Result};
-use crate::identity::ContentHasher;
-use crate::reader::exported::ExportedFile;
-use crate::reader::naming::readable_path;
-use crate::reader::tpugraphs::{self, Document, Place};
-use crate::reader::{self, Format, Head, Input, Looks};
 
 /// A member of a compressed archive is kept in memory up to this size, else in a temporary file.
 const SPOOL_BYTES: usize = 8 << 20;
@@ -151,7 +151,7 @@ impl Reader {
 
     /// Every npz file in a tar.
     fn archive(&mut self, input: &Input, located: &str) -> Result<Option<()>> {
-        let (stream, compression) = reader::open(&input.file)?;
+        let (stream, compression) = tsql_formats::open(&input.file)?;
         if compression.is_some() {
             return self.members(input, located, tar::Archive::new(stream), |mut entry| {
                 let mut spooled = tempfile::spooled_tempfile(SPOOL_BYTES);

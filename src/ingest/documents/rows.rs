@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, BinaryArray, Float64Array, Int16Array, Int32Array, Int64Array, StringArray,
 };
+use tsql_codecs::graph::{Graph, NodeType, pack_edges, pack_numbers, pack_steps};
+use tsql_formats::tpugraphs::NAME;
 
 use super::super::tables::{Columns, repeated};
 use super::group::Held;
-use crate::graph::{Graph, NodeType, pack_edges, pack_numbers, pack_steps};
-use crate::reader::tpugraphs::NAME;
 
 /// Rows of `node_types` from `first` on.
 pub(super) fn node_type_columns(first: i64, types: &[&NodeType]) -> Columns {

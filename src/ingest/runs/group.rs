@@ -3,6 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use tsql_codecs::identity::ProgramHash;
+use tsql_formats::graphnet::NAME;
+use tsql_formats::rows::Sketch;
+
 use super::super::group::{KnownIds, one_file};
 use super::super::tables::ConfigurationRows;
 use super::rows::{
@@ -10,9 +14,6 @@ use super::rows::{
 };
 use crate::dedupe::{Configurations as Known, next_number};
 use crate::error::{Error, Result};
-use crate::identity::ProgramHash;
-use crate::reader::graphnet::NAME;
-use crate::reader::rows::Sketch;
 use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};

@@ -14,6 +14,11 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tsql_codecs::identity::{ContentHasher, text_id};
+use tsql_formats::graphnet::NAME;
+use tsql_formats::graphnet::log::{Parser, Run, stated_status};
+use tsql_formats::{Compression, Input};
+
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::group::KnownIds;
@@ -22,10 +27,6 @@ use super::orphans::{Orphans, Scope};
 use super::workers::caught;
 use super::{Event, IngestOptions, Report, budget, platform};
 use crate::error::{Error, Result};
-use crate::identity::{ContentHasher, text_id};
-use crate::reader::graphnet::NAME;
-use crate::reader::graphnet::log::{Parser, Run, stated_status};
-use crate::reader::{self, Compression, Input};
 use crate::store::Store;
 pub(super) use group::commit_texts;
 use rows::Row;
@@ -259,7 +260,7 @@ struct Log {
 
 /// All of a log; the reason where it is not taken.
 fn read(input: &Input) -> Result<std::result::Result<Log, String>> {
-    let (stream, compression) = reader::open(&input.file)?;
+    let (stream, compression) = tsql_formats::open(&input.file)?;
     let bytes = match budget::read(stream, LOG_BYTES) {
         Ok(bytes) => bytes,
         Err(why) => return Ok(Err(why.in_words("of a benchmark log", LOG_BYTES))),
@@ -279,7 +280,7 @@ fn read(input: &Input) -> Result<std::result::Result<Log, String>> {
 
 /// The first hardware that a log names, of which a platform can have the name.
 pub(super) fn hardware(input: &Input) -> Result<Option<String>> {
-    let (stream, _) = reader::open(&input.file)?;
+    let (stream, _) = tsql_formats::open(&input.file)?;
     let mut lines = BufReader::new(stream.take(LOG_BYTES));
     let mut line = Vec::new();
     loop {

@@ -1,7 +1,7 @@
 //! The text of a log as columns of its runs.
 
-use crate::reader::graphnet::log::Run;
-use crate::reader::graphnet::log::lines::{Said, pack, unpack};
+use tsql_formats::graphnet::log::Run;
+use tsql_formats::graphnet::log::lines::{Said, pack, unpack};
 
 /// What the columns of `runs` from `first` on do not say of `log` from the byte `start` on, which
 /// begins with the line `first_line`; `None` where they do not give it back, or where runs cannot
@@ -47,7 +47,7 @@ pub(super) fn runs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::graphnet::log::Parser;
+    use tsql_formats::graphnet::log::Parser;
 
     const LOG: &str = "noise\nlog [Processing] /s/a\nlog [Config] device: cuda\n\
                        log [Processing] /s/b\r\nlog [Speedup][e2e]: 1.25000\nlast";

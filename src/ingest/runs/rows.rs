@@ -8,13 +8,13 @@ use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Float64Array, Float64Builder, Int16Array, Int32Array,
     Int64Array, ListBuilder, StringArray,
 };
+use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
+use tsql_codecs::number::Decimal;
+use tsql_codecs::repeats;
+use tsql_formats::graphnet::log::{Block, Run, passes, stated_status, upstream_status};
+use tsql_formats::graphnet::{NAME, sample_key};
 
 use super::super::tables::{Columns, repeated};
-use crate::identity::{ProgramHash, environment_id, graph_id};
-use crate::number::Decimal;
-use crate::reader::graphnet::log::{Block, Run, passes, stated_status, upstream_status};
-use crate::reader::graphnet::{NAME, sample_key};
-use crate::repeats;
 
 /// Decimal places between milliseconds and seconds.
 const MILLI: i32 = 3;
@@ -127,7 +127,7 @@ impl Row {
     }
 }
 
-fn mean_ns(performance: Option<&crate::reader::graphnet::log::Performance>) -> Option<f64> {
+fn mean_ns(performance: Option<&tsql_formats::graphnet::log::Performance>) -> Option<f64> {
     Decimal::from_f64(performance?.e2e_mean?).map(|mean| mean.to_f64(9 - MILLI))
 }
 
@@ -304,7 +304,7 @@ pub(super) fn run_columns(rows: &[&Row]) -> Columns {
 fn trials(
     rows: &[&Row],
     side: fn(&Run) -> &Block,
-    time: fn(&crate::reader::graphnet::log::Trial) -> Option<f64>,
+    time: fn(&tsql_formats::graphnet::log::Trial) -> Option<f64>,
 ) -> ArrayRef {
     let mut lists = ListBuilder::new(Float64Builder::new());
     for row in rows {

@@ -10,13 +10,13 @@ use arrow::array::{Array as _, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tsql_formats::graphnet::sample::METADATA;
+use tsql_formats::naming::readable_path;
+use tsql_formats::{Input, graphnet};
 
 use super::super::budget;
 use super::NO_PLATFORM;
 use crate::error::{Error, Result};
-use crate::reader::graphnet::sample::METADATA;
-use crate::reader::naming::readable_path;
-use crate::reader::{self, Input, graphnet};
 
 /// Most bytes of the files of a sample; the largest of 314 real ones has 2 MB.
 const SAMPLE_BYTES: u64 = 64 << 20;
@@ -134,7 +134,7 @@ fn each_name(input: &Input, mut enough: impl FnMut(&str) -> bool) -> Result<()> 
         location: input.path.clone(),
         reason: error.to_string(),
     };
-    let (stream, _) = reader::open(&input.file)?;
+    let (stream, _) = tsql_formats::open(&input.file)?;
     for entry in tar::Archive::new(stream).entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         if entry.header().entry_type().is_file() {
@@ -227,7 +227,7 @@ fn tar_members(input: &Input, take: &mut dyn FnMut(Arrived) -> Option<()>) -> Re
         location: input.path.clone(),
         reason: error.to_string(),
     };
-    let (stream, _) = reader::open(&input.file)?;
+    let (stream, _) = tsql_formats::open(&input.file)?;
     for entry in tar::Archive::new(stream).entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
         if !entry.header().entry_type().is_file() {

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ahash::RandomState;
 use arrow::array::Array as _;
 use arrow::datatypes::{Int32Type, Int64Type};
+use tsql_codecs::identity::{graph_id, text_id};
+use tsql_codecs::opgraph::OpType;
+use tsql_formats::graphnet::NAME;
 
 use super::super::group::{KnownIds, one_file};
 use super::super::runs::commit_texts;
@@ -13,9 +16,6 @@ use super::rows::{GraphRow, SampleRow, graph_columns, node_type_columns, sample_
 use crate::column;
 use crate::dedupe::next_number;
 use crate::error::{Error, Result};
-use crate::identity::{graph_id, text_id};
-use crate::opgraph::OpType;
-use crate::reader::graphnet::NAME;
 use crate::store::{Snapshot, Store};
 
 /// What an operation type is known by.
@@ -338,7 +338,7 @@ fn call(one: &OpType) -> Call {
     (one.signature.clone(), one.outputs)
 }
 
-fn programs(held: &[Held]) -> impl Iterator<Item = &crate::reader::graphnet::program::Program> {
+fn programs(held: &[Held]) -> impl Iterator<Item = &tsql_formats::graphnet::program::Program> {
     let samples = held.iter().flat_map(|held| &held.found.taken.samples);
     samples.filter_map(|sample| sample.program.as_ref())
 }

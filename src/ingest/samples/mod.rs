@@ -15,6 +15,9 @@ mod rows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tsql_codecs::identity::{sample_id, text_id};
+use tsql_formats::graphnet::NAME;
+
 use super::closed::{About, Closed};
 use super::commits::Commits;
 use super::known::Levels;
@@ -23,8 +26,6 @@ use super::orphans::Orphans;
 use super::run::Halt;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
-use crate::identity::{sample_id, text_id};
-use crate::reader::graphnet::NAME;
 use crate::store::Store;
 use find::Place;
 use group::{Group, Held};

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use tokio::sync::mpsc;
+use tsql_codecs::identity::{core_hash, sample_id};
+use tsql_formats::graphnet::NAME;
+use tsql_formats::graphnet::sample::{self, File, Taken};
 
 use super::super::ledger::{Alias, Ledger, Plan, Reading, Source, UNCOMMITTED};
 use super::super::workers::{Numbered, Ordered, caught, workers};
 use super::super::{Event, Progress};
 use super::find::{self, Member, Piece, Place};
-use crate::identity::{core_hash, sample_id};
-use crate::reader::graphnet::NAME;
-use crate::reader::graphnet::sample::{self, File, Taken};
 
 /// Platform of files that have no records.
 pub(in crate::ingest) const NO_PLATFORM: &str = "none";

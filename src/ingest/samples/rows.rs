@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryArray, Int32Array, Int64Array, StringArray};
+use tsql_codecs::graph::{pack_numbers, pack_steps};
+use tsql_codecs::identity::sample_id;
+use tsql_codecs::opgraph::{OpGraph, OpType};
+use tsql_codecs::tensors::{self, Packed};
+use tsql_formats::graphnet::NAME;
+use tsql_formats::graphnet::sample::Sample;
 
 use super::super::tables::{Columns, repeated};
-use crate::graph::{pack_numbers, pack_steps};
-use crate::identity::sample_id;
-use crate::opgraph::{OpGraph, OpType};
-use crate::reader::graphnet::NAME;
-use crate::reader::graphnet::sample::Sample;
-use crate::tensors::{self, Packed};
 
 fn numbers(values: impl Iterator<Item = i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(values))

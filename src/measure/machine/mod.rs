@@ -27,8 +27,8 @@ pub(crate) use memory::{Memory, bytes_of};
 pub(crate) use os::System;
 pub(crate) use toolchain::Toolchain;
 pub(crate) use topology::{Topology, siblings};
+use tsql_codecs::json;
 
-use crate::json;
 use crate::measure::root::Root;
 
 /// What stays as it is while measurements run.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::json;
+use tsql_codecs::json;
 
 /// An object of integers.
 pub(super) fn integers(map: &BTreeMap<String, i64>) -> String {

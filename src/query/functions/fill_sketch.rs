@@ -8,8 +8,7 @@ use datafusion::common::Result;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::steps::Filler;
+use tsql_codecs::steps::Filler;
 
 /// the transform steps of a configuration from its sketch and its packed parameters.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,7 @@ use arrow::datatypes::{DataType, Int16Type};
 use datafusion::common::Result;
 use datafusion::common::cast::as_primitive_array;
 use datafusion::logical_expr::ScalarUDF;
-
-use crate::hlo::opcode_name;
+use tsql_codecs::hlo::opcode_name;
 
 /// XLA's name of an operation from its number; NULL for a number that it did not have.
 pub(super) fn udf() -> ScalarUDF {

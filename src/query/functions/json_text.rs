@@ -9,9 +9,9 @@ use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
 use datafusion::logical_expr::ScalarUDF;
 use serde_json::{Map, Value};
+use tsql_formats::graphnet;
 
 use super::lists::Lengths;
-use crate::reader::graphnet;
 
 /// A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or
 /// null.

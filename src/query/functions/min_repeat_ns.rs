@@ -3,8 +3,7 @@
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::repeats;
+use tsql_codecs::repeats;
 
 /// the fastest of the packed repeats, in nanoseconds.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -7,9 +7,8 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::ScalarUDF;
-
-use crate::graph::unpack_features;
-use crate::hlo::{FEATURE_COUNT, FEATURES, feature_index};
+use tsql_codecs::graph::unpack_features;
+use tsql_codecs::hlo::{FEATURE_COUNT, FEATURES, feature_index};
 
 /// One feature by name: `node_feature(features, 'shape_dimensions_0')`.
 pub(super) fn one() -> ScalarUDF {

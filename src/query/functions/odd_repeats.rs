@@ -7,9 +7,10 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::{as_list_array, as_string_view_array};
 use datafusion::logical_expr::ScalarUDF;
+use tsql_formats::measured::disturbed::values;
+use tsql_formats::measured::words;
 
-use crate::column::{text_at, texts_at};
-use crate::reader::measured::{disturbed, words};
+use crate::column::{disturbed, text_at, texts_at};
 
 /// Words that were joined by commas.
 pub(super) fn flags() -> ScalarUDF {
@@ -48,7 +49,7 @@ fn disturbed_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut made = disturbed::Rows::default();
     for row in 0..lists.len() {
         let repeats = disturbed::at(lists, row);
-        let repeats = repeats.or_else(|| disturbed::values(text_at(texts, row)?));
+        let repeats = repeats.or_else(|| values(text_at(texts, row)?));
         made.push(repeats.as_deref());
     }
     Ok(Arc::new(made.finish()))

@@ -10,8 +10,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::ScalarUDF;
-
-use crate::steps;
+use tsql_codecs::steps;
 
 /// the sketch with a hole for every number, from the stored one and the packed parameters.
 pub(super) fn udf() -> ScalarUDF {

@@ -24,8 +24,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Signature, TypeSignature, Volatility,
 };
-
-use crate::ranking::{Pair, kendall_tau_b, ordered_pair_accuracy, top_k_error};
+use tsql_metrics::ranking::{Pair, kendall_tau_b, ordered_pair_accuracy, top_k_error};
 
 /// Configurations that a row of Kaggle's tile collection names.
 const TILE_K: usize = 5;

@@ -3,8 +3,7 @@
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::repeats;
+use tsql_codecs::repeats;
 
 /// standard deviation of the packed repeats over their mean.
 #[derive(Debug, PartialEq, Eq, Hash)]

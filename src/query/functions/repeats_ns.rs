@@ -7,8 +7,7 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::repeats;
+use tsql_codecs::repeats;
 
 /// the packed repeats as a list, in nanoseconds and in the order of timing.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_int16_array, as_int64_array};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::number::Decimal;
+use tsql_codecs::number::Decimal;
 
 /// The double nearest to `digits * 10^exponent`.
 #[derive(Debug, PartialEq, Eq, Hash)]

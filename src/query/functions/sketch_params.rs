@@ -7,8 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
-
-use crate::steps::Numbers;
+use tsql_codecs::steps::Numbers;
 
 /// the numbers that fill the holes of a sketch, as a list; of layouts the code of each group.
 pub(super) fn udf() -> ScalarUDF {

@@ -27,9 +27,9 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ScalarUDF, Signature, TypeSignature, Volatility,
 };
+use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
 
 use super::lists::fields;
-use crate::speedup::{self, Interpretation, Params, Sample};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Metric {

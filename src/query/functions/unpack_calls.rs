@@ -8,10 +8,10 @@ use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::logical_expr::ScalarUDF;
+use tsql_codecs::graph::{unpack_numbers, unpack_steps};
+use tsql_codecs::opgraph::{Operand, unpack_operands};
 
 use super::lists::{Lengths, fields, list_type};
-use crate::graph::{unpack_numbers, unpack_steps};
-use crate::opgraph::{Operand, unpack_operands};
 
 fn use_fields() -> Fields {
     use DataType::Int64;

@@ -8,9 +8,9 @@ use arrow::datatypes::{DataType, Fields, Int64Type};
 use datafusion::common::cast::{as_binary_view_array, as_primitive_array};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use datafusion::logical_expr::ScalarUDF;
+use tsql_codecs::graph::{unpack_edges, unpack_numbers, unpack_steps};
 
 use super::lists::{Lengths, fields, list_type};
-use crate::graph::{unpack_edges, unpack_numbers, unpack_steps};
 
 /// Number and node type of each node.
 pub(super) fn nodes() -> ScalarUDF {

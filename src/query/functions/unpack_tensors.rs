@@ -11,10 +11,10 @@ use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::ScalarUDF;
+use tsql_codecs::tensors::{self, Packed, Tensor};
+use tsql_formats::graphnet::meta;
 
 use super::lists::{Lengths, fields, list_type};
-use crate::reader::graphnet::meta;
-use crate::tensors::{self, Packed, Tensor};
 
 fn tensor_fields() -> Fields {
     use DataType::{Float64, Int64, Utf8View};

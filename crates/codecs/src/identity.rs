@@ -1,0 +1,185 @@
+//! Content hashes: what makes two graphs, environments, programs or files the same.
+//!
+//! Identifiers of graphs, environments and sources are XXH3-64 of a canonical byte form, stored as `Int64`. Two machines that read the
+//! same data give it the same identifiers. The canonical form is a list of parts, each preceded by
+//! its length as eight little-endian bytes, so that no two different lists share their bytes; the
+//! first part names the kind of thing and the version of the form. The test vectors below may
+//! never change: a new form gets a new first part.
+
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+/// The canonical form of a thing of `kind` with these parts.
+fn canonical(kind: &str, parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 8).sum::<usize>());
+    for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    }
+    bytes
+}
+
+/// Identifier of a thing of `kind` with these parts.
+fn content_id(kind: &str, parts: &[&[u8]]) -> i64 {
+    XxHash3_64::oneshot(&canonical(kind, parts)).cast_signed()
+}
+
+/// XXH3-128 of the parts of a core graph, in hex: the workload key of graphs that have no name.
+pub fn core_hash(parts: &[&[u8]]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(&canonical("core/1", parts)))
+}
+
+/// A graph: its dataset and its workload key, verbatim.
+pub fn graph_id(dataset: &str, workload_key: &str) -> i64 {
+    content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
+}
+
+/// An environment: its columns as one canonical text.
+pub fn environment_id(dataset: &str, text: &str) -> i64 {
+    content_id("environment/1", &[dataset.as_bytes(), text.as_bytes()])
+}
+
+/// A sample of GraphNet: its path and the hash of its files.
+pub fn sample_id(path: &str, files_hash: &str) -> i64 {
+    content_id("sample/1", &[path.as_bytes(), files_hash.as_bytes()])
+}
+
+/// A text that a file consists of.
+pub fn text_id(text: &[u8]) -> i64 {
+    content_id("text/1", &[text])
+}
+
+/// A source file: unique by platform and export name.
+pub fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
+    content_id(
+        "source/1",
+        &[dataset.as_bytes(), platform.as_bytes(), name.as_bytes()],
+    )
+}
+
+/// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProgramHash(u128);
+
+impl ProgramHash {
+    /// Hash of `steps` in TVM's own spelling.
+    pub fn of(steps: &[u8]) -> Self {
+        Self(XxHash3_128::oneshot(steps))
+    }
+
+    /// Hash of what a layout configuration chose for one of its nodes: the node's place in the row
+    /// as four little-endian bytes, then the 18 numbers.
+    pub fn of_slot(slot: u32, vector: &[u8; 18]) -> Self {
+        let mut bytes = [0; 22];
+        let (place, numbers) = bytes.split_at_mut(4);
+        place.copy_from_slice(&slot.to_le_bytes());
+        numbers.copy_from_slice(vector);
+        Self(XxHash3_128::oneshot(&bytes))
+    }
+
+    /// Hash of the same steps of a kernel that was built from this program in this way; the hash itself
+    /// where nothing is known of either.
+    pub fn of_kernel(self, program: Option<&str>, build: Option<&str>) -> Self {
+        if program.is_none() && build.is_none() {
+            return self;
+        }
+        let known = [u8::from(program.is_some()), u8::from(build.is_some())];
+        let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let (program, build) = (text(program), text(build));
+        let steps = self.0.to_le_bytes();
+        let parts = [&steps[..], &known, program.as_bytes(), build.as_bytes()];
+        Self(XxHash3_128::oneshot(&canonical("kernel/1", &parts)))
+    }
+
+    /// Hash of both together, in whatever order and grouping they are added.
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
+    }
+}
+
+/// XXH3-128 of a file, fed piece by piece.
+#[derive(Clone)]
+pub struct ContentHasher(twox_hash::xxhash3_128::Hasher);
+
+impl Default for ContentHasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ContentHasher {
+    /// One that was fed nothing.
+    pub fn new() -> Self {
+        Self(twox_hash::xxhash3_128::Hasher::new())
+    }
+
+    /// Feeds the next piece.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    /// The hash of all that it was fed, as 32 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        format!("{:032x}", self.0.finish_128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with the reference implementation through Python's `xxhash`.
+    #[test]
+    fn canonical_forms_never_change() {
+        assert_eq!(
+            ContentHasher::new().hex(),
+            "99aa06d3014798d86001c324468d497f"
+        );
+        assert_eq!(
+            XxHash3_64::oneshot(b"").cast_signed(),
+            0x2d06_8005_38d3_94c2
+        );
+        assert_eq!(
+            graph_id("tenset", "[\"matmul\", 8, 8]"),
+            -8_068_421_683_032_550_993
+        );
+        assert_eq!(environment_id("tenset", "llvm"), -2_956_937_190_754_609_606);
+        assert_eq!(
+            ProgramHash::of(b"[[\"CI\", 1]]").0,
+            0xc681_ca7e_c1c0_f2eb_150a_c9d5_6f98_c246
+        );
+        assert_eq!(
+            ProgramHash::of_slot(7, &std::array::from_fn(|place| [1, 0, 255][place.min(2)])).0,
+            0x9f41_e4b1_d785_c6c2_3fa7_75ac_972b_ab3c
+        );
+        assert_eq!(
+            source_id("tenset", "k80", "k80/a.json"),
+            -8_306_669_153_844_014_384
+        );
+        let steps = ProgramHash::of(b"{\"TILE\": 8}");
+        assert_eq!(
+            steps.of_kernel(Some("mm@1"), Some("cc 12 -O3")).0,
+            0x0c7a_2368_c7c3_42a0_a65e_d422_eaf2_ea5e
+        );
+        assert_eq!(steps.of_kernel(None, None), steps);
+        assert_ne!(steps.of_kernel(None, Some("")), steps);
+        assert_ne!(
+            steps.of_kernel(Some("x"), None),
+            steps.of_kernel(None, Some("x"))
+        );
+    }
+
+    #[test]
+    fn parts_do_not_run_together() {
+        assert_ne!(source_id("a", "bc", "d"), source_id("ab", "c", "d"));
+    }
+
+    #[test]
+    fn hashing_in_pieces_is_hashing_at_once() {
+        let mut pieces = ContentHasher::new();
+        pieces.update(b"ab");
+        pieces.update(b"c");
+        let mut whole = ContentHasher::new();
+        whole.update(b"abc");
+        assert_eq!(pieces.hex(), whole.hex());
+    }
+}

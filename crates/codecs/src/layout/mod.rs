@@ -1,0 +1,415 @@
+//! Layout configurations: what a compiler chose for every configurable node, in a byte or so each
+//! for *groups* of nodes.
+//!
+//! A row of `node_config_feat` holds, for each configurable node (*slot*), 18 numbers: the layouts
+//! of its output, input and kernel, minor to major, padded with -1. XLA's autotuner gives
+//! equivalent nodes the same layouts, so whole columns of that array are equal: slots fall into
+//! groups, a group knows few distinct vectors, and a configuration is one code for each group.
+//! The grouping is found in the data and costs nothing where there is none.
+//!
+//! As text, which is the *sketch* of such configurations:
+//!
+//! ```text
+//! {"group_of_slot":[0,1,0],"layouts":[["1 0|0 1|","0 1|0 1|"],["3 2 1 0|0|"]]}
+//!                   slots 0 and 2 together,  two codes of group 0, one of group 1
+//! ```
+//!
+//! The codes of a configuration are its *parameters*: a byte for each group (two where a group knows
+//! more than 256 vectors), or, where that is smaller and the sketch says `"digits":true`, one number
+//! whose digits they are, each in the base of its group's size: what a random search draws has no
+//! pattern that a compressor could find.
+
+mod merged;
+
+use serde::{Deserialize, Serialize};
+
+use crate::identity::ProgramHash;
+pub use merged::Merged;
+
+/// Numbers of a slot: three layouts of six dimensions.
+pub const VECTOR_WIDTH: usize = 18;
+
+/// Dimensions of a layout.
+const DIMENSIONS: usize = 6;
+
+/// In place of a dimension: there is none, or the compiler decides.
+const NONE: i8 = -1;
+
+/// Layouts of one slot.
+pub type Vector = [i8; VECTOR_WIDTH];
+
+/// How sketches of layout configurations begin; those of programs begin with `[`.
+const START: &str = "{\"group_of_slot\":";
+
+/// Groups of slots and the vectors that each group knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layouts {
+    /// Group of each slot.
+    pub group_of_slot: Vec<u32>,
+    /// Vectors of each group; a code is a place in this list.
+    pub vectors: Vec<Vec<Vector>>,
+    /// Codes are the digits of one number.
+    digits: bool,
+    /// Bytes of a code where they are not: one, or two where a group knows more than 256 vectors.
+    code_width: usize,
+    /// Bytes of a configuration's parameters.
+    length: usize,
+}
+
+/// A [`Layouts`] as it is spelled.
+#[derive(Serialize, Deserialize)]
+struct Spelled {
+    group_of_slot: Vec<u32>,
+    layouts: Vec<Vec<String>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    digits: bool,
+}
+
+/// Bytes of parameters on which both forms are tried.
+const TRIED_BYTES: usize = 1 << 20;
+
+/// Is this the sketch of layout configurations?
+pub fn is_layout(sketch: &str) -> bool {
+    sketch.starts_with(START)
+}
+
+impl Layouts {
+    /// Reads a sketch; `None` where it is none of layouts.
+    pub fn parse(sketch: &str) -> Option<Self> {
+        let spelled: Spelled = serde_json::from_str(sketch).ok()?;
+        let vectors = spelled.layouts.iter();
+        let vectors = vectors.map(|group| group.iter().map(|text| vector(text)).collect());
+        let vectors = vectors.collect::<Option<Vec<_>>>()?;
+        let mut layouts = Self::new(spelled.group_of_slot, vectors);
+        if spelled.digits {
+            layouts = layouts.with_digits()?;
+        }
+        let groups = layouts.vectors.len();
+        let known = |group: &u32| (*group as usize) < groups;
+        layouts.group_of_slot.iter().all(known).then_some(layouts)
+    }
+
+    /// Layouts of these groups, which know these vectors.
+    pub fn new(group_of_slot: Vec<u32>, vectors: Vec<Vec<Vector>>) -> Self {
+        let most = vectors.iter().map(Vec::len).max();
+        let code_width = if most > Some(256) { 2 } else { 1 };
+        Self {
+            digits: false,
+            code_width,
+            length: vectors.len() * code_width,
+            group_of_slot,
+            vectors,
+        }
+    }
+
+    /// The same with codes as digits; `None` where the number has more than 16 bytes.
+    fn with_digits(&self) -> Option<Self> {
+        let count = self.sizes().try_fold(1_u128, u128::checked_mul)?;
+        let bits = u128::BITS - (count - 1).leading_zeros();
+        Some(Self {
+            digits: true,
+            length: bits.div_ceil(8) as usize,
+            ..self.clone()
+        })
+    }
+
+    /// Vectors that each group knows.
+    fn sizes(&self) -> impl DoubleEndedIterator<Item = u128> {
+        self.vectors
+            .iter()
+            .map(|vectors| vectors.len().max(1) as u128)
+    }
+
+    /// The sketch.
+    pub fn text(&self) -> String {
+        let groups = self.vectors.iter();
+        let spelled = Spelled {
+            group_of_slot: self.group_of_slot.clone(),
+            layouts: groups
+                .map(|group| group.iter().map(spell).collect())
+                .collect(),
+            digits: self.digits,
+        };
+        serde_json::to_string(&spelled).unwrap_or_default()
+    }
+
+    /// Bytes of a configuration's parameters.
+    pub fn params_length(&self) -> usize {
+        self.length
+    }
+
+    /// Appends the parameters of a configuration with these codes.
+    pub fn push(&self, codes: &[u16], params: &mut Vec<u8>) {
+        if !self.digits {
+            for code in codes {
+                params.extend(code.to_le_bytes().iter().take(self.code_width));
+            }
+            return;
+        }
+        let mut number = 0_u128;
+        for (size, &code) in self.sizes().rev().zip(codes.iter().rev()) {
+            number = number * size + u128::from(code);
+        }
+        params.extend(number.to_le_bytes().iter().take(self.length));
+    }
+
+    /// The codes of a configuration, as many as groups; `None` where the parameters have another
+    /// length.
+    pub fn codes(&self, params: &[u8]) -> Option<Vec<usize>> {
+        if params.len() != self.length {
+            return None;
+        }
+        let number = |bytes: &[u8]| {
+            let bytes = bytes.iter().rev();
+            bytes.fold(0_u128, |number, &byte| number << 8 | u128::from(byte))
+        };
+        let narrow = |code: u128| usize::try_from(code).ok();
+        if !self.digits {
+            let codes = params.chunks_exact(self.code_width);
+            return codes.map(|code| narrow(number(code))).collect();
+        }
+        let mut rest = number(params);
+        let digits = self.sizes().map(|size| {
+            let (digit, above) = match (u64::try_from(rest), u64::try_from(size)) {
+                (Ok(rest), Ok(size)) => (u128::from(rest % size), u128::from(rest / size)),
+                _ => (rest % size, rest / size),
+            };
+            rest = above;
+            narrow(digit)
+        });
+        digits.collect()
+    }
+
+    /// The same layouts and the parameters of configurations, a byte for each code, in the form
+    /// that compresses better.
+    pub fn packed(self, params: Vec<u8>) -> (Self, Vec<u8>) {
+        let Some(numbers) = self.with_digits().filter(|_| !params.is_empty()) else {
+            return (self, params);
+        };
+        let mut digits = Vec::with_capacity(params.len() / 2);
+        for row in params.chunks_exact(self.length) {
+            let codes = self.codes(row).unwrap_or_default();
+            let codes = codes
+                .iter()
+                .map(|&code| u16::try_from(code).unwrap_or(u16::MAX));
+            numbers.push(&codes.collect::<Vec<_>>(), &mut digits);
+        }
+        let tried = (TRIED_BYTES / self.length).max(1);
+        let size = |bytes: &[u8], length: usize| {
+            let sample = bytes.get(..tried * length).unwrap_or(bytes);
+            let compressed = zstd::bulk::compress(sample, 3);
+            compressed.map_or(usize::MAX, |compressed| compressed.len())
+        };
+        if size(&digits, numbers.length) < size(&params, self.length) {
+            (numbers, digits)
+        } else {
+            (self, params)
+        }
+    }
+
+    /// The vector of each group in a configuration.
+    pub fn chosen<'a>(&'a self, params: &[u8]) -> Option<Vec<&'a Vector>> {
+        let codes = self.codes(params)?;
+        let groups = self.vectors.iter().zip(codes);
+        groups.map(|(vectors, code)| vectors.get(code)).collect()
+    }
+
+    /// Appends the vectors of all slots of a configuration: a row of `node_config_feat`. False
+    /// where the codes do not fit.
+    pub fn expand(&self, params: &[u8], row: &mut Vec<i8>) -> bool {
+        let Some(chosen) = self.chosen(params) else {
+            return false;
+        };
+        for &group in &self.group_of_slot {
+            let Some(vector) = chosen.get(group as usize) else {
+                return false;
+            };
+            row.extend_from_slice(*vector);
+        }
+        true
+    }
+
+    /// Appends the configuration as a JSON list of the slots' layouts (`"output|input|kernel"`).
+    pub(crate) fn write_steps(&self, params: &[u8], text: &mut Vec<u8>) -> bool {
+        let Some(chosen) = self.chosen(params) else {
+            return false;
+        };
+        text.push(b'[');
+        for (slot, &group) in self.group_of_slot.iter().enumerate() {
+            let Some(vector) = chosen.get(group as usize) else {
+                return false;
+            };
+            let separator = if slot == 0 { "\"" } else { ", \"" };
+            text.extend_from_slice(separator.as_bytes());
+            text.extend_from_slice(spell(vector).as_bytes());
+            text.push(b'"');
+        }
+        text.push(b']');
+        true
+    }
+
+    /// What tells configurations apart whatever their grouping.
+    pub fn hasher(&self) -> LayoutHasher {
+        let mut sums: Vec<Vec<ProgramHash>> = self
+            .vectors
+            .iter()
+            .map(|group| vec![ProgramHash::default(); group.len()])
+            .collect();
+        for (slot, &group) in (0..).zip(&self.group_of_slot) {
+            let group = group as usize;
+            let vectors = self.vectors.get(group).map_or(&[][..], Vec::as_slice);
+            let sums = sums.get_mut(group).into_iter().flatten();
+            for (sum, vector) in sums.zip(vectors) {
+                *sum = sum.plus(ProgramHash::of_slot(slot, &vector.map(i8::cast_unsigned)));
+            }
+        }
+        LayoutHasher {
+            layouts: self.clone(),
+            sums,
+        }
+    }
+}
+
+/// Hashes configurations by their codes: the hash of a configuration is the sum of the hashes of
+/// its slots, so that files with other groups give the same.
+#[derive(Debug)]
+pub struct LayoutHasher {
+    layouts: Layouts,
+    sums: Vec<Vec<ProgramHash>>,
+}
+
+impl LayoutHasher {
+    /// The hash of a configuration; `None` where its parameters do not fit.
+    pub fn hash(&self, params: &[u8]) -> Option<ProgramHash> {
+        let mut hash = ProgramHash::default();
+        for (sums, code) in self.sums.iter().zip(self.layouts.codes(params)?) {
+            hash = hash.plus(*sums.get(code)?);
+        }
+        Some(hash)
+    }
+}
+
+/// `1 0|0 1|` for the dimensions of output, input and kernel without their padding.
+fn spell(vector: &Vector) -> String {
+    let parts = vector.chunks(DIMENSIONS).map(|part| {
+        let length = part.iter().rposition(|&dimension| dimension != NONE);
+        let dimensions = part.iter().take(length.map_or(0, |last| last + 1));
+        let dimensions: Vec<String> = dimensions.map(ToString::to_string).collect();
+        dimensions.join(" ")
+    });
+    parts.collect::<Vec<_>>().join("|")
+}
+
+fn vector(text: &str) -> Option<Vector> {
+    let mut vector = [NONE; VECTOR_WIDTH];
+    let mut parts = text.split('|');
+    for slots in vector.chunks_mut(DIMENSIONS) {
+        let mut slots = slots.iter_mut();
+        for dimension in parts.next()?.split_ascii_whitespace() {
+            *slots.next()? = dimension.parse().ok()?;
+        }
+    }
+    parts.next().is_none().then_some(vector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Layouts {
+        let text = r#"{"group_of_slot":[0,1,0],"layouts":[["1 0|0 1|","0 1|0 1|3"],["-1 2||"]]}"#;
+        Layouts::parse(text).unwrap()
+    }
+
+    #[test]
+    fn text_and_layouts_are_the_same() {
+        let layouts = sample();
+        assert_eq!(Layouts::parse(&layouts.text()).unwrap(), layouts);
+        assert!(is_layout(&layouts.text()));
+        assert_eq!(layouts.vectors[1][0][..3], [-1, 2, -1]);
+        for broken in [
+            "",
+            "[]",
+            r#"{"group_of_slot":[1],"layouts":[["||"]]}"#,
+            r#"{"group_of_slot":[0],"layouts":[["|"]]}"#,
+            r#"{"group_of_slot":[0],"layouts":[["1 2 3 4 5 6 7||"]]}"#,
+        ] {
+            assert_eq!(Layouts::parse(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn codes_become_rows() {
+        let layouts = sample();
+        let mut row = Vec::new();
+        assert!(layouts.expand(&[1, 0], &mut row));
+        assert_eq!(row.len(), 3 * VECTOR_WIDTH);
+        assert_eq!(row[..2], [0, 1]);
+        assert_eq!(row[12], 3);
+        assert_eq!(row[18..20], [-1, 2]);
+        assert_eq!(row[36..], row[..18]);
+        let mut text = Vec::new();
+        assert!(layouts.write_steps(&[1, 0], &mut text));
+        assert_eq!(text, br#"["0 1|0 1|3", "-1 2||", "0 1|0 1|3"]"#);
+        for wrong in [&[2, 0][..], &[0, 1], &[0], &[0, 0, 0]] {
+            assert!(!layouts.expand(wrong, &mut row), "{wrong:?}");
+            assert_eq!(layouts.hasher().hash(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_hash_does_not_depend_on_the_groups() {
+        let grouped = sample();
+        let vectors = &grouped.vectors;
+        let vectors = vec![vectors[0].clone(), vectors[1].clone(), vectors[0].clone()];
+        let single = Layouts::new(vec![2, 1, 0], vectors);
+        assert_eq!(
+            grouped.hasher().hash(&[1, 0]),
+            single.hasher().hash(&[1, 0, 1])
+        );
+        assert_ne!(
+            grouped.hasher().hash(&[0, 0]),
+            single.hasher().hash(&[1, 0, 1])
+        );
+    }
+
+    #[test]
+    fn many_vectors_take_two_bytes() {
+        let vectors = (0..300_i16).map(|n| {
+            let mut vector = [NONE; VECTOR_WIDTH];
+            vector[0] = i8::try_from(n % 100).unwrap();
+            vector[1] = i8::try_from(n / 100).unwrap();
+            vector
+        });
+        let layouts = Layouts::new(vec![0], vec![vectors.collect()]);
+        let (mut params, mut row) = (Vec::new(), Vec::new());
+        layouts.push(&[258], &mut params);
+        assert_eq!(params, [2, 1]);
+        assert!(layouts.expand(&params, &mut row));
+        assert_eq!(row[..2], [58, 2]);
+        assert!(layouts.hasher().hash(&params).is_some());
+    }
+
+    #[test]
+    fn random_codes_become_numbers_and_come_back() {
+        let vector = |n: i8| std::array::from_fn(|place| if place == 0 { n } else { NONE });
+        let sizes = [7, 1, 9, 5, 2, 9, 8, 3];
+        let vectors = sizes.map(|size| (0..size).map(vector).collect());
+        let layouts = Layouts::new((0..8).collect(), vectors.to_vec());
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut params = Vec::new();
+        for _ in 0..1000 {
+            let codes = sizes.map(|size| u16::try_from(random.i8(0..size)).unwrap());
+            layouts.push(&codes, &mut params);
+        }
+        let (packed, numbers) = layouts.clone().packed(params.clone());
+        assert_eq!(packed.params_length(), 3);
+        assert_eq!(Layouts::parse(&packed.text()).unwrap(), packed);
+        for (bytes, number) in params.chunks(8).zip(numbers.chunks(3)) {
+            assert_eq!(packed.codes(number), layouts.codes(bytes));
+            assert_eq!(packed.hasher().hash(number), layouts.hasher().hash(bytes));
+        }
+        let (none, _) = layouts.clone().packed(Vec::new());
+        assert_eq!(none, layouts);
+    }
+}

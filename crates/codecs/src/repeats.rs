@@ -1,0 +1,465 @@
+//! The list of repeats of one measurement, in few bytes and without loss.
+//!
+//! `runtime_ns` is the mean of the repeats, correctly rounded. One repeat *is* the mean, so nothing
+//! else is kept. Of several, all but the last are kept as differences from the mean, in units of
+//! the last decimal place that any of them has; the last follows from the sum.
+//!
+//! ```text
+//! varint  exponent * 2 + explicit       value of one unit: 10^exponent s
+//! bits    difference (zigzag)           explicit = 0: repeats 1 .. n-1, from the rounded mean
+//!   or    digits (zigzag)               explicit = 1: all n, where the mean does not give the sum
+//!
+//! varint  RAW, then n doubles (s)       where they have no common unit within 18 digits
+//! ```
+//!
+//! Bits and not bytes: differences of a percent or two have 14 to 17 bits. The width of a number
+//! follows from the number of bytes.
+
+use tsql_metrics::stats;
+
+use crate::number::{Decimal, Scale, ratio};
+use crate::{bits, varint};
+
+/// Decimal places between the seconds of a log and nanoseconds.
+pub const NANO: i32 = 9;
+
+/// Up to here (2^50) a half can be added exactly enough to round by cutting off, which is no call.
+const NEAR: f64 = 1_125_899_906_842_624.0;
+
+/// The head that doubles follow; no exponent is as large.
+const RAW: i64 = 1 << 20;
+
+/// Most repeats of a measurement: a line has 16 MiB at most. Equal ones take no bytes, so that a count that
+/// is damaged must not ask for memory without end.
+const MOST: i32 = 1 << 23;
+
+/// The columns of a measurement's repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed {
+    /// Mean in nanoseconds.
+    pub runtime_ns: f64,
+    /// The other repeats; `None` where the mean says it all.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Packs `costs` (seconds); `None` for an empty list.
+pub fn pack(costs: &[Decimal]) -> Option<Packed> {
+    if costs.is_empty() {
+        return None;
+    }
+    pack_in_units(costs).or_else(|| Some(pack_raw(costs)))
+}
+
+fn pack_raw(costs: &[Decimal]) -> Packed {
+    let mut bytes = Vec::with_capacity(costs.len() * 8 + 3);
+    varint::write(RAW, &mut bytes);
+    let mut total = 0.0;
+    for cost in costs {
+        total += cost.to_f64(NANO);
+        bytes.extend_from_slice(&cost.to_f64(0).to_le_bytes());
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
+    let count = costs.len() as f64;
+    Packed {
+        runtime_ns: total / count,
+        bytes: Some(bytes),
+    }
+}
+
+fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
+    let exponent = costs
+        .iter()
+        .filter(|cost| cost.digits != 0)
+        .map(|cost| cost.exponent)
+        .min();
+    let exponent = exponent.unwrap_or(0);
+    let count = i64::try_from(costs.len()).ok()?;
+    let mut total = 0_i64;
+    for cost in costs {
+        total = total.checked_add(cost.digits_at(exponent)?)?;
+    }
+    let runtime_ns = ratio(total, count, exponent + NANO);
+    if let [cost] = costs
+        && single(runtime_ns) == Some(*cost)
+    {
+        return Some(Packed {
+            runtime_ns,
+            bytes: None,
+        });
+    }
+    let mut bytes = Vec::with_capacity(costs.len() * 3);
+    if costs.len() > 1 && sum(runtime_ns, count, exponent) == Some(total) {
+        varint::write(i64::from(exponent) * 2, &mut bytes);
+        let mean = rounded_mean(total, count);
+        let others = costs.iter().take(costs.len() - 1);
+        let differences: Option<Vec<i64>> = others
+            .map(|cost| Some(cost.digits_at(exponent)? - mean))
+            .collect();
+        bits::write(&differences?, &mut bytes);
+    } else {
+        varint::write(i64::from(exponent) * 2 + 1, &mut bytes);
+        let digits: Option<Vec<i64>> = costs.iter().map(|cost| cost.digits_at(exponent)).collect();
+        bits::write(&digits?, &mut bytes);
+    }
+    Some(Packed {
+        runtime_ns,
+        bytes: Some(bytes),
+    })
+}
+
+/// Appends the repeats (seconds) to `costs`; `None` where the columns do not fit together.
+pub fn unpack(
+    runtime_ns: f64,
+    count: i32,
+    bytes: Option<&[u8]>,
+    costs: &mut Vec<Decimal>,
+) -> Option<()> {
+    let Some(mut bytes) = bytes else {
+        costs.push(single(runtime_ns).filter(|_| count == 1)?);
+        return Some(());
+    };
+    let head = varint::read(&mut bytes)?;
+    let count = counted(count)?;
+    if head == RAW {
+        let (doubles, rest) = bytes.as_chunks::<8>();
+        costs.extend(
+            doubles
+                .iter()
+                .filter_map(|&bits| Decimal::from_f64(f64::from_le_bytes(bits))),
+        );
+        return (doubles.len() == count && rest.is_empty()).then_some(());
+    }
+    let exponent = i32::try_from(head >> 1).ok()?;
+    let cost = |digits: i64| Decimal { digits, exponent }.trimmed();
+    if head & 1 == 1 {
+        costs.extend(bits::read(bytes, count)?.into_iter().map(cost));
+        return Some(());
+    }
+    let total = sum(runtime_ns, i64::try_from(count).ok()?, exponent)?;
+    let mean = rounded_mean(total, i64::try_from(count).ok()?);
+    let mut last = total;
+    for difference in bits::read(bytes, count.checked_sub(1)?)? {
+        let digits = mean.checked_add(difference)?;
+        last = last.checked_sub(digits)?;
+        costs.push(cost(digits));
+    }
+    costs.push(cost(last));
+    Some(())
+}
+
+/// Is the runtime the mean of its repeats, as [`pack`] makes it?
+pub fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
+    let Some(form) = Form::of(runtime_ns, count, bytes) else {
+        return false;
+    };
+    if matches!(form, Form::One) {
+        return runtime_ns.is_finite();
+    }
+    let mut costs = Vec::new();
+    let packed = unpack(runtime_ns, count, bytes, &mut costs).and_then(|()| pack(&costs));
+    packed.is_some_and(|packed| match form {
+        // Doubles have lost the last digits of what was written.
+        Form::Raw => (packed.runtime_ns - runtime_ns).abs() <= runtime_ns.abs() * 1e-12,
+        _ => packed.runtime_ns == runtime_ns,
+    })
+}
+
+/// Replaces `repeats` by the repeats in nanoseconds; `None` where the columns do not fit together.
+pub fn unpack_ns(
+    runtime_ns: f64,
+    count: i32,
+    bytes: Option<&[u8]>,
+    repeats: &mut Vec<f64>,
+) -> Option<()> {
+    repeats.clear();
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => repeats.push(runtime_ns),
+        Form::Raw => {
+            let mut costs = Vec::new();
+            unpack(runtime_ns, count, bytes, &mut costs)?;
+            repeats.extend(costs.into_iter().map(|cost| cost.to_f64(NANO)));
+        }
+        Form::Differences(packed) => {
+            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
+            packed.each(|difference| {
+                repeats.push(scale.apply(packed.base.checked_add(difference)?));
+                Some(())
+            })?;
+        }
+    }
+    Some(())
+}
+
+/// The fastest of the repeats in nanoseconds, as [`unpack_ns`] has it.
+pub fn least_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => Some(runtime_ns),
+        Form::Raw => {
+            let mut repeats = Vec::new();
+            unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
+            repeats.into_iter().min_by(f64::total_cmp)
+        }
+        Form::Differences(packed) => {
+            let mut least = i64::MAX;
+            packed.each(|difference| {
+                least = least.min(difference);
+                Some(())
+            })?;
+            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
+            Some(scale.apply(packed.base.checked_add(least)?))
+        }
+    }
+}
+
+/// Standard deviation of the repeats over their mean (population form).
+pub fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    match Form::of(runtime_ns, count, bytes)? {
+        Form::One => Some(0.0),
+        Form::Differences(packed) if packed.base != 0 => {
+            let (mut sum, mut squares) = (0_i64, 0_i64);
+            let fits = packed.each(|difference| {
+                sum = sum.checked_add(difference)?;
+                squares = squares.checked_add(difference.checked_mul(difference)?)?;
+                Some(())
+            });
+            if fits.is_none() {
+                return noise_of_all(runtime_ns, count, bytes);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a few digits")]
+            let (sum, squares) = (sum as f64, squares as f64);
+            let share = 1.0 / f64::from(count);
+            #[expect(clippy::cast_precision_loss, reason = "a mean")]
+            let mean = packed.base as f64 + sum * share;
+            // The differences are from the mean, so nothing is lost in the subtraction.
+            let variance = (squares - sum * sum * share) * share;
+            Some(variance.max(0.0).sqrt() / mean)
+        }
+        Form::Differences(_) | Form::Raw => noise_of_all(runtime_ns, count, bytes),
+    }
+}
+
+fn noise_of_all(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    let mut repeats = Vec::new();
+    unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
+    Some(stats::noise(&repeats))
+}
+
+/// How repeats are packed.
+enum Form<'a> {
+    /// One, which is the mean.
+    One,
+    /// Doubles.
+    Raw,
+    Differences(Differences<'a>),
+}
+
+/// Repeats as differences from a base, in units of `10^exponent` s.
+struct Differences<'a> {
+    exponent: i32,
+    /// The rounded mean; 0 where the digits are explicit.
+    base: i64,
+    /// How many are in the bytes.
+    kept: usize,
+    /// The sum of all, which the last follows from; `None` where it is kept, too.
+    sum: Option<i64>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Form<'a> {
+    #[inline]
+    fn of(runtime_ns: f64, count: i32, bytes: Option<&'a [u8]>) -> Option<Self> {
+        let Some(mut bytes) = bytes else {
+            return (count == 1).then_some(Self::One);
+        };
+        let head = varint::read(&mut bytes)?;
+        if head == RAW {
+            return Some(Self::Raw);
+        }
+        let exponent = i32::try_from(head >> 1).ok()?;
+        let kept = counted(count)?;
+        if head & 1 == 1 {
+            return Some(Self::Differences(Differences {
+                exponent,
+                base: 0,
+                kept,
+                sum: None,
+                bytes,
+            }));
+        }
+        let count = i64::from(count);
+        let total = sum(runtime_ns, count, exponent)?;
+        let base = rounded_mean(total, count);
+        Some(Self::Differences(Differences {
+            exponent,
+            base,
+            kept: kept.checked_sub(1)?,
+            sum: Some(total.checked_sub(base.checked_mul(count)?)?),
+            bytes,
+        }))
+    }
+}
+
+impl Differences<'_> {
+    /// Hands them to `each`, in the order of timing.
+    #[inline]
+    fn each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
+        let Some(mut last) = self.sum else {
+            return bits::read_each(self.bytes, self.kept, each);
+        };
+        bits::read_each(self.bytes, self.kept, |difference| {
+            last = last.checked_sub(difference)?;
+            each(difference)
+        })?;
+        each(last)
+    }
+}
+
+/// How many repeats there are; `None` where no measurement has as many.
+fn counted(count: i32) -> Option<usize> {
+    usize::try_from(count).ok().filter(|_| count <= MOST)
+}
+
+/// The one repeat whose nanoseconds these are.
+fn single(runtime_ns: f64) -> Option<Decimal> {
+    let nanoseconds = Decimal::from_f64(runtime_ns)?;
+    Some(
+        Decimal {
+            exponent: nanoseconds.exponent - NANO,
+            ..nanoseconds
+        }
+        .trimmed(),
+    )
+}
+
+/// The sum of `count` repeats in units of `10^exponent` s, from their mean.
+fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
+    #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
+    let total = runtime_ns * count as f64;
+    let units = Scale::of(exponent.saturating_add(NANO).saturating_neg()).scaled(total);
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be within 2^53")]
+    let rounded = if units.abs() < NEAR {
+        (units + 0.5_f64.copysign(units)) as i64
+    } else {
+        units.round() as i64
+    };
+    (units.abs() < 9e15).then_some(rounded)
+}
+
+/// The mean without its fraction.
+fn rounded_mean(total: i64, count: i64) -> i64 {
+    match (u32::try_from(total), u32::try_from(count)) {
+        // Dividing 32 bits takes half the time.
+        (Ok(total), Ok(count)) => i64::from(total.checked_div(count).unwrap_or(0)),
+        _ => total.checked_div(count).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimals(texts: &[&str]) -> Vec<Decimal> {
+        texts
+            .iter()
+            .map(|text| Decimal::parse(text.as_bytes()).unwrap())
+            .collect()
+    }
+
+    fn round_trip(costs: &[Decimal]) -> Packed {
+        let packed = pack(costs).unwrap();
+        let mut back = Vec::new();
+        let count = i32::try_from(costs.len()).unwrap();
+        unpack(packed.runtime_ns, count, packed.bytes.as_deref(), &mut back).unwrap();
+        assert!(is_mean(packed.runtime_ns, count, packed.bytes.as_deref()));
+        assert_eq!(back, costs);
+        let mut repeats = Vec::new();
+        unpack_ns(
+            packed.runtime_ns,
+            count,
+            packed.bytes.as_deref(),
+            &mut repeats,
+        )
+        .unwrap();
+        let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO)).collect();
+        assert_eq!(repeats, nanoseconds);
+        let (runtime_ns, bytes) = (packed.runtime_ns, packed.bytes.as_deref());
+        let least = nanoseconds.iter().copied().min_by(f64::total_cmp);
+        assert_eq!(least_ns(runtime_ns, count, bytes), least);
+        let noise = noise(runtime_ns, count, bytes).unwrap();
+        assert!((noise - stats::noise(&nanoseconds)).abs() < 1e-12 * noise.max(1.0));
+        packed
+    }
+
+    #[test]
+    fn a_runtime_that_is_no_mean_is_told() {
+        for texts in [
+            &["0.0136712", "0.0128171", "0.0131435"][..],
+            &["1e-5", "3.5e-5"],
+        ] {
+            let packed = round_trip(&decimals(texts));
+            let count = i32::try_from(texts.len()).unwrap();
+            // Twice the runtime would be a mean again.
+            for bit in 0..52 {
+                let damaged = f64::from_bits(packed.runtime_ns.to_bits() ^ (1 << bit));
+                let bytes = packed.bytes.as_deref();
+                assert!(!is_mean(damaged, count, bytes), "{texts:?} {bit}");
+            }
+        }
+        assert!(is_mean(5.5, 1, None) && !is_mean(5.5, 2, None) && !is_mean(5.5, 0, None));
+    }
+
+    #[test]
+    fn one_repeat_is_its_runtime() {
+        let packed = round_trip(&decimals(&["2.34567e-05"]));
+        assert_eq!(
+            packed,
+            Packed {
+                runtime_ns: 23456.7,
+                bytes: None
+            }
+        );
+    }
+
+    #[test]
+    fn three_repeats_take_two_differences() {
+        let packed = round_trip(&decimals(&["0.0136712", "0.0128171", "0.0131435"]));
+        assert_eq!(
+            packed.runtime_ns.to_bits(),
+            (39_631_800.0_f64 / 3.0).to_bits()
+        );
+        assert_eq!(packed.bytes.unwrap().len(), 1 + 4);
+    }
+
+    #[test]
+    fn seventeen_digits_are_kept_explicitly() {
+        round_trip(&decimals(&[
+            "0.00012345678901234567",
+            "0.00012345678901234511",
+        ]));
+        round_trip(&decimals(&["0.12345678901234567"]));
+        round_trip(&decimals(&[
+            "0.00012345678901234567",
+            "0.9876543210987654",
+            "12",
+        ]));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn repeats_come_back_exactly(
+            digits in proptest::collection::vec(1_i64..1_000_000, 1..40),
+            exponents in proptest::collection::vec(-9_i32..-3, 40),
+        ) {
+            let costs: Vec<Decimal> = digits.iter().zip(exponents)
+                .map(|(&digits, exponent)| Decimal { digits, exponent }.trimmed()).collect();
+            round_trip(&costs);
+        }
+
+        #[test]
+        fn no_bytes_make_unpack_panic(runtime in 0.0_f64..1e12, count in 0_i32..50, bytes: Vec<u8>) {
+            let _ = unpack(runtime, count, Some(&bytes), &mut Vec::new());
+            let _ = unpack_ns(runtime, count, Some(&bytes), &mut Vec::new());
+            let _ = (least_ns(runtime, count, Some(&bytes)), noise(runtime, count, Some(&bytes)));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A sketch with all its holes open again: as it was before [`super::specialise`] wrote numbers into it.
+
+use super::integer;
+use crate::json::{number_length, string_length};
+use crate::varint;
+
+/// Appends `sketch` to `out` with a hole for every number that is one of its own; `hole` hears of each
+/// hole in order, and of the number that was written into it.
+pub fn open(sketch: &[u8], out: &mut Vec<u8>, mut hole: impl FnMut(Option<i64>)) {
+    let mut rest = sketch;
+    while let Some(&byte) = rest.first() {
+        let length = match byte {
+            b'"' => string(rest, out, &mut hole),
+            b'-' | b'0'..=b'9' => number(rest, out, &mut hole),
+            // The count of a run follows.
+            b'.' if rest.get(1) == Some(&b'.') => copy(rest, 2, out),
+            _ => {
+                if byte == b'?' {
+                    hole(None);
+                }
+                copy(rest, 1, out)
+            }
+        };
+        rest = rest.get(length..).unwrap_or(&[]);
+    }
+}
+
+/// The numbers of all holes of `sketch`, whether they stand in it or in `params`; `None` where these do
+/// not fit.
+pub fn numbers(sketch: &[u8], mut params: &[u8], out: &mut Vec<u8>) -> Option<Vec<i64>> {
+    let mut numbers = Some(Vec::new());
+    open(sketch, out, |written| {
+        let number = written.or_else(|| varint::read_unsigned(&mut params));
+        numbers = numbers.take().zip(number).map(|(mut numbers, number)| {
+            numbers.push(number);
+            numbers
+        });
+    });
+    numbers.filter(|_| params.is_empty())
+}
+
+fn copy(rest: &[u8], length: usize, out: &mut Vec<u8>) -> usize {
+    out.extend_from_slice(rest.get(..length).unwrap_or(rest));
+    length
+}
+
+/// A string: the number behind `$` at its end is a hole, unless it is the name of a member.
+fn string(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) -> usize {
+    let Some(length) = string_length(rest) else {
+        return copy(rest, rest.len(), out);
+    };
+    let body = rest.get(..length - 1).unwrap_or(&[]);
+    let digits = body.iter().rev();
+    let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, digits) = body.split_at(body.len() - digits);
+    match integer(digits) {
+        Some(number) if before.ends_with(b"$") && rest.get(length) != Some(&b':') => {
+            out.extend_from_slice(before);
+            out.extend_from_slice(b"?\"");
+            hole(Some(number));
+        }
+        _ => {
+            let open = body.iter().filter(|byte| **byte == b'?');
+            open.for_each(|_| hole(None));
+            copy(rest, length, out);
+        }
+    }
+    length
+}
+
+/// A number: an integer from 0 on is a hole, any other is none.
+fn number(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) -> usize {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let ends = match rest.get(digits) {
+        Some(b'.') => rest.get(digits + 1) == Some(&b'.'),
+        other => !matches!(other, Some(b'e' | b'E')),
+    };
+    match rest.get(..digits).filter(|_| ends).and_then(integer) {
+        Some(number) => {
+            out.push(b'?');
+            hole(Some(number));
+            digits
+        }
+        None => copy(rest, number_length(rest).unwrap_or(1).max(1), out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Scan, scan, scan_values, specialise};
+    use super::*;
+
+    fn opened(sketch: &str) -> String {
+        let mut out = Vec::new();
+        open(sketch.as_bytes(), &mut out, |_| {});
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_that_were_written_in_are_taken_out_again() {
+        for (closed, wanted) in [
+            (
+                r#"[["SP", 2, ?, [8, ?], 1]]"#,
+                r#"[["SP", ?, ?, [?, ?], ?]]"#,
+            ),
+            (
+                r#"[["FU", 3, [0..3]], ["FU", ?, [0..?]], ["FU", 1, [?..2]]]"#,
+                r#"[["FU", ?, [?..?]], ["FU", ?, [?..?]], ["FU", ?, [?..?]]]"#,
+            ),
+            (
+                r#"[["PR", 2, 0, "unroll$64"], ["PR", "unroll$?"], ["PR", "conv2d"]]"#,
+                r#"[["PR", ?, ?, "unroll$?"], ["PR", "unroll$?"], ["PR", "conv2d"]]"#,
+            ),
+            (
+                "[1.5, -0, 1e3, 99999999999999999999, -7, 7]",
+                "[1.5, -0, 1e3, 99999999999999999999, -7, ?]",
+            ),
+            (
+                r#"{"TILE_8": [8, ?], "z$3": "v$3", "on": true, "none": null}"#,
+                r#"{"TILE_8": [?, ?], "z$3": "v$?", "on": true, "none": null}"#,
+            ),
+        ] {
+            assert_eq!(opened(closed), wanted);
+            assert_eq!(opened(wanted), wanted);
+        }
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_noticed() {
+        let all = |sketch: &str, params: &[u8]| numbers(sketch.as_bytes(), params, &mut Vec::new());
+        assert_eq!(all(r#"[?, 7, "x$?"]"#, &[5, 9]), Some(vec![5, 7, 9]));
+        assert_eq!(all("[?, 7]", &[]), None);
+        assert_eq!(all("[?, 7]", &[5, 9]), None);
+    }
+
+    /// Values as `steps` of any program may hold them.
+    fn value() -> impl proptest::strategy::Strategy<Value = String> {
+        use proptest::prelude::*;
+        let number = (0_i64..3000).prop_map(|number| number.to_string());
+        let plain = prop::sample::select(vec![
+            "-3",
+            "2.5",
+            "1e3",
+            "true",
+            "false",
+            "null",
+            "\"text\"",
+            "\"x$12\"",
+            "\"conv2d\"",
+            "\"\"",
+            "[0, 1, 2]",
+            "[3]",
+            "[]",
+            "{}",
+        ]);
+        let leaf = prop_oneof![number, plain.prop_map(str::to_owned)];
+        leaf.prop_recursive(3, 24, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5)
+                    .prop_map(|list| format!("[{}]", list.join(", "))),
+                prop::collection::vec(inner.clone(), 0..4).prop_map(|list| format!(
+                    "[\"FU\", 1, {}]",
+                    list.join(", ")
+                )
+                .replace(", ]", "]")),
+                prop::collection::vec(("[a-z]{1,3}[$]?[0-9]?", inner), 0..4).prop_map(|members| {
+                    let members = members.iter();
+                    let members = members.map(|(name, value)| format!("\"{name}\": {value}"));
+                    format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+                }),
+            ]
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_was_written_in_comes_out(text in value(), changes in proptest::collection::vec(0_i64..9, 0..20)) {
+            for scanned in [scan_values, |text: &[u8], all: &mut Scan| scan(text, all).map(|_| ())] {
+                let mut all = Scan::default();
+                if scanned(text.as_bytes(), &mut all).is_err() || all.literal {
+                    continue;
+                }
+                let mut other = all.numbers.clone();
+                other.iter_mut().zip(&changes).for_each(|(number, change)| *number += change);
+                let (closed, places) = specialise(&all.sketch, &[&all.numbers, &other]);
+                let mut params = Vec::new();
+                for &place in &places {
+                    varint::write_unsigned(other[place], &mut params);
+                }
+                let mut sketch = Vec::new();
+                let found = numbers(&closed, &params, &mut sketch);
+                proptest::prop_assert_eq!(String::from_utf8(sketch), String::from_utf8(all.sketch));
+                proptest::prop_assert_eq!(found, Some(other));
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(sketch: Vec<u8>, params: Vec<u8>) {
+            let _ = numbers(&sketch, &params, &mut Vec::new());
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The listed elements of a tensor: literals of Python as whole numbers, and back.
+
+/// Most decimal places of an element that is kept as a number.
+const MAX_SCALE: u8 = 15;
+
+/// The elements of a tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// The source does not say.
+    #[default]
+    Absent,
+    /// `None`: too many to list.
+    Unlisted,
+    /// `True` and `False`.
+    Booleans(Vec<bool>),
+    /// Whole numbers over a power of ten: twice the size, plus 1 for a minus sign.
+    Numbers {
+        /// How they are written.
+        form: Form,
+        /// One for each element.
+        codes: Vec<u64>,
+    },
+    /// Elements that are none of these, as text.
+    Other(String),
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Without a point.
+    Integer,
+    /// With so many decimal places, as `0.100000`.
+    Fixed(u8),
+    /// As Python's `repr` writes floats, with at most so many decimal places.
+    Shortest(u8),
+}
+
+impl Form {
+    /// Decimal places of a code.
+    fn scale(self) -> u8 {
+        match self {
+            Self::Integer => 0,
+            Self::Fixed(scale) | Self::Shortest(scale) => scale,
+        }
+    }
+
+    /// Its number among packed forms.
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::Integer => FIRST_FORM,
+            Self::Shortest(scale) => FIRST_FORM + scale,
+            Self::Fixed(scale) => FIRST_FORM + MAX_SCALE + scale,
+        }
+    }
+
+    /// The form of this number; `None` for none.
+    pub(super) fn numbered(number: u8) -> Option<Self> {
+        match number.checked_sub(FIRST_FORM)? {
+            0 => Some(Self::Integer),
+            scale if scale <= MAX_SCALE => Some(Self::Shortest(scale)),
+            scale if scale <= 2 * MAX_SCALE => Some(Self::Fixed(scale - MAX_SCALE)),
+            _ => None,
+        }
+    }
+}
+
+/// Number of the first form of numbers: 0 is absent, 1 unlisted, 2 booleans, 3 other.
+pub(super) const FIRST_FORM: u8 = 4;
+
+impl Data {
+    /// The elements behind these literals.
+    pub fn of(texts: &[&str]) -> Self {
+        if !texts.is_empty() && texts.iter().all(|text| ["True", "False"].contains(text)) {
+            return Self::Booleans(texts.iter().map(|text| *text == "True").collect());
+        }
+        let places = texts.iter().map(|text| places(text)).max().unwrap_or(0);
+        let scale = places.clamp(1, MAX_SCALE);
+        for form in [Form::Integer, Form::Fixed(scale), Form::Shortest(scale)] {
+            let codes: Option<Vec<u64>> = texts.iter().map(|text| code(text, form)).collect();
+            if let Some(codes) = codes {
+                return Self::Numbers { form, codes };
+            }
+        }
+        Self::Other(texts.join(", "))
+    }
+
+    /// The literals.
+    pub fn texts(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Absent | Self::Unlisted => None,
+            Self::Booleans(values) => {
+                let text = |value: &bool| if *value { "True" } else { "False" }.to_owned();
+                Some(values.iter().map(text).collect())
+            }
+            Self::Numbers { form, codes } => {
+                Some(codes.iter().map(|&code| literal(code, *form)).collect())
+            }
+            Self::Other(text) if text.is_empty() => Some(Vec::new()),
+            Self::Other(text) => Some(text.split(", ").map(str::to_owned).collect()),
+        }
+    }
+
+    /// The elements as floats; NaN for what is no number.
+    pub fn values(&self) -> Option<Vec<f64>> {
+        let number = |text: &String| match text.as_str() {
+            "True" => 1.0,
+            "False" => 0.0,
+            text => text.parse().unwrap_or(f64::NAN),
+        };
+        Some(self.texts()?.iter().map(number).collect())
+    }
+}
+
+/// Decimal places that a float's text needs.
+fn places(text: &str) -> u8 {
+    let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
+    let fraction = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
+    let power: i64 = power.parse().unwrap_or(0);
+    let places = i64::try_from(fraction)
+        .unwrap_or(i64::MAX)
+        .saturating_sub(power);
+    u8::try_from(places.max(0)).unwrap_or(u8::MAX)
+}
+
+/// A number's text as a code, if that gives the text back.
+fn code(text: &str, form: Form) -> Option<u64> {
+    let scale = form.scale();
+    let (sign, rest) = text.strip_prefix('-').map_or((0, text), |rest| (1, rest));
+    let (mantissa, power) = rest.split_once('e').unwrap_or((rest, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let power: i64 = power.parse().ok()?;
+    let digits: u64 = format!("{whole}{fraction}").parse().ok()?;
+    let shift = i64::from(scale) + power - i64::try_from(fraction.len()).ok()?;
+    let size = if shift >= 0 {
+        digits.checked_mul(10_u64.checked_pow(u32::try_from(shift).ok()?)?)?
+    } else {
+        let power = 10_u64.checked_pow(u32::try_from(-shift).ok()?)?;
+        digits.is_multiple_of(power).then_some(digits / power)?
+    };
+    let code = size.checked_mul(2)?.checked_add(sign)?;
+    (literal(code, form) == text).then_some(code)
+}
+
+/// The text of a code.
+fn literal(code: u64, form: Form) -> String {
+    let sign = if code & 1 == 1 { "-" } else { "" };
+    let size = code >> 1;
+    let scale = match form {
+        Form::Integer => return format!("{sign}{size}"),
+        Form::Fixed(scale) => {
+            let digits = format!("{size:0>width$}", width = usize::from(scale) + 1);
+            let point = digits.len() - usize::from(scale);
+            let (whole, fraction) = digits.split_at_checked(point).unwrap_or((&digits, ""));
+            return format!("{sign}{whole}.{fraction}");
+        }
+        Form::Shortest(scale) => scale,
+    };
+    if size == 0 {
+        return format!("{sign}0.0");
+    }
+    let digits = size.to_string();
+    let kept = digits.trim_end_matches('0');
+    // The value is 0.kept times ten to the power of `point`.
+    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let point = length(&digits) - i64::from(scale);
+    if !(-3..=16).contains(&point) {
+        let (first, rest) = kept.split_at_checked(1).unwrap_or((kept, ""));
+        let dot = if rest.is_empty() { "" } else { "." };
+        let power = point - 1;
+        let mark = if power < 0 { '-' } else { '+' };
+        return format!("{sign}{first}{dot}{rest}e{mark}{:02}", power.abs());
+    }
+    if point <= 0 {
+        let zeros = "0".repeat(usize::try_from(-point).unwrap_or(0));
+        return format!("{sign}0.{zeros}{kept}");
+    }
+    let point = usize::try_from(point).unwrap_or(0);
+    match kept.split_at_checked(point) {
+        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+        _ => format!(
+            "{sign}{kept}{}.0",
+            "0".repeat(point.saturating_sub(kept.len()))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_come_back_as_python_writes_them() {
+        for texts in [
+            vec![
+                "0.1",
+                "-0.000123",
+                "1.2e-05",
+                "-0.0",
+                "0.0",
+                "12.0",
+                "-1e-06",
+            ],
+            vec!["1", "-5", "0", "9223372036854775807"],
+            vec!["True", "False"],
+            vec!["100000.0", "1e+16", "123456.789"],
+            vec!["1", "2.5"],
+            vec!["nan", "1.0"],
+            vec!["-0", "01"],
+            vec!["1.50", "-0.00", "0.05", "120.99"],
+            vec!["0.100000", "-12.000001", "1.000000"],
+            vec!["1.50", "2.0"],
+            vec![],
+            vec!["0.0001", "0.00012", "9.9e-05", "1234567890123456.0"],
+        ] {
+            let data = Data::of(&texts);
+            assert_eq!(data.texts().unwrap(), texts, "{data:?}");
+        }
+        assert!(matches!(
+            Data::of(&["0.5", "-0.0"]),
+            Data::Numbers {
+                form: Form::Fixed(1),
+                ..
+            }
+        ));
+        let fixed = Data::of(&["1.50", "-0.00", "12.25"]);
+        assert!(matches!(
+            fixed,
+            Data::Numbers {
+                form: Form::Fixed(2),
+                ..
+            }
+        ));
+        assert!(matches!(Data::of(&["1.50", "2.0"]), Data::Other(_)));
+    }
+}

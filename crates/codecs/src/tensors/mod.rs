@@ -1,0 +1,310 @@
+//! Weights and inputs of captured graphs as columns: one text with a line for each tensor of a
+//! sample, and the elements that the source lists as planes of bytes.
+//!
+//! 4.7 million elements of weights are decimals with six places. As whole numbers, all low bytes
+//! first, then all second bytes, they take two to three bytes each.
+
+mod elements;
+
+pub use elements::Data;
+use elements::{FIRST_FORM, Form};
+
+use crate::varint;
+
+/// What a source says of one tensor. Numbers keep their text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tensor {
+    /// Its name in the graph.
+    pub name: String,
+    /// Its name in the model.
+    pub original_name: Option<String>,
+    /// Sizes with commas between.
+    pub shape: Option<String>,
+    /// As the source spells it: `torch.float32`.
+    pub dtype: Option<String>,
+    /// As the source spells it: `cuda:0`.
+    pub device: Option<String>,
+    /// Mean of the elements.
+    pub mean: Option<String>,
+    /// Their standard deviation.
+    pub std: Option<String>,
+    /// The least of them.
+    pub min_val: Option<String>,
+    /// The greatest of them.
+    pub max_val: Option<String>,
+    /// The elements themselves.
+    pub data: Data,
+    /// Names of the attributes in the order of the source, with commas between.
+    pub keys: String,
+    /// Sizes with symbols for the dynamic ones, where that differs from `shape`.
+    pub symbolic_shape: Option<String>,
+}
+
+/// What a tensor is by its name: `parameter`, `buffer`, `symint` or `input`.
+pub fn kind(tensor: &Tensor) -> &'static str {
+    let name = tensor.name.as_str();
+    let number = |prefix| {
+        let rest: Option<&str> = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if name.contains("_parameters_") || number("parameter_") {
+        "parameter"
+    } else if name.contains("_buffers_") {
+        "buffer"
+    } else if number("s") && tensor.shape.as_deref() == Some("") {
+        "symint"
+    } else {
+        "input"
+    }
+}
+
+/// The sizes of a tensor.
+pub fn shape(tensor: &Tensor) -> Option<Vec<i64>> {
+    let sizes = tensor.shape.as_deref()?;
+    let sizes = sizes.split(',').filter(|size| !size.is_empty());
+    sizes.map(|size| size.parse().ok()).collect()
+}
+
+/// Product of a tensor's sizes.
+pub fn elements(tensor: &Tensor) -> Option<i64> {
+    let sizes = shape(tensor)?;
+    sizes.into_iter().try_fold(1_i64, i64::checked_mul)
+}
+
+/// Texts of a sample's tensors, a line for each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// In the order of [`Packed::COLUMNS`].
+    pub texts: [String; Packed::COLUMNS.len()],
+    /// Forms and numbers of the elements.
+    pub data: Vec<u8>,
+}
+
+/// A line for what the source does not say.
+const ABSENT: &str = "";
+
+impl Packed {
+    /// The columns of `samples` that the texts go to.
+    pub const COLUMNS: [&str; 12] = [
+        "tensor_names",
+        "tensor_original_names",
+        "tensor_shapes",
+        "tensor_dtypes",
+        "tensor_devices",
+        "tensor_means",
+        "tensor_stds",
+        "tensor_mins",
+        "tensor_maxs",
+        "tensor_keys",
+        "tensor_symbolic_shapes",
+        "tensor_other_data",
+    ];
+
+    /// Packs the tensors of a sample.
+    pub fn of(tensors: &[Tensor]) -> Self {
+        let mut packed = Self::default();
+        for tensor in tensors {
+            let other = match &tensor.data {
+                Data::Other(text) => Some(text),
+                _ => None,
+            };
+            let lines = [
+                Some(&tensor.name),
+                tensor.original_name.as_ref(),
+                tensor.shape.as_ref(),
+                tensor.dtype.as_ref(),
+                tensor.device.as_ref(),
+                tensor.mean.as_ref(),
+                tensor.std.as_ref(),
+                tensor.min_val.as_ref(),
+                tensor.max_val.as_ref(),
+                Some(&tensor.keys),
+                tensor.symbolic_shape.as_ref(),
+                other,
+            ];
+            for (text, line) in packed.texts.iter_mut().zip(lines) {
+                text.push_str(line.map_or(ABSENT, String::as_str));
+                text.push('\n');
+            }
+        }
+        // Columns that say nothing at all are empty.
+        for text in &mut packed.texts {
+            if text.bytes().all(|byte| byte == b'\n') {
+                text.clear();
+            }
+        }
+        packed.data = pack_data(tensors);
+        packed
+    }
+
+    /// The tensors; `None` for texts that no [`Packed::of`] made.
+    pub fn tensors(texts: [&str; Self::COLUMNS.len()], data: &[u8]) -> Option<Vec<Tensor>> {
+        let [names, ..] = texts;
+        let mut columns = texts.map(|text| text.split_terminator('\n'));
+        let mut data = unpack_data(data)?.into_iter();
+        let mut tensors = Vec::new();
+        for _ in names.split_terminator('\n') {
+            let [
+                name,
+                original_name,
+                shape,
+                dtype,
+                device,
+                mean,
+                std,
+                min_val,
+                max_val,
+                keys,
+                symbolic_shape,
+                other,
+            ] = columns.each_mut().map(|lines| {
+                let line = lines.next().filter(|line| *line != ABSENT);
+                line.map(str::to_owned)
+            });
+            let keys = keys.unwrap_or_default();
+            // A scalar's shape is the empty list, which is told from none by the keys.
+            let shape = shape.or_else(|| says(&keys, "shape").then(String::new));
+            tensors.push(Tensor {
+                name: name.unwrap_or_default(),
+                original_name,
+                shape,
+                dtype,
+                device,
+                mean,
+                std,
+                min_val,
+                max_val,
+                keys,
+                symbolic_shape,
+                data: match data.next()? {
+                    Data::Other(_) => Data::Other(other.unwrap_or_default()),
+                    data => data,
+                },
+            });
+        }
+        Some(tensors)
+    }
+}
+
+fn says(keys: &str, wanted: &str) -> bool {
+    keys.split(',').any(|key| key == wanted)
+}
+
+/// Forms first: 0 absent, 1 unlisted, 2 booleans, 3 other, and from 4 on numbers by their
+/// [`Form`], with the count of elements; then how many bytes the greatest number has, and all numbers, byte
+/// by byte.
+fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let mut codes: Vec<u64> = Vec::new();
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    varint::write_unsigned(count(tensors.len()), &mut packed);
+    for tensor in tensors {
+        match &tensor.data {
+            Data::Absent => packed.push(0),
+            Data::Unlisted => packed.push(1),
+            Data::Booleans(values) => {
+                packed.push(2);
+                varint::write_unsigned(count(values.len()), &mut packed);
+                codes.extend(values.iter().map(|&value| u64::from(value)));
+            }
+            Data::Other(_) => packed.push(3),
+            Data::Numbers { form, codes: own } => {
+                packed.push(form.number());
+                varint::write_unsigned(count(own.len()), &mut packed);
+                codes.extend(own);
+            }
+        }
+    }
+    let bits = codes.iter().fold(0, |all, code| all | code);
+    let planes = (u64::BITS - bits.leading_zeros()).div_ceil(8);
+    packed.push(u8::try_from(planes).unwrap_or(8));
+    for plane in 0..planes {
+        let byte = |code: &u64| u8::try_from((code >> (8 * plane)) & 0xff).unwrap_or(0);
+        packed.extend(codes.iter().map(byte));
+    }
+    packed
+}
+
+/// Elements of a sample at most: each is two bytes of a file, of which no more than 64 MiB are read.
+const MOST_ELEMENTS: usize = 1 << 25;
+
+fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
+    let count = usize::try_from(varint::read_unsigned(&mut packed)?).ok()?;
+    let mut forms = Vec::with_capacity(count.min(packed.len()));
+    let mut total = 0_usize;
+    for _ in 0..count {
+        let (&form, rest) = packed.split_first()?;
+        packed = rest;
+        let elements = if form == 2 || form >= FIRST_FORM {
+            usize::try_from(varint::read_unsigned(&mut packed)?).ok()?
+        } else {
+            0
+        };
+        total = total.checked_add(elements)?;
+        forms.push((form, elements));
+    }
+    let (&planes, packed) = packed.split_first()?;
+    let bytes = total.checked_mul(usize::from(planes))?;
+    // Numbers that are all 0 have no planes: their count must not ask for memory without end.
+    if packed.len() != bytes || planes > 8 || total > MOST_ELEMENTS {
+        return None;
+    }
+    let mut codes = vec![0_u64; total];
+    for (plane, bytes) in packed.chunks(total.max(1)).enumerate() {
+        for (code, &byte) in codes.iter_mut().zip(bytes) {
+            *code |= u64::from(byte) << (8 * plane);
+        }
+    }
+    let mut codes = codes.into_iter();
+    let data = |(form, elements): (u8, usize)| {
+        let mut own = codes.by_ref().take(elements);
+        Some(match form {
+            0 => Data::Absent,
+            1 => Data::Unlisted,
+            2 => Data::Booleans(own.map(|code| code != 0).collect()),
+            3 => Data::Other(String::new()),
+            form => Data::Numbers {
+                form: Form::numbered(form)?,
+                codes: own.by_ref().collect(),
+            },
+        })
+    };
+    forms.into_iter().map(data).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_come_back() {
+        let tensor = |name: &str, data| Tensor {
+            name: name.to_owned(),
+            shape: Some("2,3".to_owned()),
+            mean: Some("0.500".to_owned()),
+            keys: "name,shape,mean,data".to_owned(),
+            data,
+            ..Tensor::default()
+        };
+        let mut scalar = tensor("s", Data::Absent);
+        scalar.shape = Some(String::new());
+        scalar.symbolic_shape = Some("S0,3".to_owned());
+        let tensors = vec![
+            tensor("a", Data::of(&["0.25", "-0.0"])),
+            tensor("b", Data::Unlisted),
+            tensor("c", Data::of(&["True"])),
+            tensor("d", Data::of(&["1e999"])),
+            tensor("e", Data::of(&["70000", "-1"])),
+            scalar,
+        ];
+        let packed = Packed::of(&tensors);
+        let texts = || packed.texts.each_ref().map(String::as_str);
+        assert_eq!(Packed::tensors(texts(), &packed.data), Some(tensors));
+        for end in 0..packed.data.len() {
+            let cut = packed.data.get(..end).unwrap();
+            assert_eq!(Packed::tensors(texts(), cut), None, "{end}");
+        }
+        assert_eq!(Packed::tensors(texts(), &[0xff; 30]), None);
+        assert_eq!(Packed::of(&[]).data, [0, 0]);
+    }
+}

@@ -1,0 +1,259 @@
+//! Files behind an argument: itself, those below a directory, or those that match a pattern.
+//!
+//! A folder is walked once, by its real path: a link to a folder that was seen adds nothing, so
+//! cycles end; one to another folder is followed after the real ones, under that folder's own name.
+//! Hidden files and folders are passed over. A store is no source, and neither is what lies in one.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Input, naming};
+use crate::error::{Error, Result};
+use crate::marker::is_store;
+
+/// What an argument means.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The files.
+    pub inputs: Vec<Input>,
+    /// Stores that were found on the way, which are no sources.
+    pub stores: Vec<String>,
+    /// Folders that could not be read: path and reason.
+    pub failed: Vec<(String, String)>,
+}
+
+/// The files behind an argument: itself, those below a directory in the order of their names, or
+/// those that match a pattern.
+pub fn find(argument: &str) -> Result<Found> {
+    let mut walk = Walk::default();
+    let path = Path::new(argument);
+    if path.exists() {
+        if let Some(store) = store_around(path)? {
+            return Err(Error::Source {
+                location: argument.to_owned(),
+                reason: format!(
+                    "it belongs to the store `{}`, which is no source\n\
+                     hint: `tsql export --to DIR` gives back the files that a store was made of",
+                    store.display()
+                ),
+            });
+        }
+        walk.argument(path, argument)?;
+        return Ok(walk.found);
+    }
+    let missing = |reason: String| Error::Source {
+        location: argument.to_owned(),
+        reason,
+    };
+    let mut matched = false;
+    for entry in glob::glob(argument).map_err(|error| missing(error.to_string()))? {
+        matched = true;
+        let entry = entry.map_err(|error| missing(error.to_string()))?;
+        let shown = entry.to_string_lossy().into_owned();
+        if entry.exists() && store_around(&entry)?.is_some() {
+            walk.found.stores.push(shown);
+        } else {
+            walk.argument(&entry, &shown)?;
+        }
+    }
+    if !matched {
+        return Err(missing("no such file, directory or match".to_owned()));
+    }
+    Ok(walk.found)
+}
+
+/// A folder that a link leads to.
+struct Link {
+    real: PathBuf,
+    /// The name in the store of the folder that has the link.
+    below: String,
+    path: String,
+}
+
+#[derive(Default)]
+struct Walk {
+    found: Found,
+    /// Real paths of folders that were walked.
+    seen: HashSet<PathBuf>,
+    links: VecDeque<Link>,
+}
+
+impl Walk {
+    /// What was named: a file, or a folder with all below it.
+    fn argument(&mut self, path: &Path, shown: &str) -> Result<()> {
+        let real = path.canonicalize().map_err(Error::io(path))?;
+        let name = last_part(&real);
+        if !real.is_dir() {
+            self.found.inputs.push(Input {
+                file: real,
+                path: shown.to_owned(),
+                name,
+                directory: None,
+                explicit: true,
+                exported: None,
+            });
+            return Ok(());
+        }
+        fs::read_dir(&real).map_err(Error::io(path))?;
+        // `.` and `..` are no names, and where somebody happens to stand says nothing either.
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        let is_named = path.file_name().is_some() && here.ok().as_ref() != Some(&real);
+        let shown = shown.trim_end_matches('/');
+        let platform = is_named.then(|| name.clone());
+        self.folder(&real, &name, shown, platform.as_deref());
+        while let Some(link) = self.links.pop_front() {
+            let name = last_part(&link.real);
+            let below = format!("{}/{name}", link.below);
+            self.folder(&link.real, &below, &link.path, Some(&name));
+        }
+        Ok(())
+    }
+
+    /// All below a folder, whose real path this is; `platform` is that of files right in it.
+    fn folder(&mut self, real: &Path, name: &str, path: &str, platform: Option<&str>) {
+        if !self.seen.insert(real.to_owned()) {
+            return;
+        }
+        let listed = fs::read_dir(real).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        let mut entries = match listed {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.found.failed.push((path.to_owned(), error.to_string()));
+                return;
+            }
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let part = naming::readable(&entry.file_name());
+            if part.starts_with('.') {
+                continue;
+            }
+            let (below, path) = (format!("{name}/{part}"), format!("{path}/{part}"));
+            let file = entry.path();
+            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+            let meta = fs::metadata(&file);
+            if meta.as_ref().is_ok_and(fs::Metadata::is_dir) {
+                if is_store(&file) {
+                    self.found.stores.push(path);
+                } else if is_link {
+                    self.link(&file, name, path);
+                } else {
+                    self.folder(&file, &below, &path, Some(&part));
+                }
+            } else if meta.map_or(true, |meta| meta.is_file()) {
+                self.found.inputs.push(Input {
+                    file,
+                    path,
+                    name: below,
+                    directory: platform.map(str::to_owned),
+                    explicit: false,
+                    exported: None,
+                });
+            }
+        }
+    }
+
+    fn link(&mut self, file: &Path, below: &str, path: String) {
+        match file.canonicalize() {
+            Ok(real) => self.links.push_back(Link {
+                real,
+                below: below.to_owned(),
+                path,
+            }),
+            Err(error) => self.found.failed.push((path, error.to_string())),
+        }
+    }
+}
+
+fn last_part(path: &Path) -> String {
+    path.file_name().map(naming::readable).unwrap_or_default()
+}
+
+/// The store that a path is, or lies in.
+fn store_around(path: &Path) -> Result<Option<PathBuf>> {
+    let real = path.canonicalize().map_err(Error::io(path))?;
+    let store = real.ancestors().find(|folder| is_store(folder));
+    Ok(store.map(Path::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+
+    /// Names and platforms of what is found.
+    fn found(folder: &Path) -> Vec<(String, Option<String>)> {
+        let found = find(&folder.to_string_lossy()).unwrap();
+        let inputs = found.inputs.into_iter();
+        inputs.map(|input| (input.name, input.directory)).collect()
+    }
+
+    fn named(name: &str, platform: &str) -> (String, Option<String>) {
+        (name.to_owned(), Some(platform.to_owned()))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_folders_are_followed_once_by_their_real_path() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (root, other) = (folder.path().join("logs"), folder.path().join("other"));
+        write(&root, "b-real/x.json");
+        write(&other, "y.json");
+        symlink("b-real", root.join("a-latest")).unwrap();
+        symlink(".", root.join("again")).unwrap();
+        symlink("../other", root.join("c-link")).unwrap();
+        symlink("../other", root.join("d-link")).unwrap();
+        symlink("../logs", other.join("back")).unwrap();
+        assert_eq!(
+            found(&root),
+            [
+                named("logs/b-real/x.json", "b-real"),
+                named("logs/other/y.json", "other")
+            ]
+        );
+    }
+
+    #[test]
+    fn stores_and_hidden_files_are_no_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("logs");
+        write(&root, "a/x.json");
+        write(&root, ".git/config");
+        write(&root, "s/records/part.parquet");
+        fs::write(root.join("s/tsql.toml"), "format = 1\n").unwrap();
+        // Settings of buckets do not make a store.
+        fs::write(root.join("a/tsql.toml"), "[bucket.b]\n").unwrap();
+        assert_eq!(
+            found(&root),
+            [named("logs/a/tsql.toml", "a"), named("logs/a/x.json", "a")]
+        );
+        for inside in ["s", "s/records", "s/records/part.parquet"] {
+            let error = find(&root.join(inside).to_string_lossy()).unwrap_err();
+            assert!(error.to_string().contains("which is no source"), "{error}");
+        }
+        let matched = find(&root.join("s/records/*").to_string_lossy()).unwrap();
+        assert!(matched.inputs.is_empty());
+        assert_eq!(matched.stores.len(), 1);
+    }
+
+    #[test]
+    fn a_folder_gives_a_platform_only_where_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "p/x.json");
+        let dotted = find(&folder.path().join("p/sub/..").to_string_lossy());
+        assert!(dotted.is_err(), "there is no `sub`");
+        write(folder.path(), "p/sub/y.json");
+        let dotted = find(&folder.path().join("p/sub/..").to_string_lossy()).unwrap();
+        let platforms: Vec<_> = dotted.inputs.iter().map(|i| i.directory.clone()).collect();
+        assert_eq!(platforms, [Some("sub".to_owned()), None]);
+        let file = find(&folder.path().join("p/x.json").to_string_lossy()).unwrap();
+        assert_eq!(file.inputs.first().unwrap().directory, None);
+    }
+}

@@ -1,0 +1,148 @@
+//! `input_tensor_constraints.py`: which dimensions of the inputs are dynamic, and what they were.
+//!
+//! The file repeats every tensor's name and shape. What it adds are its symbols, an example value
+//! of each, and where they stand in place of a size: only that is kept.
+
+use std::collections::HashMap;
+
+use tsql_codecs::tensors::Tensor;
+
+use super::expr::{Expr, Parser};
+use super::lines::Lines;
+
+const WIDTH: usize = 88;
+
+/// The symbols of a file and the shapes that use them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Constraints {
+    /// Symbols and their example values, as `S0=1,S1=224`.
+    pub symbols: String,
+    /// Name and shape (sizes with commas between) of each input.
+    shapes: Vec<(String, String)>,
+}
+
+impl Constraints {
+    /// Reads a file; `None` where it says something that is not understood.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut found = Self::default();
+        for line in Lines::new(text) {
+            if line.text.starts_with("from ") || line.text.starts_with("import ") {
+                continue;
+            }
+            // Dictionaries are the one thing that expressions do not have.
+            if let Some(examples) = line.text.strip_prefix(EXAMPLES) {
+                let examples = examples.trim().strip_prefix('{')?.strip_suffix('}')?;
+                found.symbols = examples.replace(": ", "=").replace(", ", ",");
+                continue;
+            }
+            let mut parser = Parser::new(line.text);
+            let name = parser.name()?;
+            if !parser.take("=") {
+                return None;
+            }
+            let value = parser.expressions()?;
+            if name == SHAPES {
+                let Expr::List(shapes) = &value else {
+                    return None;
+                };
+                found.shapes = shapes.iter().map(shape).collect::<Option<_>>()?;
+            }
+        }
+        Some(found)
+    }
+
+    /// Gives the tensors their symbolic shapes.
+    pub(crate) fn apply(&self, tensors: &mut [Tensor]) {
+        let shapes = self.shapes.iter();
+        let shapes: HashMap<&str, &str> = shapes
+            .map(|(name, shape)| (name.as_str(), shape.as_str()))
+            .collect();
+        for tensor in tensors {
+            let shape = shapes.get(tensor.name.as_str());
+            let shape = shape.filter(|shape| Some(**shape) != tensor.shape.as_deref());
+            tensor.symbolic_shape = shape.map(|shape| (*shape).to_owned());
+        }
+    }
+}
+
+const EXAMPLES: &str = "dynamic_dim_constraint_symbol2example_value =";
+const SHAPES: &str = "dynamic_dim_constraint_input_shapes";
+
+/// An entry `([S0, 3], "name")`.
+fn shape(expr: &Expr<'_>) -> Option<(String, String)> {
+    let Expr::Tuple(parts) = expr else {
+        return None;
+    };
+    let [Expr::List(sizes), Expr::Text(name)] = parts.as_slice() else {
+        return None;
+    };
+    let size = |one: &Expr<'_>| match one {
+        Expr::Number(text) | Expr::Name(text) => Some((*text).to_owned()),
+        _ => None,
+    };
+    let sizes: Option<Vec<String>> = sizes.iter().map(size).collect();
+    Some((name.trim_matches('"').to_owned(), sizes?.join(",")))
+}
+
+/// The file that says this, as the extractor and black write it: `imports` are the names that it
+/// imports from sympy (empty for none).
+pub(crate) fn write(symbols: &str, tensors: &[Tensor], imports: &str) -> String {
+    let mut text = String::new();
+    if !imports.is_empty() {
+        text.push_str(&format!("from sympy import {imports}\n\n"));
+    }
+    let symbols: Vec<(&str, &str)> = symbols
+        .split(',')
+        .filter_map(|one| one.split_once('='))
+        .collect();
+    for (name, _) in &symbols {
+        text.push_str(&format!("{name} = Symbol(\"{name}\")\n"));
+    }
+    if !(symbols.is_empty() && imports.is_empty()) {
+        text.push('\n');
+    }
+    let names: Vec<&str> = symbols.iter().map(|(name, _)| *name).collect();
+    let examples = symbols
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"));
+    let examples: Vec<String> = examples.collect();
+    text.push_str(&format!(
+        "dynamic_dim_constraint_symbols = [{}]\n\n{EXAMPLES} {{{}}}\n\n\
+         dynamic_dim_constraint_relations = []\n\n",
+        names.join(", "),
+        examples.join(", ")
+    ));
+    let mut sorted: Vec<&Tensor> = tensors.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    if sorted.is_empty() {
+        text.push_str(&format!("{SHAPES} = []\n"));
+        return text;
+    }
+    let entries = sorted.iter().map(|tensor| {
+        let shape = tensor.symbolic_shape.as_ref().or(tensor.shape.as_ref());
+        let shape = shape.map_or("", String::as_str).replace(',', ", ");
+        (format!("[{shape}]"), format!("\"{}\"", tensor.name))
+    });
+    let entries: Vec<(String, String)> = entries.collect();
+    let joined = entries
+        .iter()
+        .map(|(shape, name)| format!("({shape}, {name})"));
+    let joined = joined.collect::<Vec<_>>().join(", ");
+    if SHAPES.len() + joined.len() + 5 <= WIDTH {
+        text.push_str(&format!("{SHAPES} = [{joined}]\n"));
+        return text;
+    }
+    text.push_str(&format!("{SHAPES} = [\n"));
+    for (shape, name) in entries {
+        let line = format!("    ({shape}, {name}),\n");
+        if line.len() <= WIDTH + 1 {
+            text.push_str(&line);
+        } else {
+            text.push_str(&format!(
+                "    (\n        {shape},\n        {name},\n    ),\n"
+            ));
+        }
+    }
+    text.push_str("]\n");
+    text
+}

@@ -1,0 +1,165 @@
+//! How the numbers of a line are written.
+
+use std::fmt::Write as _;
+
+use tsql_codecs::number::{Decimal, Spelling};
+
+/// Most decimal places of a style.
+const MOST_PLACES: u8 = 0x1f;
+
+/// A way to write floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `1`
+    Whole,
+    /// As Python's `repr`: `7.450580596923828e-09`
+    Shortest,
+    /// `3.51715`, with so many decimal places.
+    Fixed(u8),
+    /// `8.04663E-07`
+    Upper(u8),
+    /// `8.04663e-07`
+    Lower(u8),
+    /// As paddle's tests: `Fixed` from 1e-5 to 1e5, else `Upper`.
+    Mixed(u8),
+}
+
+impl Style {
+    /// The styles that the first number after a colon or `=` may have.
+    pub(super) fn of(line: &str) -> Vec<Self> {
+        let number = line.split([' ', '=']).find(|word| {
+            let digits = word.trim_start_matches('-');
+            digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with(':')
+        });
+        let number = number.unwrap_or("0").trim_end_matches(',');
+        let places = |mantissa: &str| {
+            let places = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
+            u8::try_from(places).unwrap_or(u8::MAX).min(MOST_PLACES)
+        };
+        if let Some((mantissa, _)) = number.split_once('E') {
+            let places = places(mantissa);
+            return vec![Self::Upper(places), Self::Mixed(places)];
+        }
+        if let Some((mantissa, _)) = number.split_once('e') {
+            return vec![Self::Shortest, Self::Lower(places(mantissa))];
+        }
+        match places(number) {
+            0 => vec![Self::Whole, Self::Shortest],
+            places if line.contains('E') => vec![Self::Mixed(places)],
+            places => vec![Self::Fixed(places), Self::Shortest],
+        }
+    }
+
+    /// A number in this style; `None` where it has none.
+    pub(super) fn text(self, value: f64) -> Option<String> {
+        if value.is_nan() {
+            return Some("nan".to_owned());
+        }
+        if value.is_infinite() {
+            return Some(if value > 0.0 { "inf" } else { "-inf" }.to_owned());
+        }
+        match self {
+            Self::Whole => Some(format!("{value}")),
+            Self::Fixed(places) => Some(format!("{value:.0$}", usize::from(places))),
+            Self::Shortest => {
+                let mut bytes = Vec::new();
+                let written = Decimal::from_f64(value)?.write(Spelling::Shortest, &mut bytes);
+                let mut text = String::from_utf8(bytes).ok().filter(|_| written)?;
+                if !text.contains(['.', 'e']) {
+                    text.push_str(".0");
+                }
+                Some(text)
+            }
+            Self::Upper(places) => scientific(value, places, 'E'),
+            Self::Lower(places) => scientific(value, places, 'e'),
+            Self::Mixed(places) => {
+                let plain = value == 0.0 || (1e-5..1e5).contains(&value.abs());
+                let style = if plain {
+                    Self::Fixed(places)
+                } else {
+                    Self::Upper(places)
+                };
+                style.text(value)
+            }
+        }
+    }
+
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Whole => 0,
+            Self::Shortest => 1,
+            Self::Fixed(places) => 0x20 | places,
+            Self::Upper(places) => 0x40 | places,
+            Self::Lower(places) => 0x60 | places,
+            Self::Mixed(places) => 0x80 | places,
+        }
+    }
+
+    pub(super) fn coded(code: u8) -> Option<Self> {
+        let places = code & MOST_PLACES;
+        match code & !MOST_PLACES {
+            0 if places == 0 => Some(Self::Whole),
+            0 if places == 1 => Some(Self::Shortest),
+            0x20 => Some(Self::Fixed(places)),
+            0x40 => Some(Self::Upper(places)),
+            0x60 => Some(Self::Lower(places)),
+            0x80 => Some(Self::Mixed(places)),
+            _ => None,
+        }
+    }
+}
+
+/// As Python writes `%.5E`: an exponent of two digits or more, with its sign.
+fn scientific(value: f64, places: u8, mark: char) -> Option<String> {
+    let text = format!("{value:.0$e}", usize::from(places));
+    let (mantissa, exponent) = text.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let mut text = mantissa.to_owned();
+    write!(text, "{mark}{sign}{:02}", exponent.abs()).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        for (line, style) in [
+            ("[Correctness][equal]: 1 0 1", Style::Whole),
+            (
+                "[Correctness][max_diff]: nan 7.450580596923828e-09",
+                Style::Shortest,
+            ),
+            ("[Correctness][max_diff]: 8.04663E-07", Style::Upper(5)),
+            ("Trial 12: e2e=3.50000 ms", Style::Fixed(5)),
+            ("[Speedup][e2e]: 0.97755", Style::Fixed(5)),
+            ("[Correctness][max_diff]: 1.5e-10", Style::Shortest),
+            ("[Correctness][max_diff]: 1.50e-10", Style::Lower(2)),
+            (
+                "[Correctness][max_diff]: 8.91089E-06 0.00002",
+                Style::Mixed(5),
+            ),
+            (
+                "[Correctness][max_diff]: 27.17366 2.85687E+05",
+                Style::Mixed(5),
+            ),
+        ] {
+            let number = line.rsplit([' ', '=']).find(|word| *word != "ms").unwrap();
+            let value: f64 = number.parse().unwrap();
+            let texts: Vec<Option<String>> = Style::of(line)
+                .iter()
+                .map(|style| style.text(value))
+                .collect();
+            let place = texts
+                .iter()
+                .position(|text| text.as_deref() == Some(number));
+            assert_eq!(Style::of(line).get(place.unwrap()), Some(&style), "{line}");
+            assert_eq!(Style::coded(style.code()), Some(style));
+        }
+        assert_eq!(Style::Shortest.text(0.0).as_deref(), Some("0.0"));
+        assert_eq!(Style::Whole.text(f64::NAN).as_deref(), Some("nan"));
+        assert_eq!(Style::coded(0xa0), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Repeats that do not count: the text `[[wall ns, processor ns, involuntary switches], ...]`.
+
+use serde_json::Value;
+use tsql_codecs::number::{Decimal, Spelling, write_integer};
+
+/// A repeat that does not count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disturbed {
+    /// Time on the wall.
+    pub wall_ns: f64,
+    /// Processor time, where it was measured.
+    pub cpu_ns: Option<f64>,
+    /// How often another process took the processor, where it was counted.
+    pub involuntary_switches: Option<i64>,
+}
+
+/// The repeats of a canonical text; `None` where it is a list of something else, or where they do not
+/// give the text back.
+pub fn parse(text: &str) -> Option<Vec<Disturbed>> {
+    let repeats = values(text)?;
+    (spell(&repeats).as_deref() == Some(text)).then_some(repeats)
+}
+
+/// The repeats of any text that lists them; `None` where it lists something else.
+pub fn values(text: &str) -> Option<Vec<Disturbed>> {
+    let lists: Vec<[Value; 3]> = serde_json::from_str(text).ok()?;
+    let one = |[wall, cpu, switches]: &[Value; 3]| {
+        let known = |value: &Value| !value.is_null();
+        Some(Disturbed {
+            wall_ns: wall.as_f64()?,
+            cpu_ns: known(cpu)
+                .then(|| cpu.as_f64().ok_or(()))
+                .transpose()
+                .ok()?,
+            involuntary_switches: known(switches)
+                .then(|| switches.as_i64().ok_or(()))
+                .transpose()
+                .ok()?,
+        })
+    };
+    lists.iter().map(one).collect()
+}
+
+/// The text of repeats, as Python's `json.dumps` writes it; `None` for a number that has none.
+pub fn spell(repeats: &[Disturbed]) -> Option<String> {
+    let mut text = vec![b'['];
+    for (place, repeat) in repeats.iter().enumerate() {
+        if place > 0 {
+            text.extend_from_slice(b", ");
+        }
+        text.push(b'[');
+        number(Some(repeat.wall_ns), &mut text)?;
+        text.extend_from_slice(b", ");
+        number(repeat.cpu_ns, &mut text)?;
+        text.extend_from_slice(b", ");
+        match repeat.involuntary_switches {
+            Some(count) => write_integer(count, &mut text),
+            None => text.extend_from_slice(b"null"),
+        }
+        text.push(b']');
+    }
+    text.push(b']');
+    String::from_utf8(text).ok()
+}
+
+/// Whole numbers without a point.
+fn number(value: Option<f64>, out: &mut Vec<u8>) -> Option<()> {
+    let Some(value) = value else {
+        out.extend_from_slice(b"null");
+        return Some(());
+    };
+    let value = Decimal::from_f64(value)?;
+    match value.digits_at(0) {
+        Some(whole) => write_integer(whole, out),
+        None => value.write(Spelling::Shortest, out).then_some(())?,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_give_their_text_back() {
+        for text in [
+            "[]",
+            "[[2500000.5, 1400000, 3]]",
+            "[[431123, null, 0], [0.125, 1e-05, null]]",
+        ] {
+            let repeats = parse(text).unwrap();
+            assert_eq!(spell(&repeats).as_deref(), Some(text));
+        }
+        let one = parse("[[7.5, null, 2]]").unwrap();
+        let (wall_ns, cpu_ns, involuntary_switches) = (7.5, None, Some(2));
+        let wanted = Disturbed {
+            wall_ns,
+            cpu_ns,
+            involuntary_switches,
+        };
+        assert_eq!(one, [wanted]);
+    }
+
+    #[test]
+    fn other_lists_are_none_of_repeats() {
+        for text in [
+            "[1, 2]",
+            "[[1, 2]]",
+            "[[\"a\", 1, 1]]",
+            "[[null, 1, 1]]",
+            "[[1, 1, 1.5]]",
+        ] {
+            assert_eq!(values(text), None, "{text}");
+        }
+        // Repeats, but spelled in a way that numbers do not keep.
+        assert_eq!(parse("[[1.50, 1, 1]]"), None);
+        assert_eq!(values("[[1.50, 1, 1]]").unwrap().len(), 1);
+    }
+}

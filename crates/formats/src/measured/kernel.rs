@@ -1,0 +1,171 @@
+//! What an environment says of the kernels that were timed in it: which program, built how.
+//!
+//! ```text
+//! program   matmul@5c1d0f6b21aa     its name, and a hash of its sources and of what is called with what
+//! build     cc (Debian 12.2.0-14+deb12u1) 12.2.0 -O3 -march=native     compiler, version, flags
+//! ```
+//!
+//! Workloads, knobs, checks and how it is timed are no part of a program; the flags are the build's.
+
+use serde_json::{Map, Value};
+use tsql_codecs::json;
+use twox_hash::XxHash3_64;
+
+use crate::rows::{Environment, Kernel};
+
+/// Parts of a manifest that do not change what is built and called.
+const BESIDE: [&str; 4] = ["workload", "space", "check", "measure"];
+
+/// Digits of a program's hash.
+const DIGITS: usize = 12;
+
+/// What `environment` says; nothing where it does not.
+pub fn of(environment: &Environment) -> Kernel {
+    Kernel {
+        program: environment.program.as_deref().and_then(program),
+        build: environment
+            .machine
+            .as_deref()
+            .and_then(|machine| build(machine, &environment.target)),
+    }
+}
+
+fn program(text: &str) -> Option<String> {
+    let mut program: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let name = program.remove("name");
+    let own = name.as_ref().and_then(Value::as_str).unwrap_or("program");
+    if let Some(manifest) = program.get_mut("manifest")
+        && let Some(read) = manifest.as_str().and_then(|text| read(text, own))
+    {
+        *manifest = read;
+    }
+    let text = json::canonical(&Value::Object(program).to_string())?;
+    let digits = format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()));
+    let name = own.strip_suffix(".toml").or(own.strip_suffix(".json"));
+    Some(format!("{}@{}", name.unwrap_or(own), digits.get(..DIGITS)?))
+}
+
+/// What a manifest says of the program itself.
+fn read(text: &str, name: &str) -> Option<Value> {
+    let is_json = name.to_ascii_lowercase().ends_with(".json");
+    let mut manifest: Map<String, Value> = if is_json {
+        serde_json::from_str(text).ok()?
+    } else {
+        toml::from_str(text).ok()?
+    };
+    manifest.retain(|key, _| !BESIDE.contains(&key.as_str()));
+    if let Some(Value::Object(program)) = manifest.get_mut("program") {
+        program.remove("flags");
+    }
+    Some(Value::Object(manifest))
+}
+
+/// Compiler, version and flags; with what the target says to it, as of `cuda -arch=sm_90`.
+pub fn build(machine: &str, target: &str) -> Option<String> {
+    let machine: Map<String, Value> = serde_json::from_str(machine).ok()?;
+    let toolchain = machine.get("toolchain")?.as_object()?;
+    let text = |key: &str| toolchain.get(key).and_then(Value::as_str);
+    let version = text("version_line")?;
+    // `13.0` needs the name of what has this version.
+    let name = text("path").filter(|_| version.starts_with(|c: char| c.is_ascii_digit()));
+    let name = name.and_then(|path| path.rsplit('/').next());
+    let flags = toolchain.get("flags").and_then(Value::as_array);
+    let flags = flags.into_iter().flatten().filter_map(Value::as_str);
+    let options = target.split_once(' ').map(|(_, options)| options);
+    let words: Vec<&str> = name
+        .into_iter()
+        .chain([version])
+        .chain(options)
+        .chain(flags)
+        .filter(|word| !word.is_empty())
+        .collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Writer;
+
+    fn environment(target: &str, flags: &str, manifest: &str, source: &str) -> Environment {
+        let version = if target == "c" {
+            "cc (Debian) 12.2.0"
+        } else {
+            "13.0"
+        };
+        let path = if target == "c" {
+            "/usr/bin/cc"
+        } else {
+            "nvrtc"
+        };
+        Environment {
+            target: target.to_owned(),
+            hardware_params: None,
+            target_host: None,
+            layout_rewrite_option: None,
+            task_input_names: None,
+            log_version: super::super::VERSION.to_owned(),
+            writer: Writer::Python,
+            machine: Some(format!(
+                r#"{{"toolchain": {{"flags": [{flags}], "path": "{path}", "version_line": "{version}"}}}}"#
+            )),
+            settings: None,
+            program: Some(format!(
+                r#"{{"files": {{"mm.c": "{source}"}}, "manifest": "{manifest}", "name": "mm.toml"}}"#
+            )),
+        }
+    }
+
+    #[test]
+    fn sources_tell_programs_and_flags_builds() {
+        let manifest = |repeat: u32, flags: &str, entry: &str| {
+            format!(
+                r#"[program]\nentry = \"{entry}\"\nflags = [\"{flags}\"]\n[measure]\nrepeat = {repeat}\n"#
+            )
+        };
+        let of = |flags: &str, repeat, entry, source| {
+            let manifest = manifest(repeat, flags, entry);
+            super::of(&environment(
+                "c",
+                &format!("\"{flags}\""),
+                &manifest,
+                source,
+            ))
+        };
+        let fast = of("-O3", 3, "mm", "int x;");
+        assert_eq!(fast.build.as_deref(), Some("cc (Debian) 12.2.0 -O3"));
+        let slow = of("-O0", 9, "mm", "int x;");
+        assert_eq!(slow.build.as_deref(), Some("cc (Debian) 12.2.0 -O0"));
+        assert_eq!(slow.program, fast.program);
+        let name = fast.program.clone().unwrap();
+        assert!(
+            name.starts_with("mm@") && name.len() == 3 + DIGITS,
+            "{name}"
+        );
+        assert_ne!(of("-O3", 3, "mm", "int y;").program, fast.program);
+        assert_ne!(of("-O3", 3, "mn", "int x;").program, fast.program);
+    }
+
+    #[test]
+    fn what_is_not_said_is_not_known() {
+        let gpu = environment("cuda -arch=sm_90", "\"-use_fast_math\"", "", "");
+        let build = super::of(&gpu).build;
+        assert_eq!(
+            build.as_deref(),
+            Some("nvrtc 13.0 -arch=sm_90 -use_fast_math")
+        );
+        for machine in [None, Some("{}"), Some(r#"{"toolchain": null}"#)] {
+            let unknown = Environment {
+                machine: machine.map(str::to_owned),
+                program: None,
+                ..gpu.clone()
+            };
+            assert_eq!(super::of(&unknown), Kernel::default(), "{machine:?}");
+        }
+        let other = Environment {
+            program: Some(r#"{"commit": "1f3a"}"#.to_owned()),
+            ..gpu
+        };
+        assert!(super::of(&other).program.unwrap().starts_with("program@"));
+    }
+}

@@ -1,0 +1,186 @@
+//! A line put together again from its columns.
+//!
+//! The same code proves at ingest that a line can be given back, and gives it back at export.
+
+use tsql_codecs::json;
+use tsql_codecs::number::{Decimal, Spelling, write_integer};
+use tsql_codecs::repeats::{self, NANO};
+
+use crate::rows::{Details, Environment, Kernel, Measurement};
+
+/// Appends a line without its ending; `kernel` is what only the line says of it. False where the columns cannot be spelled, and then `out`
+/// holds part of a line.
+pub fn write(
+    workload_key: &str,
+    steps: &[u8],
+    kernel: &Kernel,
+    measurement: Measurement<'_>,
+    details: &Details,
+    environment: &Environment,
+    out: &mut Vec<u8>,
+) -> bool {
+    let mut line = Vec::new();
+    let spelled = spaced(
+        workload_key,
+        steps,
+        kernel,
+        measurement,
+        details,
+        environment,
+        &mut line,
+    );
+    if environment.writer.is_compact() {
+        json::write_compact(&line, out);
+    } else {
+        out.extend_from_slice(&line);
+    }
+    spelled.is_some()
+}
+
+/// The line as `json.dumps` writes it without being told how.
+fn spaced(
+    workload_key: &str,
+    steps: &[u8],
+    kernel: &Kernel,
+    measurement: Measurement<'_>,
+    details: &Details,
+    environment: &Environment,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    out.extend_from_slice(b"{\"workload_key\": ");
+    write_thing(workload_key, out);
+    key("steps", out);
+    write_thing(std::str::from_utf8(steps).ok()?, out);
+    for (name, value) in [("program", &kernel.program), ("build", &kernel.build)] {
+        if let Some(value) = value {
+            key(name, out);
+            json::write_ascii_string(value, out);
+        }
+    }
+    if let Some(runtime_ns) = measurement.runtime_ns {
+        key("repeats_ns", out);
+        write_times(runtime_ns, measurement, measurement.repeats, out)?;
+    }
+    if measurement.error_no != 0 {
+        key("error_no", out);
+        write_integer(i64::from(measurement.error_no), out);
+    }
+    if let Some(message) = &details.error_message {
+        key("error_message", out);
+        json::write_ascii_string(message, out);
+    }
+    if let Some(baseline_ns) = details.baseline_ns {
+        key("baseline_ns", out);
+        write_number(Decimal::from_f64(baseline_ns)?, out)?;
+    }
+    if let Some(cpu) = &details.cpu {
+        key("cpu_repeats_ns", out);
+        write_times(cpu.runtime_ns, measurement, cpu.bytes.as_deref(), out)?;
+    }
+    if let Some(repeats) = &details.disturbed_repeats {
+        key("disturbed_repeats", out);
+        out.extend_from_slice(repeats.as_bytes());
+    }
+    if let Some(flags) = &details.flags {
+        key("flags", out);
+        write_list(flags.iter(), out, |word, out| {
+            json::write_ascii_string(word, out);
+            Some(())
+        })?;
+    }
+    if let Some(all_cost) = measurement.all_cost {
+        key("all_cost_s", out);
+        write_number(all_cost, out)?;
+    }
+    if let Some(seconds) = measurement.measured_at_s {
+        key("measured_at", out);
+        write_integer(seconds, out);
+    }
+    write_environment(environment, out);
+    out.push(b'}');
+    Some(())
+}
+
+fn key(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b", \"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\": ");
+}
+
+/// A graph or a configuration: JSON where it is canonical, else a text.
+fn write_thing(text: &str, out: &mut Vec<u8>) {
+    let is_json = text.starts_with(['{', '[']);
+    if is_json && json::canonical(text).as_deref() == Some(text) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        json::write_ascii_string(text, out);
+    }
+}
+
+fn write_times(
+    mean_ns: f64,
+    measurement: Measurement<'_>,
+    bytes: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let mut times = Vec::new();
+    repeats::unpack(mean_ns, measurement.repeat_count, bytes, &mut times)?;
+    write_list(times.into_iter(), out, |time, out| {
+        write_number(time.shifted(NANO), out)
+    })
+}
+
+/// Whole numbers without a point.
+fn write_number(number: Decimal, out: &mut Vec<u8>) -> Option<()> {
+    match number.digits_at(0) {
+        Some(whole) => write_integer(whole, out),
+        None => number.write(Spelling::Shortest, out).then_some(())?,
+    }
+    Some(())
+}
+
+fn write_list<T>(
+    items: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+    write: impl Fn(T, &mut Vec<u8>) -> Option<()>,
+) -> Option<()> {
+    out.push(b'[');
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b", ");
+        }
+        write(item, out)?;
+    }
+    out.push(b']');
+    Some(())
+}
+
+fn write_environment(environment: &Environment, out: &mut Vec<u8>) {
+    let target = (!environment.target.is_empty()).then(|| {
+        let mut text = Vec::new();
+        json::write_ascii_string(&environment.target, &mut text);
+        text
+    });
+    let object = |text: &Option<String>| text.as_ref().map(|text| text.as_bytes().to_vec());
+    let parts = [
+        ("target", target),
+        ("machine", object(&environment.machine)),
+        ("settings", object(&environment.settings)),
+        ("program", object(&environment.program)),
+    ];
+    let mut first = true;
+    for (name, value) in parts {
+        let Some(value) = value else { continue };
+        if first {
+            key("environment", out);
+        }
+        out.extend_from_slice(if first { b"{\"" } else { b", \"" });
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\": ");
+        out.extend_from_slice(&value);
+        first = false;
+    }
+    if !first {
+        out.push(b'}');
+    }
+}

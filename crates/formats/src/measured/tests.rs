@@ -1,0 +1,118 @@
+use super::*;
+
+const LINE: &str = r#"{"workload_key": ["matmul_f32", {"K": 512, "M": 128}], "steps": {"TILE_M": 8, "UNROLL": 2}, "repeats_ns": [1312345.5, 1312000, 1299871.25], "cpu_repeats_ns": [1312001, 1311999, 1299870], "disturbed_repeats": [[2500000.5, 1400000, 3]], "flags": ["migrated", "not_converged"], "all_cost_s": 0.25, "measured_at": 1697658022, "environment": {"target": "c", "machine": {"cores": 2, "model": "a \u00e9"}, "settings": {"repeat": 10}, "program": {"files": {"mm.c": "int x;\n"}}}}"#;
+
+fn one(text: &str) -> Rows {
+    let rows = parse(text.as_bytes(), false);
+    assert!(rows.others.is_empty(), "{:?}", rows.others);
+    assert_eq!(rows.records.len(), 1);
+    rows
+}
+
+#[test]
+fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
+    let rows = one(LINE);
+    assert!(rows.verbatim.is_empty());
+    assert_eq!(rows.environments[0].writer, Writer::Python);
+    assert_eq!(rows.graphs, [r#"["matmul_f32", {"K": 512, "M": 128}]"#]);
+    assert_eq!(
+        rows.sketches[0].text,
+        br#"{"TILE_M": ?, "UNROLL": ?}"#.to_vec()
+    );
+    let row = rows.records[0];
+    assert_eq!(row.repeat_count, 3);
+    let mean = (1_312_345.5 + 1_312_000.0 + 1_299_871.25) / 3.0;
+    assert!((row.runtime_ns.unwrap() - mean).abs() < 1e-6);
+    let details = rows.details(&row).unwrap();
+    assert_eq!(
+        details.flags.as_ref().unwrap(),
+        &["migrated", "not_converged"]
+    );
+    let mut compact = Vec::new();
+    tsql_codecs::json::write_compact(LINE.as_bytes(), &mut compact);
+    let rows = one(std::str::from_utf8(&compact).unwrap());
+    assert!(rows.verbatim.is_empty());
+    assert_eq!(rows.environments[0].writer, Writer::PythonCompact);
+}
+
+#[test]
+fn short_lines_and_failures_are_rebuilt_too() {
+    for line in [
+        r#"{"workload_key": "mm", "steps": "tile=8"}"#,
+        r#"{"workload_key": "mm", "steps": {"a?": 1}, "repeats_ns": [7]}"#,
+        r#"{"workload_key": "[1,", "steps": [], "repeats_ns": [0.125, 7]}"#,
+        r#"{"workload_key": [1], "steps": {"x": {"y": [1, -2, 2.5]}}, "error_no": 4, "error_message": "signal:11: \"x\"\n", "all_cost_s": 1e-05}"#,
+        r#"{"workload_key": [1], "steps": {}, "repeats_ns": [0.1], "baseline_ns": 17.5, "environment": {"settings": {}}}"#,
+    ] {
+        assert!(one(line).verbatim.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn other_spellings_keep_their_text_and_mean_the_same() {
+    let turned = r#"{"steps": {"UNROLL":2,"TILE_M":8}, "workload_key": ["matmul_f32",{"M":128,"K":512}], "runtime_ns": 5.0, "measured_at": "2023-10-18T19:40:22.5Z"}"#;
+    // With the same environment, which tells the kernel.
+    let said = &LINE[LINE.find(", \"environment\"").unwrap()..];
+    let turned = &format!("{}{said}", turned.trim_end_matches('}'));
+    let rows = one(turned);
+    assert_eq!(rows.verbatim, [(0, turned.as_bytes().to_vec())]);
+    let known = one(LINE);
+    assert_eq!(rows.graphs, known.graphs);
+    assert_eq!(rows.records[0].program, known.records[0].program);
+    assert_eq!(rows.records[0].measured_at_s, Some(1_697_658_022));
+    assert_eq!(rows.records[0].runtime_ns, Some(5.0));
+}
+
+#[test]
+fn wrong_lines_say_what_is_wrong() {
+    for (line, reason) in [
+        (r#"{"steps": {}}"#, "key `workload_key` is missing"),
+        (
+            r#"{"workload_key": 7, "steps": {}}"#,
+            "`workload_key` is no text, list or object",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "step": 1}"#,
+            "unknown key `step`",
+        ),
+        (
+            r#"{"workload_key": "a", "workload_key": "a", "steps": {}}"#,
+            "stands twice",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "repeats_ns": [1, -2]}"#,
+            "`repeats_ns`: `-2` is no number from 0 on",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "repeats_ns": 3}"#,
+            "`repeats_ns` is no list",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "repeats_ns": [1], "cpu_repeats_ns": []}"#,
+            "has 0 numbers",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "error_no": 99999}"#,
+            "`error_no`: `99999`",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "flags": ["a,b"]}"#,
+            "`a,b` is no word",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "measured_at": "yesterday"}"#,
+            "RFC 3339",
+        ),
+        (
+            r#"{"workload_key": "a", "steps": {}, "environment": {"host": 1}}"#,
+            "environment: unknown key `host`",
+        ),
+        (r#"{"workload_key": "a", "steps": {}"#, "EOF"),
+        ("[1]", "no JSON object"),
+    ] {
+        let rows = parse(line.as_bytes(), false);
+        assert_eq!(rows.records.len(), 0, "{line}");
+        let found = rows.others[0].reason.as_deref().unwrap();
+        assert!(found.contains(reason), "{line}: {found}");
+    }
+}

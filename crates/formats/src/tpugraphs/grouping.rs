@@ -1,0 +1,367 @@
+//! Finds the groups of a layout file while its configurations stream by.
+//!
+//! At first all slots are one group. Where slots of a group differ in a row, the group splits; the
+//! parts keep the codes of the rows before, in which they were equal. So every row is compared
+//! completely and the result is exact, whatever the data.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use tsql_codecs::layout::{Layouts, VECTOR_WIDTH, Vector};
+
+use super::npy::Dtype;
+
+/// Vectors that a group may know.
+const MAX_VECTORS: usize = 1 << 16;
+
+/// Rows for which there is room from the start; the release's files have up to 100,040.
+const USUAL_ROWS: usize = 1 << 17;
+
+/// Slots that were equal in all rows so far.
+#[derive(Clone, Debug)]
+struct Group {
+    /// The slots, rising.
+    slots: Vec<usize>,
+    /// Code of each vector by its bytes as they are in the file.
+    known: HashMap<Box<[u8]>, u16, RandomState>,
+    vectors: Vec<Vector>,
+    /// Bytes and code of the row before.
+    last: (Vec<u8>, u16),
+    /// Code of each row.
+    codes: Vec<u16>,
+}
+
+/// Groups of the slots seen so far.
+pub(super) struct Grouping {
+    dtype: Dtype,
+    slot_count: usize,
+    groups: Vec<Group>,
+    rows: usize,
+}
+
+/// Layouts with the codes of each row.
+#[derive(Debug)]
+pub(super) struct Grouped {
+    pub(super) layouts: Layouts,
+    /// Packed codes of all rows after each other.
+    pub(super) params: Vec<u8>,
+}
+
+impl Grouped {
+    /// Layouts and the codes of each group for each row.
+    fn new(layouts: Layouts, codes: &[Vec<u16>], rows: usize) -> Self {
+        let mut params = Vec::with_capacity(rows * layouts.params_length());
+        let mut row_codes = Vec::with_capacity(codes.len());
+        for row in 0..rows {
+            row_codes.clear();
+            row_codes.extend(codes.iter().filter_map(|codes| codes.get(row)));
+            layouts.push(&row_codes, &mut params);
+        }
+        Self { layouts, params }
+    }
+}
+
+impl Grouping {
+    /// Of so many rows of so many slots.
+    pub(super) fn new(dtype: Dtype, rows: usize, slot_count: usize) -> Self {
+        let all = Group {
+            slots: (0..slot_count).collect(),
+            known: HashMap::default(),
+            vectors: Vec::new(),
+            last: (Vec::new(), 0),
+            codes: Vec::with_capacity(rows.min(USUAL_ROWS)),
+        };
+        let groups = if slot_count == 0 { vec![] } else { vec![all] };
+        Self {
+            dtype,
+            slot_count,
+            groups,
+            rows: 0,
+        }
+    }
+
+    /// Takes the next row: `18 * slots` numbers as they are in the file.
+    pub(super) fn row(&mut self, row: &[u8]) -> Result<(), String> {
+        let width = VECTOR_WIDTH * self.dtype.bytes;
+        let slot = |slot: usize| row.get(slot * width..(slot + 1) * width).unwrap_or(&[]);
+        for group in 0..self.groups.len() {
+            while let Some(part) = self
+                .groups
+                .get_mut(group)
+                .and_then(|group| group.split(slot))
+            {
+                self.groups.push(part);
+            }
+        }
+        for group in &mut self.groups {
+            let Some(&first) = group.slots.first() else {
+                continue;
+            };
+            group.push(slot(first), &self.dtype)?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Grouped {
+        self.groups
+            .sort_by_key(|group| group.slots.first().copied());
+        let mut group_of_slot = vec![0; self.slot_count];
+        let mut vectors = Vec::with_capacity(self.groups.len());
+        for (number, group) in (0..).zip(&mut self.groups) {
+            for &slot in &group.slots {
+                if let Some(place) = group_of_slot.get_mut(slot) {
+                    *place = number;
+                }
+            }
+            vectors.push(std::mem::take(&mut group.vectors));
+        }
+        let codes: Vec<Vec<u16>> = self.groups.into_iter().map(|group| group.codes).collect();
+        Grouped::new(Layouts::new(group_of_slot, vectors), &codes, self.rows)
+    }
+}
+
+impl Group {
+    /// Takes away the slots that differ from the first one and are equal among themselves, as a
+    /// group of their own; `None` where all are equal. What remains may still differ.
+    fn split<'a>(&mut self, bytes: impl Fn(usize) -> &'a [u8]) -> Option<Self> {
+        let first = bytes(self.slots.first().copied()?);
+        let other = self
+            .slots
+            .iter()
+            .find(|&&slot| !equal(bytes(slot), first))?;
+        let other = bytes(*other);
+        let same = |&&slot: &&usize| equal(bytes(slot), other);
+        let (apart, together) = self.slots.iter().partition(same);
+        self.slots = together;
+        let mut codes = Vec::with_capacity(self.codes.capacity());
+        codes.extend_from_slice(&self.codes);
+        Some(Self {
+            slots: apart,
+            known: self.known.clone(),
+            vectors: self.vectors.clone(),
+            last: self.last.clone(),
+            codes,
+        })
+    }
+
+    fn push(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<(), String> {
+        if self.codes.is_empty() || !equal(&self.last.0, bytes) {
+            let code = match self.known.get(bytes) {
+                Some(&code) => code,
+                None => self.learn(bytes, dtype)?,
+            };
+            self.last.0.clear();
+            self.last.0.extend_from_slice(bytes);
+            self.last.1 = code;
+        }
+        self.codes.push(self.last.1);
+        Ok(())
+    }
+
+    fn learn(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<u16, String> {
+        let mut numbers = Vec::with_capacity(VECTOR_WIDTH);
+        dtype.decode(bytes, &mut numbers)?;
+        let vector = narrow(&numbers)?;
+        let too_many = || format!("more than {MAX_VECTORS} layouts of one node");
+        let code = u16::try_from(self.vectors.len()).map_err(|_| too_many())?;
+        self.vectors.push(vector);
+        self.known.insert(bytes.into(), code);
+        Ok(code)
+    }
+}
+
+/// Bytes of a vector in the release's own type.
+const FLOATS: usize = VECTOR_WIDTH * 4;
+
+/// Are two vectors equal? Those of the usual length are compared in place: a call for each took a
+/// tenth of an ingest.
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    match (<&[u8; FLOATS]>::try_from(a), <&[u8; FLOATS]>::try_from(b)) {
+        (Ok(a), Ok(b)) => {
+            let ((a, _), (b, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+            let words = a.iter().zip(b);
+            let differing = words.map(|(a, b)| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
+            differing.fold(0, |all, bits| all | bits) == 0
+        }
+        _ => a == b,
+    }
+}
+
+fn narrow(numbers: &[i64]) -> Result<Vector, String> {
+    let mut vector = [0; VECTOR_WIDTH];
+    for (place, &number) in vector.iter_mut().zip(numbers) {
+        *place = i8::try_from(number).map_err(|_| format!("{number} is no dimension"))?;
+    }
+    Ok(vector)
+}
+
+/// The same from an array in Fortran order: for each of the 18 numbers of a vector, for each slot,
+/// the numbers of all rows. Each slot keeps one code for each row while its vectors grow.
+pub(super) struct Planes {
+    dtype: Dtype,
+    rows: usize,
+    slots: Vec<Slot>,
+}
+
+/// The vectors of a slot as far as they are known.
+struct Slot {
+    beginnings: Vec<Vec<i64>>,
+    codes: Vec<u16>,
+}
+
+impl Planes {
+    pub(super) fn new(dtype: Dtype, rows: usize, slots: usize) -> Self {
+        let slot = || Slot {
+            beginnings: vec![Vec::new()],
+            codes: vec![0; rows],
+        };
+        let slots = std::iter::repeat_with(slot).take(slots).collect();
+        Self { dtype, rows, slots }
+    }
+
+    /// Takes the next number of the vectors of a slot, of all rows.
+    pub(super) fn plane(&mut self, slot: usize, bytes: &[u8]) -> Result<(), String> {
+        let mut numbers = Vec::with_capacity(self.rows);
+        self.dtype.decode(bytes, &mut numbers)?;
+        let Some(slot) = self.slots.get_mut(slot) else {
+            return Ok(());
+        };
+        let mut known: HashMap<(u16, i64), u16, RandomState> = HashMap::default();
+        let mut longer = Vec::new();
+        for (code, number) in slot.codes.iter_mut().zip(numbers) {
+            if let Some(&new) = known.get(&(*code, number)) {
+                *code = new;
+                continue;
+            }
+            let too_many = |_| format!("more than {MAX_VECTORS} layouts of one node");
+            let new = u16::try_from(longer.len()).map_err(too_many)?;
+            let mut vector = slot
+                .beginnings
+                .get(usize::from(*code))
+                .cloned()
+                .unwrap_or_default();
+            vector.push(number);
+            longer.push(vector);
+            known.insert((*code, number), new);
+            *code = new;
+        }
+        slot.beginnings = longer;
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Grouped, String> {
+        let (mut group_of_slot, mut vectors) = (Vec::with_capacity(self.slots.len()), Vec::new());
+        let mut groups: HashMap<(Vec<Vec<i64>>, Vec<u16>), u32> = HashMap::new();
+        let mut codes = Vec::new();
+        for slot in self.slots {
+            let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+            let key = (slot.beginnings, slot.codes);
+            if let Some(&group) = groups.get(&key) {
+                group_of_slot.push(group);
+                continue;
+            }
+            let known = key.0.iter().map(|numbers| narrow(numbers));
+            vectors.push(if self.rows == 0 {
+                Vec::new()
+            } else {
+                known.collect::<Result<_, _>>()?
+            });
+            group_of_slot.push(next);
+            codes.push(key.1.clone());
+            groups.insert(key, next);
+        }
+        let layouts = Layouts::new(group_of_slot, vectors);
+        Ok(Grouped::new(layouts, &codes, self.rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of slots of vectors, each vector given by its first number.
+    fn rows(rows: &[&[i8]]) -> Vec<Vec<i8>> {
+        let slot = |&first: &i8| {
+            let mut vector = vec![-1; VECTOR_WIDTH];
+            vector[0] = first;
+            vector[VECTOR_WIDTH - 1] = first / 2;
+            vector
+        };
+        rows.iter()
+            .map(|row| row.iter().flat_map(slot).collect())
+            .collect()
+    }
+
+    fn by_rows(rows: &[Vec<i8>], slots: usize) -> Grouped {
+        let mut grouping = Grouping::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
+        for row in rows {
+            let bytes: Vec<u8> = row.iter().map(|&number| number.cast_unsigned()).collect();
+            grouping.row(&bytes).unwrap();
+        }
+        grouping.finish()
+    }
+
+    fn by_planes(rows: &[Vec<i8>], slots: usize) -> Grouped {
+        let mut planes = Planes::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
+        for number in 0..VECTOR_WIDTH {
+            for slot in 0..slots {
+                let place = slot * VECTOR_WIDTH + number;
+                let plane: Vec<u8> = rows.iter().map(|row| row[place].cast_unsigned()).collect();
+                planes.plane(slot, &plane).unwrap();
+            }
+        }
+        planes.finish().unwrap()
+    }
+
+    fn expanded(grouped: &Grouped) -> Vec<Vec<i8>> {
+        let params = grouped.params.chunks(grouped.layouts.params_length());
+        let row = |params: &[u8]| {
+            let mut row = Vec::new();
+            assert!(grouped.layouts.expand(params, &mut row));
+            row
+        };
+        params.map(row).collect()
+    }
+
+    #[test]
+    fn groups_are_found_and_rows_come_back() {
+        for (data, groups) in [
+            (rows(&[&[1, 1, 1], &[2, 2, 2]]), 1),
+            (rows(&[&[1, 1, 1, 1], &[2, 3, 2, 3], &[1, 1, 1, 1]]), 2),
+            (rows(&[&[1, 1, 1, 1], &[1, 2, 3, 2], &[5, 2, 3, 4]]), 4),
+            (rows(&[&[1, 2, 3], &[2, 3, 1], &[3, 1, 2]]), 3),
+            (rows(&[&[7, 8]]), 2),
+        ] {
+            let slots = data[0].len() / VECTOR_WIDTH;
+            for grouped in [by_rows(&data, slots), by_planes(&data, slots)] {
+                assert_eq!(grouped.layouts.vectors.len(), groups);
+                assert_eq!(expanded(&grouped), data);
+            }
+        }
+    }
+
+    #[test]
+    fn both_orders_give_the_same() {
+        let data = rows(&[&[1, 1, 1, 4], &[1, 2, 3, 4], &[5, 2, 3, 4], &[1, 1, 1, 4]]);
+        let (a, b) = (by_rows(&data, 4), by_planes(&data, 4));
+        assert_eq!((a.layouts, a.params), (b.layouts, b.params));
+    }
+
+    #[test]
+    fn nothing_has_no_groups() {
+        assert!(by_rows(&[], 3).params.is_empty());
+        assert!(by_planes(&[], 3).params.is_empty());
+        assert!(by_rows(&[vec![], vec![]], 0).layouts.vectors.is_empty());
+    }
+
+    #[test]
+    fn numbers_that_are_no_dimensions_are_refused() {
+        let mut grouping = Grouping::new(Dtype::parse("<i2").unwrap(), 1, 1);
+        let row: Vec<u8> = [300_i16; VECTOR_WIDTH]
+            .iter()
+            .flat_map(|n| n.to_le_bytes())
+            .collect();
+        assert_eq!(grouping.row(&row).unwrap_err(), "300 is no dimension");
+    }
+}

@@ -1,0 +1,296 @@
+//! Arrays in NumPy's format (NEP 1): header and numbers, of any integer or float type.
+//!
+//! All numbers of TpuGraphs are whole, whatever type they are stored in; they are read as `i64`. A
+//! number that is not whole, infinite, not a number, or a negative zero is refused: it would not
+//! come back.
+
+use std::io::Read;
+
+use half::f16;
+
+/// First bytes of an array.
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Longest header that is read; real ones have 118 bytes.
+const MAX_HEADER_BYTES: usize = 1 << 16;
+
+/// Alignment of the numbers in what we write, as NumPy does it.
+const ALIGNMENT: usize = 64;
+
+/// Type of an array's numbers, as NumPy spells it: `<f4`, `|u1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dtype {
+    /// NumPy's spelling.
+    pub text: String,
+    kind: Kind,
+    /// Size of a number.
+    pub bytes: usize,
+    big_endian: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+/// What an array says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Type of the numbers.
+    pub dtype: Dtype,
+    /// Columns lie together, not rows.
+    pub fortran: bool,
+    /// Length along each dimension.
+    pub shape: Vec<u64>,
+}
+
+impl Dtype {
+    /// Reads NumPy's spelling; `None` for text, dates, structures and the like.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut letters = text.chars();
+        let (order, kind) = (letters.next()?, letters.next()?);
+        let bytes: usize = letters.as_str().parse().ok()?;
+        let (kind, widths): (Kind, &[usize]) = match kind {
+            'i' => (Kind::Signed, &[1, 2, 4, 8]),
+            'u' => (Kind::Unsigned, &[1, 2, 4, 8]),
+            'f' => (Kind::Float, &[2, 4, 8]),
+            'b' => (Kind::Unsigned, &[1]),
+            _ => return None,
+        };
+        let known = widths.contains(&bytes) && "<>|=".contains(order);
+        known.then(|| Self {
+            text: text.to_owned(),
+            kind,
+            bytes,
+            big_endian: order == '>',
+        })
+    }
+
+    /// Appends the numbers of `bytes`, a whole number of them, to `numbers`.
+    ///
+    /// # Errors
+    /// A number that is not whole.
+    pub fn decode(&self, bytes: &[u8], numbers: &mut Vec<i64>) -> Result<(), String> {
+        numbers.reserve(bytes.len() / self.bytes);
+        for number in bytes.chunks_exact(self.bytes) {
+            numbers.push(self.number(number)?);
+        }
+        Ok(())
+    }
+
+    fn number(&self, bytes: &[u8]) -> Result<i64, String> {
+        let mut bits = 0_u64;
+        if self.big_endian {
+            bytes
+                .iter()
+                .for_each(|&byte| bits = bits << 8 | u64::from(byte));
+        } else {
+            bytes
+                .iter()
+                .rev()
+                .for_each(|&byte| bits = bits << 8 | u64::from(byte));
+        }
+        let unused = 64 - 8 * self.bytes;
+        match self.kind {
+            Kind::Signed => Ok((bits << unused).cast_signed() >> unused),
+            Kind::Unsigned => i64::try_from(bits).map_err(|_| format!("{bits} is too large")),
+            Kind::Float => whole(self.float(bits)),
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the bits of a narrow float are the low ones"
+    )]
+    fn float(&self, bits: u64) -> f64 {
+        match self.bytes {
+            2 => f16::from_bits(bits as u16).to_f64(),
+            4 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        }
+    }
+
+    /// Appends a number in this type.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "what is written was read from this type"
+    )]
+    pub fn encode(&self, number: i64, bytes: &mut Vec<u8>) {
+        let bits = match (self.kind, self.bytes) {
+            (Kind::Float, 2) => u64::from(f16::from_f64(number as f64).to_bits()),
+            (Kind::Float, 4) => u64::from((number as f32).to_bits()),
+            (Kind::Float, _) => (number as f64).to_bits(),
+            _ => number.cast_unsigned(),
+        };
+        let little = bits.to_le_bytes();
+        let own = little.iter().take(self.bytes);
+        if self.big_endian {
+            bytes.extend(own.rev());
+        } else {
+            bytes.extend(own);
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the range is looked at first"
+)]
+fn whole(value: f64) -> Result<i64, String> {
+    let limit = 9_223_372_036_854_775_808.0;
+    if value.fract() == 0.0 && value.abs() < limit && !(value == 0.0 && value.is_sign_negative()) {
+        return Ok(value as i64);
+    }
+    Err(format!("{value:?} is no whole number"))
+}
+
+impl Header {
+    /// Reads a header off the front of an array.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(input: &mut impl Read) -> Result<Self, String> {
+        let mut start = [0; 8];
+        input
+            .read_exact(&mut start)
+            .map_err(|error| error.to_string())?;
+        let [magic @ .., major, _] = start;
+        if magic != MAGIC {
+            return Err("not an array of NumPy".to_owned());
+        }
+        let width = if major == 1 { 2 } else { 4 };
+        let mut length = [0; 4];
+        let own = length.get_mut(..width).unwrap_or(&mut []);
+        input.read_exact(own).map_err(|error| error.to_string())?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_HEADER_BYTES {
+            return Err(format!("a header of {length} bytes"));
+        }
+        let mut text = vec![0; length];
+        input
+            .read_exact(&mut text)
+            .map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&text);
+        Self::parse(&text).ok_or_else(|| format!("header {:?} is not understood", text.trim()))
+    }
+
+    /// Parses the Python literal `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+    fn parse(text: &str) -> Option<Self> {
+        let after = |key: &str| {
+            let (_, rest) = text.split_once(&format!("'{key}'"))?;
+            Some(rest.trim_start().strip_prefix(':')?.trim_start())
+        };
+        let dtype = after("descr")?.strip_prefix('\'')?.split_once('\'')?.0;
+        let order = after("fortran_order")?;
+        let shape = after("shape")?.strip_prefix('(')?.split_once(')')?.0;
+        let sizes = shape
+            .split(',')
+            .map(str::trim)
+            .filter(|size| !size.is_empty());
+        let sizes = sizes.map(|size| size.trim_end_matches('L').parse().ok());
+        Some(Self {
+            dtype: Dtype::parse(dtype)?,
+            fortran: order.starts_with("True"),
+            shape: sizes.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The header as NumPy writes it.
+    pub fn write(&self) -> Vec<u8> {
+        let sizes: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
+        let comma = if sizes.len() == 1 { "," } else { "" };
+        let order = if self.fortran { "True" } else { "False" };
+        let mut text = format!(
+            "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({}{comma}), }}",
+            self.dtype.text,
+            sizes.join(", ")
+        );
+        let before = MAGIC.len() + 4;
+        let length = (before + text.len() + 1).next_multiple_of(ALIGNMENT) - before;
+        text.push_str(&" ".repeat(length - text.len() - 1));
+        text.push('\n');
+        let mut bytes = [MAGIC, &[1, 0]].concat();
+        bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    }
+
+    /// Numbers in the array; `None` where there are more than fit.
+    pub fn count(&self) -> Option<u64> {
+        self.shape
+            .iter()
+            .try_fold(1_u64, |count, &size| count.checked_mul(size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_type_come_back() {
+        for (text, numbers) in [
+            ("<f4", vec![0, -1, 3, 2_952_790_016]),
+            ("<f8", vec![0, -1, 1 << 53]),
+            ("<f2", vec![0, -1, 2048]),
+            (">i4", vec![0, -1, 70_000]),
+            ("|i1", vec![-128, 127]),
+            ("|u1", vec![0, 255]),
+            ("|b1", vec![0, 1]),
+            ("<u8", vec![0, i64::MAX]),
+            ("<i8", vec![i64::MIN, i64::MAX]),
+            (">u2", vec![258]),
+        ] {
+            let dtype = Dtype::parse(text).unwrap();
+            let (mut bytes, mut back) = (Vec::new(), Vec::new());
+            numbers
+                .iter()
+                .for_each(|&number| dtype.encode(number, &mut bytes));
+            dtype.decode(&bytes, &mut back).unwrap();
+            assert_eq!(back, numbers, "{text}");
+        }
+        let mut bytes = Vec::new();
+        Dtype::parse(">u2").unwrap().encode(258, &mut bytes);
+        assert_eq!(bytes, [1, 2]);
+    }
+
+    #[test]
+    fn what_is_not_whole_is_refused() {
+        let dtype = Dtype::parse("<f4").unwrap();
+        for value in [0.5, f32::NAN, f32::INFINITY, -0.0, 1e30] {
+            let error = dtype.decode(&value.to_le_bytes(), &mut Vec::new());
+            assert!(error.unwrap_err().contains("no whole number"), "{value}");
+        }
+        let large = Dtype::parse("<u8")
+            .unwrap()
+            .decode(&[255; 8], &mut Vec::new());
+        assert!(large.unwrap_err().contains("too large"));
+        for text in ["<U4", "<M8", "<f3", "", "<", "f4", "<c8", "|O"] {
+            assert_eq!(Dtype::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_come_back() {
+        for shape in [vec![], vec![5], vec![2, 0], vec![100_040, 344, 18]] {
+            let header = Header {
+                dtype: Dtype::parse("<i8").unwrap(),
+                fortran: shape.len() == 2,
+                shape,
+            };
+            let bytes = header.write();
+            assert_eq!(bytes.len() % ALIGNMENT, 0);
+            assert_eq!(Header::read(&mut bytes.as_slice()).unwrap(), header);
+        }
+        for bytes in [
+            &b""[..],
+            b"\x93NUMPY\x01\x00",
+            b"PK345678",
+            b"\x93NUMPY\x01\x00\x02\x00{}",
+        ] {
+            assert!(Header::read(&mut &bytes[..]).is_err());
+        }
+    }
+}
