@@ -112,17 +112,13 @@ pub mod schema;
 
 mod bits;
 mod column;
-mod folders;
 mod hlo;
 mod identity;
-mod json;
 mod marker;
 mod number;
 mod opgraph;
-mod plot;
 mod ranking;
 mod speedup;
-mod stats;
 mod tensors;
 mod varint;
 
@@ -135,9 +131,6 @@ mod tile;
 mod reader;
 mod steps;
 mod store;
-
-#[cfg(target_os = "linux")]
-mod measure;
 
 mod dedupe;
 
@@ -154,7 +147,7 @@ mod export;
 mod report;
 mod score;
 mod subset;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;
 

@@ -15,8 +15,10 @@
 //! Bits and not bytes: differences of a percent or two have 14 to 17 bits. The width of a number
 //! follows from the number of bytes.
 
+use tsql_metrics::stats;
+
 use crate::number::{Decimal, Scale, ratio};
-use crate::{bits, stats, varint};
+use crate::{bits, varint};
 
 /// Decimal places between the seconds of a log and nanoseconds.
 pub(crate) const NANO: i32 = 9;

@@ -18,7 +18,8 @@
 
 mod open;
 
-use crate::json::{number_length, string_length};
+use tsql_codecs::json::{number_length, string_length};
+
 use crate::number::write_integer;
 use crate::varint;
 pub(crate) use open::{numbers, open};

@@ -7,7 +7,6 @@ use datafusion::prelude::SessionContext;
 
 use super::talk;
 use crate::error::{Error, Result};
-use crate::folders;
 use crate::marker;
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
@@ -178,8 +177,8 @@ impl Place {
             .chain(markers)
             .filter_map(std::result::Result::ok)
         {
-            if !folders::is_own(&told) {
-                let owner = folders::owner(&told);
+            if !tsql_folders::is_own(&told) {
+                let owner = tsql_folders::owner(&told);
                 return Err(Error::Foreign { location, owner });
             }
         }

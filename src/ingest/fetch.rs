@@ -10,10 +10,10 @@ use std::sync::Arc;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use tsql_folders::Scratch;
 use url::Url;
 
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
 use crate::reader::Input;
 use crate::store;
 

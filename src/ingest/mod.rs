@@ -37,8 +37,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tsql_folders::Scratch;
+
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
 use crate::identity::ContentHasher;
 use crate::reader::{self, Found, Input, Looks, STDIN, exported};
 use crate::store::Store;

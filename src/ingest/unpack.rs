@@ -5,11 +5,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use tokio::sync::mpsc;
+use tsql_folders::Scratch;
 
 use super::SkippedFile;
 use super::workers::caught;
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
 use crate::reader::naming::readable_path;
 use crate::reader::{self, Compression, Format, Head, Input, Looks};
 

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::Int64Type;
+use tsql_measure::space::Config;
 
 use crate::column;
 use crate::error::Result;
-use crate::measure::space::Config;
 use crate::query::collect;
 use crate::reader::measured;
 use crate::reader::rows::Environment;

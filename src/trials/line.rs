@@ -1,8 +1,10 @@
 //! A measurement as the line that is stored.
 
+use tsql_codecs::json;
+use tsql_measure::manifest::Manifest;
+use tsql_measure::trial::{Outcome, Repeat};
+
 use super::loaded::Item;
-use crate::json;
-use crate::measure::trial::{Outcome, Repeat};
 use crate::number::Decimal;
 use crate::reader::measured;
 use crate::reader::rows::{Details, Environment, Kernel, Measurement};
@@ -75,7 +77,7 @@ pub(super) fn line(
         measured_at_s: Some(measured_at_s),
     };
     let mut line = Vec::new();
-    let steps = crate::measure::manifest::Manifest::config_text(&item.config);
+    let steps = Manifest::config_text(&item.config);
     let spelled = measured::write(
         &item.workload_key(),
         steps.as_bytes(),

@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
+use tsql_codecs::json;
+use tsql_measure::median::median;
+use tsql_measure::runner::{Options, Realtime};
+use tsql_measure::trial::{Cache, Outcome};
 
 use super::bench::{Bench, Ready, Target};
 use super::line::{counted, line};
@@ -15,10 +19,6 @@ use super::plan::Plan;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
-use crate::json;
-use crate::measure::median::median;
-use crate::measure::runner::{Options, Realtime};
-use crate::measure::trial::{Cache, Outcome};
 use crate::reader::measured;
 use crate::reader::rows::{Environment, Writer};
 use crate::store::Store;

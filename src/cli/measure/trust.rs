@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{BufRead as _, IsTerminal as _};
 
+use tsql_measure::cc::Compiler;
+use tsql_measure::trial::{Language, Program};
+
 use crate::cli::{counted, talk};
 use crate::error::{Error, Result};
 use crate::identity::ContentHasher;
-use crate::measure::cc::Compiler;
-use crate::measure::trial::{Language, Program};
 use crate::trials::repeat::Chosen;
 
 /// Returns where the user trusts the programs of these records: he said so before, or says so now.

@@ -7,8 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::as_string_view_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
-
-use crate::json;
+use tsql_codecs::json;
 
 /// First entry of a workload key (a JSON list), or all others as a JSON list; NULL for a key that
 /// is no such list.

@@ -8,9 +8,9 @@
 //! Workloads, knobs, checks and how it is timed are no part of a program; the flags are the build's.
 
 use serde_json::{Map, Value};
+use tsql_codecs::json;
 use twox_hash::XxHash3_64;
 
-use crate::json;
 use crate::reader::rows::{Environment, Kernel};
 
 /// Parts of a manifest that do not change what is built and called.

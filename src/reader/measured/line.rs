@@ -1,9 +1,9 @@
 //! One line taken apart: which keys there are and what they may hold.
 
 use chrono::DateTime;
+use tsql_codecs::json;
 
 use super::VERSION;
-use crate::json;
 use crate::number::Decimal;
 use crate::reader::rows::{Details, Environment, Kernel, Writer};
 use crate::repeats::{self, NANO};

@@ -2,7 +2,8 @@
 //!
 //! The same code proves at ingest that a line can be given back, and gives it back at export.
 
-use crate::json;
+use tsql_codecs::json;
+
 use crate::number::{Decimal, Spelling, write_integer};
 use crate::reader::rows::{Details, Environment, Kernel, Measurement};
 use crate::repeats::{self, NANO};

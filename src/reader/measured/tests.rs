@@ -29,7 +29,7 @@ fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
         &["migrated", "not_converged"]
     );
     let mut compact = Vec::new();
-    crate::json::write_compact(LINE.as_bytes(), &mut compact);
+    tsql_codecs::json::write_compact(LINE.as_bytes(), &mut compact);
     let rows = one(std::str::from_utf8(&compact).unwrap());
     assert!(rows.verbatim.is_empty());
     assert_eq!(rows.environments[0].writer, Writer::PythonCompact);

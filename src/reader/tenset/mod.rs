@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use ahash::RandomState;
+use tsql_codecs::json;
 
 use crate::identity::ProgramHash;
-use crate::json;
 use crate::reader::rows::{
     Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
 };

@@ -3,7 +3,8 @@
 //! The grammar is that of TVM's `measure_record.cc`: an object with the keys `i`, `r` and `v` in
 //! any order, nothing else. Versions v0.2 to v0.6 differ in the length of the task tuple.
 
-use crate::json::{number_length, string_length};
+use tsql_codecs::json::{number_length, string_length};
+
 use crate::number::Decimal;
 use crate::sketch::{self, Scan};
 

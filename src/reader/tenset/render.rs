@@ -3,10 +3,11 @@
 //! The same code proves at ingest that a line can be given back, and gives it back at export.
 
 use serde_json::Value;
+use tsql_codecs::json;
 
 use crate::number::{Spelling, write_integer};
 use crate::reader::rows::{Environment, Measurement, Writer};
-use crate::{json, repeats};
+use crate::repeats;
 
 impl Writer {
     fn comma(self) -> &'static [u8] {

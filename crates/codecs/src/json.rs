@@ -1,0 +1,245 @@
+//! Pieces of JSON text, as written: where a string or a number ends, what a list holds.
+//!
+//! For logs that must come back to the byte; whoever only wants the values takes `serde_json`.
+
+/// Length of the JSON string at the start of `text`, quotes included.
+pub fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => {
+                at += match text.get(at + 1)? {
+                    b'u' if text.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+                    _ => return None,
+                }
+            }
+            0..=0x1f => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Length of the JSON number at the start of `text`.
+pub fn number_length(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        text.get(from..)
+            .unwrap_or(&[])
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
+    let mut at = usize::from(text.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && text.get(at) == Some(&b'0')) {
+        return None;
+    }
+    at += whole;
+    if text.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        at += (fraction > 0).then_some(fraction + 1)?;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at + 1 + sign);
+        at += (exponent > 0).then_some(exponent + sign + 1)?;
+    }
+    Some(at)
+}
+
+/// `text` (valid JSON) with `, ` and `: ` between and no other space, as TVM and Python write it.
+pub fn spaced(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 4);
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                let rest = text.get(at..).unwrap_or(&[]);
+                let length = string_length(rest).unwrap_or(rest.len());
+                out.extend_from_slice(rest.get(..length).unwrap_or(rest));
+                at += length;
+                continue;
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b',' | b':' => out.extend_from_slice(&[byte, b' ']),
+            _ => out.push(byte),
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Appends `text` as a JSON string in ASCII, as Python writes it.
+pub fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for character in text.chars() {
+        match character {
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            '\u{8}' => out.extend_from_slice(b"\\b"),
+            '\u{c}' => out.extend_from_slice(b"\\f"),
+            '\\' => out.extend_from_slice(b"\\\\"),
+            '"' => out.extend_from_slice(b"\\\""),
+            ' '..='~' => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends `text` (valid JSON) without the spaces between its parts.
+pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte == b'"' {
+            let length = string_length(rest).unwrap_or(rest.len());
+            let (string, after) = rest.split_at(length.min(rest.len()));
+            out.extend_from_slice(string);
+            rest = after;
+            continue;
+        }
+        if byte != b' ' {
+            out.push(byte);
+        }
+        rest = after;
+    }
+}
+
+/// The elements of the JSON list that `text` is, as written; `None` where it is no list.
+pub fn elements(text: &str) -> Option<Vec<&str>> {
+    serde_json::from_str::<Vec<serde::de::IgnoredAny>>(text).ok()?;
+    parts(text.trim().strip_prefix('[')?.strip_suffix(']')?)
+}
+
+/// Keys and values of the JSON object that `text` is, as written, quotes included; `None` where it
+/// is no object.
+pub fn members(text: &str) -> Option<Vec<(&str, &str)>> {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let mut members = Vec::new();
+    for part in parts(inner)? {
+        let (key, rest) = part.split_at_checked(string_length(part.as_bytes())?)?;
+        members.push((key, rest.trim_start().strip_prefix(':')?.trim()));
+    }
+    Some(members)
+}
+
+/// What stands between the commas of a list or an object.
+fn parts(inner: &str) -> Option<Vec<&str>> {
+    let bytes = inner.as_bytes();
+    let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += string_length(bytes.get(at..)?)?;
+                continue;
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => {
+                parts.push(inner.get(start..at)?.trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let last = inner.get(start..)?.trim();
+    if !last.is_empty() {
+        parts.push(last);
+    }
+    Some(parts)
+}
+
+/// `text` (JSON) with the members of all objects sorted by their keys, `, ` and `: ` between;
+/// strings and numbers stay as they are written. `None` where it is no JSON.
+pub fn canonical(text: &str) -> Option<String> {
+    let joined = |parts: Option<Vec<String>>| Some(parts?.join(", "));
+    match text.trim_start().as_bytes().first()? {
+        b'{' => {
+            let mut members = members(text)?;
+            members.sort_unstable();
+            let spelled = members.into_iter();
+            let spelled = spelled.map(|(key, value)| Some(format!("{key}: {}", canonical(value)?)));
+            Some(format!("{{{}}}", joined(spelled.collect())?))
+        }
+        b'[' => {
+            let spelled = elements(text)?.into_iter().map(canonical);
+            Some(format!("[{}]", joined(spelled.collect())?))
+        }
+        _ => {
+            serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+            Some(text.trim().to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_and_numbers_end_where_json_says() {
+        assert_eq!(string_length(br#""a\"b" c"#), Some(6));
+        assert_eq!(string_length(br#""\u00e9""#), Some(8));
+        assert_eq!(
+            (
+                string_length(br#""a"#),
+                string_length(b"\"\n\""),
+                string_length(br#""\x""#)
+            ),
+            (None, None, None)
+        );
+        assert_eq!(
+            (number_length(b"-1.5e+10]"), number_length(b"0,")),
+            (Some(8), Some(1))
+        );
+        assert_eq!(
+            (
+                number_length(b"01"),
+                number_length(b"1."),
+                number_length(b"-")
+            ),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn elements_are_as_written() {
+        let text = r#"[ "a,]", [1, [2]] ,{"b": 3}, 1.50 ]"#;
+        assert_eq!(
+            elements(text),
+            Some(vec![r#""a,]""#, "[1, [2]]", r#"{"b": 3}"#, "1.50"])
+        );
+        assert_eq!(
+            (elements("[]"), elements("{}"), elements("[1")),
+            (Some(vec![]), None, None)
+        );
+    }
+
+    #[test]
+    fn members_stand_as_written_and_sorted_where_asked() {
+        let text = r#" {"b" :[1.50,{"z":0,"y":"a,b"}], "a":"x\"}" } "#;
+        let members = members(text).unwrap();
+        assert_eq!(
+            members,
+            [
+                (r#""b""#, r#"[1.50,{"z":0,"y":"a,b"}]"#),
+                (r#""a""#, r#""x\"}""#)
+            ]
+        );
+        assert_eq!(
+            canonical(text).unwrap(),
+            r#"{"a": "x\"}", "b": [1.50, {"y": "a,b", "z": 0}]}"#
+        );
+        for broken in ["{", "[1", r#"{"a"}"#, "", "nul"] {
+            assert_eq!(canonical(broken), None, "{broken}");
+        }
+    }
+}
