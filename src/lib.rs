@@ -8,6 +8,9 @@
 //!  schema ── read by every stage ──
 //! ```
 //!
+//! What needs no engine is a crate of its own below `crates`: `measure`, `plot`, `folders`, `metrics`, `codecs`.
+//! A build without the features `measure` (which brings `trials`, too), `cuda` or `plot` leaves that out.
+//!
 //! # A tour
 //!
 //! ```

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 const RANKS: [&[&str]; 12] = [
     &["error"],
     &[
-        "schema", "number", "json", "varint", "bits", "identity", "column", "stats", "hlo",
-        "ranking", "speedup", "folders", "marker",
+        "schema", "number", "varint", "bits", "identity", "column", "hlo", "ranking", "speedup",
+        "marker",
     ],
-    &[
-        "sketch", "repeats", "layout", "graph", "tile", "tensors", "plot",
-    ],
+    &["sketch", "repeats", "layout", "graph", "tile", "tensors"],
     &["opgraph"],
-    &["reader", "store", "steps", "measure"],
+    &["reader", "store", "steps"],
     &["dedupe"],
     &["ingest", "query"],
     &["loading", "captured"],
@@ -23,6 +21,19 @@ const RANKS: [&[&str]; 12] = [
     &["check", "report", "subset"],
     &["cli"],
     &["fuzz"],
+];
+
+/// The crates below `crates` by rank: one depends only on lower ones.
+const CRATES: [&[&str]; 2] = [&["metrics", "codecs", "folders"], &["plot", "measure"]];
+
+/// What takes minutes to build, and stays out of them.
+const HEAVY: [&str; 6] = [
+    "arrow",
+    "datafusion",
+    "deltalake-core",
+    "object_store",
+    "parquet",
+    "tokio",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -36,20 +47,26 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn all_sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// Sources below a folder, by their paths in it.
+fn sources_of(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    sources(&root, &mut found);
+    sources(root, &mut found);
     let named = |path: PathBuf| {
-        let name = path
-            .strip_prefix(&root)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned();
-        (name, fs::read_to_string(&path).unwrap())
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        (name.to_owned(), fs::read_to_string(&path).unwrap())
     };
     found.into_iter().map(named).collect()
+}
+
+/// Those of this crate, by their paths in `src`.
+fn own_sources() -> Vec<(String, String)> {
+    sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+/// Those of all crates.
+fn all_sources() -> Vec<(String, String)> {
+    let crates = sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"));
+    own_sources().into_iter().chain(crates).collect()
 }
 
 /// The crate's modules that a file names, below `use crate::{...}` too.
@@ -81,7 +98,7 @@ fn imports_go_to_lower_ranks_only() {
         .flat_map(|(rank, names)| names.iter().map(move |name| (*name, rank)))
         .collect();
     let mut seen = 0;
-    for (file, text) in all_sources() {
+    for (file, text) in own_sources() {
         let module = file.split(['/', '.']).next().unwrap();
         if ["lib", "main"].contains(&module) {
             continue;
@@ -98,6 +115,28 @@ fn imports_go_to_lower_ranks_only() {
         }
     }
     assert!(seen > 50, "the search finds imports");
+}
+
+#[test]
+fn crates_depend_on_lower_ranks_only() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let rank = |name: &str| CRATES.iter().position(|names| names.contains(&name));
+        let own = rank(&name).unwrap_or_else(|| panic!("{name} has no rank"));
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap();
+        for line in manifest.lines() {
+            let needed = line.split([' ', '.', '=']).next().unwrap();
+            assert!(!HEAVY.contains(&needed), "{name} depends on {needed}");
+            if let Some(needed) = needed.strip_prefix("tensorsql-") {
+                assert!(rank(needed) < Some(own), "{name} depends on {needed}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 2, "the search finds dependencies");
 }
 
 #[test]
