@@ -1,7 +1,8 @@
 //! The built-in sample: the small dataset of `data/`, in memory.
 
+use tsql_folders::Scratch;
+
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
 use crate::ingest::IngestOptions;
 use crate::store::Store;
 

@@ -197,6 +197,33 @@ impl From<tsql_formats::Error> for Error {
     }
 }
 
+impl From<tsql_folders::Error> for Error {
+    fn from(error: tsql_folders::Error) -> Self {
+        use tsql_folders::Error as Failed;
+        match error {
+            Failed::Io { path, source } => Self::Io { path, source },
+            Failed::Refused { folder, reason } => Self::Source {
+                location: folder.display().to_string(),
+                reason,
+            },
+        }
+    }
+}
+
+#[cfg(all(feature = "measure", target_os = "linux"))]
+impl From<tsql_measure::Error> for Error {
+    fn from(error: tsql_measure::Error) -> Self {
+        use tsql_measure::Error as Failed;
+        match error {
+            Failed::Unknown { kind, name, known } => Self::Unknown { kind, name, known },
+            Failed::Usage(reason) => Self::Usage(reason),
+            Failed::Io { path, source } => Self::Io { path, source },
+            Failed::Source { location, reason } => Self::Source { location, reason },
+            Failed::Folder(error) => error.into(),
+        }
+    }
+}
+
 /// A file of the store whose bytes are not those that were written. Engines make text of what they are
 /// given, so the message can be found in a longer one ([`DamagedFile::told_in`]).
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,8 @@
 //!
 //! What needs neither DataFusion nor Arrow lies in crates of its own, below `crates`: `metrics`
 //! (statistics, rankings, speedup scores), `codecs` (numbers, programs, graphs and tensors as few
-//! bytes), `formats` (files to rows).
+//! bytes), `formats` (files to rows), `measure` (kernels to timings), `plot` (pictures), `folders` (the user's own).
+//! A build without the features `measure` (which brings `trials`, too), `cuda` or `plot` leaves that out.
 //!
 //! # A tour
 //!
@@ -115,13 +116,8 @@ mod error;
 pub mod schema;
 
 mod column;
-mod folders;
-mod plot;
 
 mod store;
-
-#[cfg(target_os = "linux")]
-mod measure;
 
 mod dedupe;
 
@@ -138,7 +134,7 @@ mod export;
 mod report;
 mod score;
 mod subset;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;
 

@@ -11,12 +11,11 @@ use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::plot::{self, Curve, Group, Picture};
 use crate::query::collect;
 use crate::store::Store;
 
-/// The tolerance from which on errors may be tolerated, and what is said of it.
-const TOLERATED_FROM: (i32, &str) = (1, "errors begin to be tolerated");
+#[cfg_attr(not(feature = "plot"), path = "report/no_pictures.rs")]
+mod pictures;
 
 /// How wide the PNGs of a report may be, in pixels: from where letters can be read to where they
 /// fill a wall.
@@ -187,7 +186,7 @@ impl GraphnetReport {
     ///
     /// # Errors
     /// [`Error::Io`] where a file cannot be written, [`Error::Usage`] for a width that is out of
-    /// [`PNG_WIDTHS`].
+    /// [`PNG_WIDTHS`], [`Error::Drawing`] where this build has no pictures (feature `plot`).
     pub fn write(&self, folder: &Path, png_width: u32) -> Result<Vec<PathBuf>> {
         if !PNG_WIDTHS.contains(&png_width) {
             return Err(Error::Usage(format!(
@@ -196,34 +195,11 @@ impl GraphnetReport {
                 PNG_WIDTHS.end()
             )));
         }
-        let page = |title, label| plot::Page::new(title, label).with_png_width(png_width);
+        let pictures = pictures::drawn(self, png_width)?;
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let lines = |score: fn(&ReportPoint) -> f64| -> Vec<Curve> {
-            let line = |curve: &ReportCurve| Curve {
-                name: format!("{} ({})", curve.name, curve.runs),
-                points: curve.points.iter().map(|at| (at.t, score(at))).collect(),
-            };
-            self.curves.iter().map(line).collect()
-        };
-        let groups = self.categories.iter().map(|(name, speedups)| Group {
-            name: name.clone(),
-            values: speedups.iter().map(|(_, speedup)| *speedup).collect(),
-        });
-        let groups: Vec<Group> = groups.collect();
-        let mark = Some(TOLERATED_FROM);
-        let s = plot::curves(page("Speedup score", "S(t)"), None, &lines(|at| at.s));
-        let es = lines(|at| at.es);
-        let es = plot::curves(page("Error-aware speedup score", "ES(t)"), mark, &es);
-        let speedups = plot::violins(page("Speedup by category", "log2 of the speedup"), &groups);
         let mut written = Vec::new();
-        for (name, picture) in [
-            ("speedup_score", s),
-            ("error_aware_speedup_score", es),
-            ("speedups", speedups),
-        ] {
-            let Picture { svg, png } =
-                picture.map_err(|reason| Error::Drawing(format!("{name}: {reason}")))?;
-            for (extension, bytes) in [("svg", svg.into_bytes()), ("png", png)] {
+        for (name, picture) in pictures {
+            for (extension, bytes) in [("svg", picture.svg.into_bytes()), ("png", picture.png)] {
                 let path = folder.join(format!("{name}.{extension}"));
                 fs::write(&path, bytes).map_err(Error::io(&path))?;
                 written.push(path);

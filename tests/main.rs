@@ -25,7 +25,7 @@ mod weed;
 mod acknowledged;
 #[path = "suite/bounds.rs"]
 mod bounds;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/confined.rs"]
 mod confined;
 #[path = "suite/damage.rs"]
@@ -39,7 +39,7 @@ mod durable;
 mod engines;
 #[path = "suite/exports.rs"]
 mod exports;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/foreign.rs"]
 mod foreign;
 #[path = "suite/giving_back.rs"]
@@ -54,10 +54,10 @@ mod killed;
 mod layering;
 #[path = "suite/marking.rs"]
 mod marking;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure.rs"]
 mod measure;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure_failures.rs"]
 mod measure_failures;
 #[path = "suite/measured.rs"]

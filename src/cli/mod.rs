@@ -11,7 +11,7 @@ mod export;
 mod history;
 mod ingest;
 mod init;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod optimize;
 mod place;
@@ -93,7 +93,7 @@ enum Command {
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
     Store(store::Store),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "measure", target_os = "linux"))]
     Measure(measure::Measure),
 }
 
@@ -102,7 +102,7 @@ impl Cli {
     fn stops_itself(&self) -> bool {
         match &self.command {
             Some(Command::Ingest(_) | Command::Append(_)) => true,
-            #[cfg(target_os = "linux")]
+            #[cfg(all(feature = "measure", target_os = "linux"))]
             Some(Command::Measure(_)) => true,
             _ => false,
         }
@@ -133,7 +133,7 @@ enum Failure {
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "measure", target_os = "linux"))]
     if let Some(code) = measure::serve(&args) {
         return code;
     }
@@ -148,7 +148,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     crate::store::tell_waiting(talk);
     let outcome = on_threads(cli);
     // What tasks hold that nobody waited for.
-    crate::folders::remove_all();
+    tsql_folders::remove_all();
     match outcome {
         Ok(code) => code,
         Err(Failure::Print(PrintError::Io(error)))
@@ -220,7 +220,7 @@ async fn run_command(
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
         Some(Command::Store(command)) => store::run(place, command).await,
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "measure", target_os = "linux"))]
         Some(Command::Measure(command)) => measure::run(place, command).await,
     }
 }

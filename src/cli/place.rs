@@ -8,7 +8,7 @@ use tsql_formats::marker;
 
 use super::talk;
 use crate::error::{Error, Result};
-use crate::folders;
+use tsql_folders;
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
 
@@ -178,8 +178,8 @@ impl Place {
             .chain(markers)
             .filter_map(std::result::Result::ok)
         {
-            if !folders::is_own(&told) {
-                let owner = folders::owner(&told);
+            if !tsql_folders::is_own(&told) {
+                let owner = tsql_folders::owner(&told);
                 return Err(Error::Foreign { location, owner });
             }
         }

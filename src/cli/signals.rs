@@ -30,7 +30,7 @@ pub(super) fn tidy_up(_: bool) {}
 
 /// Ends the process at once, without temporary folders.
 pub(super) fn end(code: i32) -> ! {
-    crate::folders::remove_all();
+    tsql_folders::remove_all();
     std::process::exit(code)
 }
 

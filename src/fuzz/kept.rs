@@ -34,9 +34,9 @@ pub(super) fn sums(bytes: &[u8]) {
 }
 
 /// A journal that a run left: what is appended is read back, and nothing of what was there before is lost.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 pub(super) fn journal(bytes: &[u8]) {
-    use crate::measure::journal::Journal;
+    use tsql_measure::journal::Journal;
 
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.journal");
@@ -51,5 +51,5 @@ pub(super) fn journal(bytes: &[u8]) {
 }
 
 /// Nothing is measured here.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(feature = "measure", target_os = "linux")))]
 pub(super) fn journal(_: &[u8]) {}

@@ -41,14 +41,15 @@ pub(super) fn sql(bytes: &[u8]) {
 }
 
 /// A manifest of `measure`.
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "measure", target_os = "linux"))]
 pub(super) fn manifest(bytes: &[u8]) {
-    use crate::measure::manifest::Manifest;
+    use tsql_measure::Error;
+    use tsql_measure::manifest::Manifest;
 
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let source = |_: &str| Ok("void kernel(float* out) { out[0] = 1; }".to_owned());
+    let source = |_: &str| Ok::<_, Error>("void kernel(float* out) { out[0] = 1; }".to_owned());
     if let Ok(manifest) = Manifest::parse(text, "manifest.toml", &source) {
         for workload in manifest.workloads() {
             let _ = manifest.workload_key(&workload.params);
@@ -57,5 +58,5 @@ pub(super) fn manifest(bytes: &[u8]) {
 }
 
 /// Nothing is measured here.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(feature = "measure", target_os = "linux")))]
 pub(super) fn manifest(_: &[u8]) {}

@@ -14,7 +14,7 @@ use tsql_formats::Input;
 use url::Url;
 
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
+use tsql_folders::Scratch;
 use crate::store;
 
 /// Bytes that lie here at once, unless one file alone has more.

@@ -43,7 +43,7 @@ use tsql_codecs::identity::ContentHasher;
 use tsql_formats::{Found, Input, Looks, STDIN, exported};
 
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
+use tsql_folders::Scratch;
 use crate::store::Store;
 #[cfg(any(test, fuzzing))]
 pub(crate) use batches::hand_on;

@@ -11,7 +11,7 @@ use tsql_formats::{Compression, Format, Head, Input, Looks};
 use super::SkippedFile;
 use super::workers::caught;
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
+use tsql_folders::Scratch;
 
 /// Bytes that lie unpacked at once, unless one file alone has more.
 const PORTION_BYTES: u64 = 256 << 20;

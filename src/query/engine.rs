@@ -10,6 +10,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use tsql_folders::Scratch;
 
 use super::distinct::CountInBitmap;
 use super::functions;
@@ -17,7 +18,6 @@ use super::mended;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
-use crate::folders::Scratch;
 use crate::store::{LISTED, Settings};
 
 /// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter

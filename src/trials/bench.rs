@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use tsql_measure::cuda;
+use tsql_measure::machine::{Machine, Processor, Toolchain};
+use tsql_measure::runner::{Options, Prepared, Runner};
+use tsql_measure::trial::{Language, Outcome, Trial};
+
 use crate::error::{Error, Result};
-use crate::measure::cuda;
-use crate::measure::machine::{Machine, Processor, Toolchain};
-use crate::measure::runner::{Options, Prepared, Runner};
-use crate::measure::trial::{Language, Outcome, Trial};
 
 /// Arguments of this program that make it a worker for C and C++.
 pub(crate) const CPU_WORKER: &str = "__measure-worker";
@@ -147,10 +148,8 @@ impl Bench {
     /// Builds a kernel. Many may be built at once.
     pub(crate) fn prepare(&self, trial: &Trial) -> Result<Ready> {
         let Some(gpu) = &self.gpu else {
-            return self
-                .runner
-                .prepare(trial)
-                .map(|built| Ready::Cpu(Box::new(built)));
+            let built = self.runner.prepare(trial)?;
+            return Ok(Ready::Cpu(Box::new(built)));
         };
         Ok(
             match gpu.compiler.compile(trial, &gpu.device.architecture)? {
@@ -163,16 +162,15 @@ impl Bench {
     /// Times a kernel, while nothing else does.
     pub(crate) fn execute(&mut self, ready: Ready) -> Result<Outcome> {
         match ready {
-            Ready::Cpu(prepared) => self.runner.execute(*prepared),
+            Ready::Cpu(prepared) => Ok(self.runner.execute(*prepared)?),
             Ready::Cuda(built) => {
                 let (trial, cubin) = *built;
-                let expected = self.runner.expected(&trial)?;
-                let outputs = expected.as_ref().map(|expected| expected.outputs.as_path());
+                let outputs = self.runner.expected_outputs(&trial)?;
                 let Some(gpu) = &mut self.gpu else {
                     return Err(Error::Usage("a kernel for a GPU, and no GPU".to_owned()));
                 };
                 let worker = gpu.worker.get_mut().unwrap_or_else(PoisonError::into_inner);
-                let timed = worker.run(&trial, &cubin, outputs)?;
+                let timed = worker.run(&trial, &cubin, outputs.as_deref())?;
                 Ok(Outcome {
                     all_cost_s: timed.all_cost_s + cubin.cost_s,
                     ..timed

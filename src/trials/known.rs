@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use arrow::datatypes::Int64Type;
 use tsql_formats::measured;
 use tsql_formats::rows::Environment;
+use tsql_measure::space::Config;
 
 use crate::column;
 use crate::error::Result;
-use crate::measure::space::Config;
 use crate::query::collect;
 use crate::store::Store;
 

@@ -7,7 +7,8 @@ use tsql_formats::measured;
 use tsql_formats::rows::{Details, Environment, Kernel, Measurement};
 
 use super::loaded::Item;
-use crate::measure::trial::{Outcome, Repeat};
+use tsql_measure::manifest::Manifest;
+use tsql_measure::trial::{Outcome, Repeat};
 
 /// The repeats that count, and those that do not.
 pub(super) fn counted(outcome: &Outcome) -> (Vec<&Repeat>, Vec<&Repeat>) {
@@ -76,7 +77,7 @@ pub(super) fn line(
         measured_at_s: Some(measured_at_s),
     };
     let mut line = Vec::new();
-    let steps = crate::measure::manifest::Manifest::config_text(&item.config);
+    let steps = Manifest::config_text(&item.config);
     let spelled = measured::write(
         &item.workload_key(),
         steps.as_bytes(),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use tsql_codecs::json;
 
 use crate::error::{Error, Result};
-use crate::measure::manifest::Manifest;
-use crate::measure::templates::{self, Template};
+use tsql_measure::manifest::Manifest;
+use tsql_measure::templates::{self, Template};
 
 /// A manifest and the texts that it is made of.
 #[derive(Debug)]
@@ -53,7 +53,9 @@ impl Loaded {
 
     fn of_template(template: &Template) -> Result<Self> {
         let name = template.manifest_name();
-        Self::of(template.manifest, &name, |source| template.source(source))
+        Self::of(template.manifest, &name, |source| {
+            Ok(template.source(source)?)
+        })
     }
 
     /// The program of a record: what `environments.program` says.
@@ -72,7 +74,7 @@ impl Loaded {
         let manifest = Manifest::parse(text, path, &|source| {
             let text = read(source)?;
             files.borrow_mut().insert(source.to_owned(), text.clone());
-            Ok(text)
+            Ok::<_, Error>(text)
         })?;
         let name = Path::new(path).file_name().unwrap_or_default();
         let program = Program {

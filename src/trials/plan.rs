@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use tsql_measure::search::{Kind, Search};
+use tsql_measure::space::Config;
+
 use super::Loaded;
 use super::loaded::Item;
-use crate::measure::search::{Kind, Search};
-use crate::measure::space::Config;
 
 /// Gives trials, and hears what came of them.
 pub(crate) trait Plan {

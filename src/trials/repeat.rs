@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, AsArray as _};
 use arrow::datatypes::Float64Type;
+use tsql_measure::rerun::{Comparison, Pair, SPOILING, Verdict, compare};
 
 use super::loaded::{Item, Loaded};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::measure::rerun::{Comparison, Pair, SPOILING, Verdict, compare};
 use crate::query::collect;
 use crate::store::Store;
 

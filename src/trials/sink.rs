@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
+use tsql_measure::journal::Journal;
 
 use crate::error::{Error, Result};
-use crate::folders;
 use crate::ingest::{AppendOptions, Appender, Report, StreamFormat};
-use crate::measure::journal::Journal;
 use crate::store::Store;
 
 /// The first line of a journal: whose lines follow.
@@ -44,17 +43,17 @@ impl Head {
 /// Where the folder is somebody else's: what it says to have been measured may be anything.
 fn folder() -> Result<PathBuf> {
     const VARIABLE: &str = "TSQL_STATE";
-    let state = if let Some(state) = folders::state() {
-        folders::owned(&state, VARIABLE)?;
+    let state = if let Some(state) = tsql_folders::state() {
+        tsql_folders::owned(&state, VARIABLE)?;
         state
     } else {
         // Where there is no home, anybody may have made it.
         let state = std::env::temp_dir().join("tsql-state");
-        folders::private(&state, VARIABLE)?;
+        tsql_folders::private(&state, VARIABLE)?;
         state
     };
     let journals = state.join("journals");
-    folders::private(&journals, VARIABLE)?;
+    tsql_folders::private(&journals, VARIABLE)?;
     Ok(journals)
 }
 

@@ -19,6 +19,7 @@
 mod open;
 
 use crate::json::{number_length, string_length};
+
 use crate::number::write_integer;
 use crate::varint;
 pub use open::{numbers, open};

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, StringArray};
+use tsql_measure::manifest::Manifest;
+use tsql_measure::rerun::Comparison;
 
 use crate::cli::{counted, talk};
-use crate::measure::manifest::Manifest;
-use crate::measure::rerun::Comparison;
 use crate::trials::Item;
 use crate::trials::elsewhere::Difference;
 use crate::trials::repeat::Again;

@@ -3,13 +3,14 @@
 use std::io::Write as _;
 
 use clap::Args;
+use tsql_measure::cc::Compiler;
+use tsql_measure::conditions::Conditions;
+use tsql_measure::machine::{Machine, Toolchain};
+use tsql_measure::trial::Language;
+use tsql_measure::{cuda, doctor};
 
 use crate::cli::{DONE, Failure, PARTLY};
-use crate::measure::cc::Compiler;
-use crate::measure::conditions::Conditions;
-use crate::measure::machine::{Machine, Toolchain};
-use crate::measure::trial::Language;
-use crate::measure::{cuda, doctor};
+use crate::error::Error;
 
 /// Say what would spoil timings on this machine, and what to do about it
 #[derive(Args, Debug)]
@@ -73,7 +74,7 @@ pub(super) fn devices(_: Devices) -> Result<u8, Failure> {
         let name = if language == Language::C { "c" } else { "c++" };
         let line = match Compiler::find(language) {
             Ok(compiler) => format!("cpu      {brand}; {name} by {}", compiler.version),
-            Err(error) => format!("cpu      {brand}; no {name}: {error}"),
+            Err(error) => format!("cpu      {brand}; no {name}: {}", Error::from(error)),
         };
         let _ = writeln!(out, "{line}");
     }

@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use tokio::runtime::Handle;
+use tsql_measure::trial::Cache;
+use tsql_measure::{confined, cuda, worker};
 
 use super::ingest::stop_on_ctrl_c;
 use super::place::Place;
 use super::{DONE, FAILED, Failure, PARTLY, counted, talk};
 use crate::error::{Error, Result};
-use crate::measure::trial::Cache;
-use crate::measure::{confined, cuda, worker};
 use crate::store::Store;
 use crate::trials::bench::{self, Target};
 use crate::trials::run::RunOptions;
@@ -196,7 +196,7 @@ impl Bench {
 
 pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> {
     match command.command {
-        Command::Template(command) => return template::run(command),
+        Command::Template(command) => return Ok(template::run(command)?),
         Command::Doctor(command) => return doctor::doctor(command),
         Command::Env(command) => return doctor::env(command),
         Command::Devices(command) => return doctor::devices(command),
@@ -213,8 +213,7 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
     let runtime = Handle::current();
-    // Without Landlock a kernel could read this process' environment otherwise.
-    let _ = nix::sys::prctl::set_dumpable(false);
+    confined::hide_process();
     // Measuring is no work for a thread of the runtime: it blocks, and for long.
     let (end, ended) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

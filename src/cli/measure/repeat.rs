@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use tokio::runtime::Handle;
+use tsql_measure::rerun::MINIMAL_CHANGE;
+use tsql_measure::trial::Language;
 
 use super::compared::{self, Compared};
 use super::watch::Watch;
@@ -12,8 +14,6 @@ use super::{Bench, tell_resumed, trust};
 use crate::cli::tables::show;
 use crate::cli::{DONE, Failure, INTERRUPTED, Output, PARTLY, counted, talk};
 use crate::error::{Error, Result};
-use crate::measure::rerun::MINIMAL_CHANGE;
-use crate::measure::trial::Language;
 use crate::store::Store;
 use crate::trials::bench::Target;
 use crate::trials::elsewhere::{Difference, differences};

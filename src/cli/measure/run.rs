@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
+use tsql_measure::manifest::Manifest;
+use tsql_measure::median::median;
+use tsql_measure::search::Kind;
+use tsql_measure::space::Config;
+use tsql_measure::trial::Language;
 
 use super::watch::{Watch, time};
 use super::{Bench, tell_resumed};
 use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
-use crate::measure::median::median;
-use crate::measure::search::Kind;
-use crate::measure::space::Config;
-use crate::measure::trial::Language;
 use crate::store::Store;
 use crate::trials::bench::Target;
 use crate::trials::plan::{Plan, Searches};
@@ -149,7 +150,7 @@ pub(super) fn dry_run(command: &Run, loaded: &Arc<Loaded>) -> u8 {
     let first: Vec<String> = std::iter::from_fn(|| plan.next())
         .take(5)
         .map(|item| {
-            let config = crate::measure::manifest::Manifest::config_text(&item.config);
+            let config = Manifest::config_text(&item.config);
             format!("  {} {config}", item.workload_key())
         })
         .collect();
@@ -182,7 +183,7 @@ fn tell(summary: &Summary, loaded: &Loaded) {
             item.workload_key(),
             time(median_ns),
             rate.unwrap_or_default(),
-            crate::measure::manifest::Manifest::config_text(&item.config)
+            Manifest::config_text(&item.config)
         ));
     }
     let mut kinds: HashMap<String, u64> = HashMap::new();

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tsql_measure::templates;
 
-use crate::cli::{DONE, Failure, talk};
-use crate::measure::templates;
+use crate::cli::{DONE, talk};
+use crate::error::Result;
 
 /// Programs that come with tsql, to measure or to begin with
 #[derive(Args, Debug)]
@@ -33,7 +34,7 @@ enum Command {
     },
 }
 
-pub(super) fn run(command: Template) -> Result<u8, Failure> {
+pub(super) fn run(command: Template) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     match command.command {
         Command::List => {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tsql_measure::manifest::Manifest;
 
 use crate::error::shown::escaped;
-use crate::measure::manifest::Manifest;
 use crate::trials::run::Event;
 
 /// Follows a run.

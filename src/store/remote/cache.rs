@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::folders;
-
 /// A folder of the cache; `None` where there is none.
 pub(super) fn folder(name: &str) -> Option<PathBuf> {
-    Some(folders::cache()?.join(name))
+    Some(tsql_folders::cache()?.join(name))
 }
 
 /// A file name for what `key` says.

@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::folders;
 
 /// Variable that names the file.
 const VARIABLE: &str = "TSQL_CONFIG";
@@ -84,7 +83,7 @@ impl Settings {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(Error::io(path))?;
         let owner = file.metadata().map_err(Error::io(path))?;
-        if own_only && !folders::is_own(&owner) {
+        if own_only && !tsql_folders::is_own(&owner) {
             let path = path.display();
             return Err(Error::Usage(format!(
                 "settings in `{path}` of the working directory belong to another user\n\
@@ -120,7 +119,7 @@ fn find(name: &str) -> Result<Option<Bucket>> {
         let found_in = Some(PathBuf::from(NAME));
         return Ok(of(here).map(|bucket| Bucket { found_in, ..bucket }));
     }
-    let user = folders::settings().map(|folder| folder.join(NAME));
+    let user = tsql_folders::settings().map(|folder| folder.join(NAME));
     let user = user.map(|user| Settings::read(&user, false)).transpose()?;
     Ok(user.flatten().and_then(of))
 }

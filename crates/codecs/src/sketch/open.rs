@@ -1,7 +1,8 @@
 //! A sketch with all its holes open again: as it was before [`super::specialise`] wrote numbers into it.
 
-use super::integer;
 use crate::json::{number_length, string_length};
+
+use super::integer;
 use crate::varint;
 
 /// Appends `sketch` to `out` with a hole for every number that is one of its own; `hole` hears of each

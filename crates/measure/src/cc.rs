@@ -1,0 +1,313 @@
+//! The system's C and C++ compilers: finds them, and makes a library of a program.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::confined::{self, Builder};
+use super::environment::{self, For};
+use super::job::failure;
+use super::process::{self, End, Finished, Keep};
+use super::shim;
+use super::trial::{Argument, Language, Outcome, Program};
+use crate::error::{Error, Result};
+
+/// Bytes of a compiler's messages that are looked at.
+const MESSAGE_BYTES: usize = 64 << 10;
+/// Characters of the message that becomes part of a record.
+const LINE_CHARACTERS: usize = 500;
+
+/// A compiler for one language.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    pub(crate) language: Language,
+    /// Where it is.
+    pub path: PathBuf,
+    /// First line of what it says about its version.
+    pub version: String,
+    /// What the environment variable holds behind the program, e.g. `gcc` in `ccache gcc`.
+    leading: Vec<String>,
+}
+
+/// A library that a compiler made.
+#[derive(Clone, Debug)]
+pub(crate) struct Built {
+    pub(crate) library: PathBuf,
+}
+
+/// What is built, with everything bound.
+pub(crate) struct Plan<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) arguments: &'a [Argument],
+    /// `-DNAME=value`.
+    pub(crate) macros: Vec<(&'a str, i64)>,
+    pub(crate) timeout: Duration,
+    /// What confines the compiler; `None` where nothing does.
+    pub(crate) builder: Option<Builder<'a>>,
+}
+
+impl Compiler {
+    /// The compiler of `CC` (of `CXX` for C++), or else the first there is of the usual names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where there is none, or for CUDA, which has another.
+    pub fn find(language: Language) -> Result<Self> {
+        let (variable, usual): (_, &[&str]) = match language {
+            Language::C => ("CC", &["cc", "gcc", "clang"]),
+            Language::Cxx => ("CXX", &["c++", "g++", "clang++"]),
+            Language::Cuda => {
+                return Err(Error::Usage(
+                    "CUDA is not compiled by a C compiler".to_owned(),
+                ));
+            }
+        };
+        let named = env::var(variable)
+            .ok()
+            .filter(|value| !value.trim().is_empty());
+        let found = match &named {
+            Some(command) => Self::ask(language, command),
+            None => usual
+                .iter()
+                .find_map(|command| Self::ask(language, command)),
+        };
+        found.ok_or_else(|| {
+            Error::Usage(match named {
+                Some(command) => format!(
+                    "`{variable}` names the compiler `{command}`, which does not run\nhint: `{variable}=gcc`, or leave it unset"
+                ),
+                None => format!(
+                    "no compiler found: none of {} runs\nhint: install gcc or clang, or name one in `{variable}`",
+                    usual.join(", ")
+                ),
+            })
+        })
+    }
+
+    fn ask(language: Language, command: &str) -> Option<Self> {
+        let mut words = command.split_whitespace().map(str::to_owned);
+        let path = PathBuf::from(words.next()?);
+        let leading: Vec<String> = words.collect();
+        let mut asked = Command::new(&path);
+        asked
+            .args(&leading)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .env("LC_ALL", "C");
+        let limit = Duration::from_secs(10);
+        let finished = process::run(&mut asked, limit, Keep::First(MESSAGE_BYTES), None).ok()?;
+        let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+        let version = said.lines().next()?.trim().to_owned();
+        (finished.end == End::Exited(0)).then_some(Self {
+            language,
+            path,
+            version,
+            leading,
+        })
+    }
+
+    /// Compiles into `folder`, which is empty. The outer error is a fault of the machine,
+    /// the inner one is a program that does not compile.
+    pub(crate) fn build(&self, plan: &Plan, folder: &Path) -> Result<Result<Built, Outcome>> {
+        write_sources(plan, self.language, folder)?;
+        let library = folder.join("kernel.so");
+        let mut command = self.command(plan, folder, &library)?;
+        let finished = process::run(&mut command, plan.timeout, Keep::First(MESSAGE_BYTES), None)
+            .map_err(Error::io(&self.path))?;
+        if let Some(outcome) = refused(&finished, plan.timeout, folder)? {
+            return Ok(Err(outcome));
+        }
+        Ok(Ok(Built { library }))
+    }
+
+    fn command(&self, plan: &Plan, folder: &Path, library: &Path) -> Result<Command> {
+        let words = self.leading.iter().map(OsStr::new);
+        let words: Vec<&OsStr> = std::iter::once(self.path.as_os_str())
+            .chain(words)
+            .collect();
+        let mut command = match plan.builder {
+            Some(builder) => builder.confine(&words, folder)?,
+            None => {
+                let mut command = Command::new(&self.path);
+                command.args(&self.leading);
+                command
+            }
+        };
+        command.args(["-shared", "-fPIC", "-o"]).arg(library);
+        let macros = plan
+            .macros
+            .iter()
+            .map(|(name, value)| format!("-D{name}={value}"));
+        command.args(macros);
+        // Libraries are searched for what stands before them.
+        let (libraries, flags): (Vec<&String>, Vec<&String>) = plan
+            .program
+            .flags
+            .iter()
+            .partition(|flag| flag.starts_with("-l"));
+        command.args(flags).arg(shim_name(self.language));
+        let others = plan
+            .program
+            .sources
+            .iter()
+            .skip(1)
+            .map(|source| source.name.as_str());
+        command.args(others.filter(|name| is_compiled(name)));
+        command.args(libraries).arg("-lm");
+        command.current_dir(folder).stdin(Stdio::null());
+        // Messages in one language, and temporary files where they are removed after a timeout.
+        environment::give(&mut command, For::Compilers);
+        command.env("LC_ALL", "C").env("TMPDIR", folder);
+        // Its cache is out of reach, and each kernel is another one.
+        command.env("CCACHE_DISABLE", "1");
+        Ok(command)
+    }
+}
+
+fn shim_name(language: Language) -> &'static str {
+    match language {
+        Language::Cxx => "tsql_entry.cpp",
+        Language::C | Language::Cuda => "tsql_entry.c",
+    }
+}
+
+fn is_compiled(name: &str) -> bool {
+    let extension = Path::new(name)
+        .extension()
+        .and_then(|extension| extension.to_str());
+    matches!(extension, Some("c" | "cc" | "cpp" | "cxx"))
+}
+
+fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
+    let Some(first) = plan.program.sources.first() else {
+        return Err(Error::Usage("a program needs a source".to_owned()));
+    };
+    for source in &plan.program.sources {
+        let name = Path::new(&source.name);
+        let plain = name
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        // What begins so is a flag to a compiler, or a file with flags.
+        let is_flag = source.name.starts_with(['-', '@']);
+        if source.name.is_empty() || !plain || is_flag || source.name.contains(['"', '\n', '\\']) {
+            return Err(Error::Usage(format!(
+                "source `{}` must have a relative path inside its program's folder",
+                source.name
+            )));
+        }
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Error::io(parent))?;
+        }
+        fs::write(&path, &source.text).map_err(Error::io(&path))?;
+    }
+    let text = shim::shim(language, &first.name, &plan.program.entry, plan.arguments);
+    let path = folder.join(shim_name(language));
+    fs::write(&path, text).map_err(Error::io(&path))
+}
+
+/// The outcome of a compiler that did not succeed; an error where the disk is full.
+fn refused(finished: &Finished, timeout: Duration, folder: &Path) -> Result<Option<Outcome>> {
+    if finished.stderr.contains("No space left on device") {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        return Err(Error::io(folder)(full));
+    }
+    Ok(match finished.end {
+        End::Exited(0) => None,
+        End::TimedOut => {
+            let seconds = timeout.as_secs_f64();
+            let message = format!("timeout: the compiler did not end within {seconds} s");
+            Some(failure(6, message))
+        }
+        End::Signalled(signal) => Some(failure(2, format!("cc: ended by signal {signal}"))),
+        End::Exited(code) if code == i32::from(confined::NOT_STARTED) => {
+            return Err(Error::Usage(finished.stderr.trim().to_owned()));
+        }
+        End::Exited(_) => Some(failure(2, explained(&finished.stderr))),
+    })
+}
+
+/// `<kind>: <first error line>` of a compiler's messages.
+fn explained(stderr: &str) -> String {
+    let by_linker = |line: &&str| line.contains("ld: ") || line.contains("undefined reference");
+    let of_linker = |line: &&str| line.contains("collect2:") || line.contains("linker command");
+    let is_error = |line: &&str| line.contains("error:") && !of_linker(line) && !by_linker(line);
+    let (kind, line) = if let Some(line) = stderr.lines().find(is_error) {
+        let undeclared = line.starts_with(shim::FILE) && line.contains("declar");
+        (if undeclared { "missing_symbol" } else { "cc" }, line)
+    } else if let Some(line) = stderr.lines().rfind(by_linker) {
+        ("link", line)
+    } else {
+        let said = stderr.lines().find(|line| !line.trim().is_empty());
+        ("cc", said.unwrap_or("failed without a message"))
+    };
+    let line: String = line.trim().chars().take(LINE_CHARACTERS).collect();
+    format!("{kind}: {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_line_is_the_message() {
+        let said = "mm.c: In function 'f':\nmm.c:2:1: warning: unused\nmm.c:3:5: error: expected ';'\nmm.c:9:1: error: other\n";
+        assert_eq!(explained(said), "cc: mm.c:3:5: error: expected ';'");
+    }
+
+    #[test]
+    fn what_the_linker_says_is_told_apart() {
+        let said = "/usr/bin/ld: cannot find -lnothing: No such file\ncollect2: error: ld returned 1 exit status\n";
+        assert_eq!(
+            explained(said),
+            "link: /usr/bin/ld: cannot find -lnothing: No such file"
+        );
+    }
+
+    #[test]
+    fn an_entry_that_the_source_does_not_declare_is_a_missing_symbol() {
+        let said = "tsql_entry:3:5: error: implicit declaration of function 'matmul'\n";
+        assert!(explained(said).starts_with("missing_symbol: "));
+    }
+
+    #[test]
+    fn a_silent_failure_has_a_message_too() {
+        assert_eq!(explained("\n"), "cc: failed without a message");
+    }
+
+    #[test]
+    fn a_compiler_that_does_not_run_is_not_found() {
+        assert!(Compiler::ask(Language::C, "/nonexistent/cc").is_none());
+        assert!(Compiler::ask(Language::C, "false").is_none());
+    }
+
+    #[test]
+    fn a_source_must_stay_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["../x.c", "/x.c", "", "a\"b.c", "-wrapper.c", "@x.c"] {
+            let program = Program {
+                language: Language::C,
+                sources: vec![super::super::trial::Source {
+                    name: name.into(),
+                    text: String::new(),
+                }],
+                entry: "f".into(),
+                flags: Vec::new(),
+            };
+            let plan = Plan {
+                program: &program,
+                arguments: &[],
+                macros: Vec::new(),
+                timeout: Duration::from_secs(1),
+                builder: None,
+            };
+            assert!(
+                write_sources(&plan, Language::C, folder.path()).is_err(),
+                "{name}"
+            );
+        }
+    }
+}

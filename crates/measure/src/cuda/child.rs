@@ -1,0 +1,155 @@
+//! A process of this program that works on request, seen from the one that asks: it gets lines on
+//! its standard input, answers with lines, and can be killed at any time.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::job::Reply;
+use crate::environment::{self, For};
+use crate::error::{Error, Result};
+
+/// Of what it says on standard error, this many bytes are kept: the last ones.
+const TAIL_BYTES: usize = 4096;
+
+/// How long one that has closed its output may take to end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What came back.
+pub(super) enum Received {
+    Reply(Reply),
+    TimedOut,
+    /// It is gone, without an answer.
+    Ended,
+}
+
+/// The process. It dies with this value.
+pub(super) struct Child {
+    process: std::process::Child,
+    stdin: ChildStdin,
+    replies: Receiver<Reply>,
+    said: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Child {
+    /// Starts `command` with `mode` behind it.
+    pub(super) fn start(command: &[OsString], mode: &[&str]) -> Result<Self> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| Error::Usage("no program to start as a worker".to_owned()))?;
+        let mut command = Command::new(program);
+        environment::give(&mut command, For::Cuda);
+        let mut process = command
+            .args(arguments)
+            .args(mode)
+            // An interrupt at the terminal is for the parent: it lets the running job end.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(Error::io(program))?;
+        let (Some(stdin), Some(stdout), Some(stderr)) = (
+            process.stdin.take(),
+            process.stdout.take(),
+            process.stderr.take(),
+        ) else {
+            return Err(Error::Usage("a worker has no pipes".to_owned()));
+        };
+        let (sender, replies) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+                // Anything else there is talk.
+                if let Ok(reply) = serde_json::from_slice(&line)
+                    && sender.send(reply).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        let said = thread::spawn(move || tail(stderr));
+        Ok(Self {
+            process,
+            stdin,
+            replies,
+            said: Some(said),
+        })
+    }
+
+    /// Sends a request; fails where the process is gone.
+    pub(super) fn send(&mut self, request: &impl Serialize) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        self.stdin.write_all(&line)?;
+        self.stdin.flush()
+    }
+
+    /// Waits for the next reply.
+    pub(super) fn receive(&self, limit: Duration) -> Received {
+        match self.replies.recv_timeout(limit) {
+            Ok(reply) => Received::Reply(reply),
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
+            Err(RecvTimeoutError::Disconnected) => Received::Ended,
+        }
+    }
+
+    /// Ends it, if it has not ended, and tells how it did, for a reader: `signal:11: <last words>`.
+    pub(super) fn epitaph(mut self) -> String {
+        let status = self.status_within(FAREWELL);
+        let _ = self.process.kill();
+        let status = status.or_else(|| self.process.wait().ok());
+        let said = self.said.take().and_then(|said| said.join().ok());
+        let said = said.unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let mut lines = said.lines().map(str::trim);
+        let last = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
+        let how = match status {
+            Some(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("signal:{signal}"),
+                (None, code) => format!("exit:{}", code.unwrap_or_default()),
+            },
+            None => "gone".to_owned(),
+        };
+        if last.is_empty() {
+            how
+        } else {
+            format!("{how}: {last}")
+        }
+    }
+
+    fn status_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let started = Instant::now();
+        loop {
+            match self.process.try_wait() {
+                Ok(None) if started.elapsed() < limit => thread::sleep(Duration::from_millis(5)),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // Both fail where it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Reads everything, and keeps the end.
+fn tail(mut from: impl Read) -> Vec<u8> {
+    let (mut kept, mut chunk) = (Vec::new(), [0; TAIL_BYTES]);
+    while let Ok(count @ 1..) = from.read(&mut chunk) {
+        kept.extend(chunk.iter().take(count));
+        let surplus = kept.len().saturating_sub(TAIL_BYTES);
+        kept.drain(..surplus);
+    }
+    kept
+}

@@ -1,0 +1,268 @@
+//! Compiling a CUDA trial to a CUBIN, in a process of its own that can be killed at the limit.
+//!
+//! The target is always a device's real architecture (`sm_90`): a CUBIN needs no compilation by
+//! the driver, and is not tied to the driver's version as PTX is. No GPU is needed.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl;
+use tsql_folders::Scratch;
+
+use super::child::{Child, Received};
+use super::job::{Order, Reply, failure};
+use super::library::Toolkit;
+use super::nvrtc::{Nvrtc, Refused};
+use super::probe::Probe;
+use crate::error::{Error, Result};
+use crate::readable;
+use crate::sandbox::{self, Confined};
+use crate::trial::{Outcome, Trial};
+
+/// A kernel for one architecture, as the ELF file that the driver loads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cubin {
+    pub(crate) bytes: Vec<u8>,
+    /// Seconds that compiling took.
+    pub cost_s: f64,
+}
+
+/// Compiles trials; many threads may do so at once.
+pub struct Compiler {
+    command: Vec<OsString>,
+    toolkit: Toolkit,
+    /// Confine the compiling process.
+    sandbox: bool,
+}
+
+impl Compiler {
+    /// `command` is the hidden command's line: program and first argument.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where NVRTC is missing.
+    pub fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
+        let toolkit = probe
+            .toolkit
+            .clone()
+            // The compiler is what a probe looks for last.
+            .ok_or_else(|| Error::Usage(probe.missing.last().cloned().unwrap_or_default()))?;
+        Ok(Self {
+            command: command.to_vec(),
+            toolkit,
+            sandbox,
+        })
+    }
+
+    /// Compiles `trial` for `architecture` (`sm_90`) within its `timeout_build_s`.
+    ///
+    /// What the compiler refuses is an outcome; what this machine lacks is an error.
+    pub fn compile(&self, trial: &Trial, architecture: &str) -> Result<Result<Cubin, Outcome>> {
+        let started = Instant::now();
+        let limit_s = trial.settings.timeout_build_s;
+        let directory = Scratch::new()?;
+        let order = Order {
+            trial: trial.clone(),
+            toolkit: self.toolkit.clone(),
+            architecture: architecture.to_owned(),
+            cubin: directory.path().join("kernel.cubin"),
+            sandbox: self.sandbox,
+        };
+        let mut child = Child::start(&self.command, &["compile"])?;
+        // One that is gone already is noticed below.
+        let _ = child.send(&order);
+        let mut failed = match child.receive(seconds(limit_s)) {
+            Received::Reply(Reply::Compiled) => {
+                let bytes = fs::read(&order.cubin).map_err(Error::io(&order.cubin))?;
+                let cost_s = started.elapsed().as_secs_f64();
+                return Ok(Ok(Cubin { bytes, cost_s }));
+            }
+            Received::Reply(Reply::Done { outcome, .. }) => outcome,
+            Received::Reply(Reply::Fault(reason)) => return Err(fault("NVRTC", reason)),
+            Received::Reply(Reply::Ready) => {
+                return Err(fault("NVRTC", "the compiling process is confused"));
+            }
+            Received::TimedOut => failure(6, format!("timeout: compiling took {limit_s} s")),
+            Received::Ended => match child.epitaph() {
+                // A source can bring a compiler down.
+                crash if crash.starts_with("signal:") => failure(3, format!("nvrtc: {crash}")),
+                other => return Err(fault("NVRTC", other)),
+            },
+        };
+        failed.all_cost_s = started.elapsed().as_secs_f64();
+        Ok(Err(failed))
+    }
+}
+
+pub(super) fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+pub(super) fn fault(location: impl Into<String>, reason: impl Into<String>) -> Error {
+    Error::Source {
+        location: location.into(),
+        reason: reason.into(),
+    }
+}
+
+/// Does an order; this is what the compiling process is for.
+pub(super) fn carry_out(order: &Order) -> Reply {
+    if order.sandbox {
+        confine(order);
+    }
+    let nvrtc = match Nvrtc::open(&order.toolkit) {
+        Ok(nvrtc) => nvrtc,
+        Err(reason) => return Reply::Fault(reason),
+    };
+    let known = nvrtc.architectures();
+    let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
+    // `sm_90a` is `sm_90` with what only that chip has.
+    let plain = order.architecture.trim_end_matches(['a', 'f']);
+    if !names.is_empty() && !names.iter().any(|name| name == plain) {
+        return Reply::Fault(format!(
+            "`{}` does not compile for `{}`, only for {}\nhint: NVRTC of another CUDA version may; \
+             `TSQL_NVRTC_DIR` names its directory",
+            order.toolkit.library.display(),
+            order.architecture,
+            names.join(", ")
+        ));
+    }
+    let options = options(&order.trial, &order.architecture, &order.toolkit);
+    match nvrtc.compile(&order.trial.program.sources, &options) {
+        Ok(cubin) => match fs::write(&order.cubin, cubin) {
+            Ok(()) => Reply::Compiled,
+            Err(error) => Reply::Fault(format!("{}: {error}", order.cubin.display())),
+        },
+        Err(refused) => explain(&refused),
+    }
+}
+
+/// Keeps NVRTC, whatever its flags say, to the folder of the order.
+fn confine(order: &Order) {
+    let toolkit = &order.toolkit;
+    let libraries = toolkit.builtins.iter().chain([&toolkit.library]);
+    let folders = libraries.filter_map(|library| library.parent());
+    let readable = readable::installed()
+        .into_iter()
+        .chain(folders.map(Path::to_owned))
+        .chain(toolkit.headers.clone())
+        .collect::<Vec<_>>();
+    if let Some(folder) = order.cubin.parent()
+        && prctl::set_no_new_privs().is_ok()
+    {
+        sandbox::enter(Confined::Kernel, folder, &readable);
+    }
+}
+
+/// Of `nvrtcResult`: `nvrtc-builtins` is missing, or is another version's.
+const BUILTIN_OPERATION_FAILURE: u32 = 7;
+
+fn explain(refused: &Refused) -> Reply {
+    let said = first_error(&refused.log);
+    if refused.status == BUILTIN_OPERATION_FAILURE {
+        return Reply::Fault(format!(
+            "NVRTC does not find its built-in functions: {}\nhint: the library \
+             `libnvrtc-builtins` of the same version belongs beside it",
+            said.unwrap_or("no reason given")
+        ));
+    }
+    let kind = match said {
+        Some(line) if line.starts_with("ptxas") => "ptxas",
+        _ => "nvrtc",
+    };
+    let said = said.map_or_else(|| format!("error {}", refused.status), str::to_owned);
+    let outcome = failure(3, format!("{kind}: {said}"));
+    Reply::Done {
+        outcome,
+        last: false,
+    }
+}
+
+/// The first line of a log that tells of an error, else its first line.
+fn first_error(log: &str) -> Option<&str> {
+    let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines()
+        .find(|line| line.contains("error") || line.starts_with("ptxas fatal"))
+        .or_else(|| lines().next())
+}
+
+/// The command line of a trial: architecture (unless its flags name one, as `sm_90a`), headers, one
+/// macro for each value, its flags.
+fn options(trial: &Trial, architecture: &str, toolkit: &Toolkit) -> Vec<String> {
+    let include = |path: &Path| format!("--include-path={}", path.display());
+    let values = trial.params.iter().chain(&trial.config);
+    let flags = &trial.program.flags;
+    let named = |flag: &String| flag.starts_with("--gpu-architecture") || flag.starts_with("-arch");
+    let architecture = format!("--gpu-architecture={architecture}");
+    Some(architecture)
+        .filter(|_| !flags.iter().any(named))
+        .into_iter()
+        .chain(toolkit.headers.as_deref().map(include))
+        .chain(values.map(|(name, value)| format!("--define-macro={name}={value}")))
+        .chain(flags.iter().cloned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_and_text(status: u32, log: &str) -> String {
+        let log = log.to_owned();
+        match explain(&Refused { status, log }) {
+            Reply::Done { outcome, last } => {
+                assert!(outcome.error_no == 3 && !last);
+                outcome.error_message.unwrap()
+            }
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_error_is_told_and_warnings_before_it_are_not() {
+        let log = "mm.cu(1): warning #177-D: variable \"u\" was declared\n  int u;\n\n\
+                   mm.cu(3): error: identifier \"y\" is undefined\n 1 error detected";
+        let told = "nvrtc: mm.cu(3): error: identifier \"y\" is undefined";
+        assert_eq!(kind_and_text(6, log), told);
+        assert_eq!(kind_and_text(11, ""), "nvrtc: error 11");
+    }
+
+    #[test]
+    fn what_the_assembler_refuses_has_a_kind_of_its_own() {
+        let log = "ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)\n";
+        let told =
+            "ptxas: ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)";
+        assert_eq!(kind_and_text(6, log), told);
+    }
+
+    #[test]
+    fn each_value_is_a_macro_and_a_flag_may_name_the_architecture() {
+        let toolkit = Toolkit {
+            library: "libnvrtc.so.13".into(),
+            builtins: Vec::new(),
+            headers: Some("/cuda/include".into()),
+        };
+        let mut trial = super::super::stub::trial("scale");
+        let told = options(&trial, "sm_90", &toolkit);
+        let wanted = [
+            "--gpu-architecture=sm_90",
+            "--include-path=/cuda/include",
+            "--define-macro=N=1000",
+            "--define-macro=FACTOR=2",
+        ];
+        assert_eq!(told, wanted);
+        trial.program.flags = vec!["-arch=sm_90a".to_owned()];
+        let told = options(&trial, "sm_90", &toolkit);
+        assert_eq!(told[1..], [wanted[2], wanted[3], "-arch=sm_90a"]);
+    }
+
+    #[test]
+    fn missing_builtins_are_a_fault_of_the_machine() {
+        let reply = explain(&Refused {
+            status: BUILTIN_OPERATION_FAILURE,
+            log: String::new(),
+        });
+        assert!(matches!(reply, Reply::Fault(reason) if reason.contains("libnvrtc-builtins")));
+    }
+}

@@ -1,0 +1,226 @@
+//! NVRTC, NVIDIA's compiler as a library: CUDA C in, a CUBIN or the compiler's words out.
+//!
+//! It is opened by path, and not by name: a machine often has several, of which the dynamic
+//! linker would take any. It needs no GPU.
+#![expect(
+    unsafe_code,
+    reason = "NVRTC is a C library; every call into it is in this file"
+)]
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+use libloading::Library;
+
+use super::library::Toolkit;
+use crate::trial::Source;
+
+type Program = *mut c_void;
+type Status = c_uint;
+
+type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
+type Count = unsafe extern "C" fn(*mut c_int) -> Status;
+type Create = unsafe extern "C" fn(
+    *mut Program,
+    *const c_char,
+    *const c_char,
+    c_int,
+    *const *const c_char,
+    *const *const c_char,
+) -> Status;
+type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status;
+type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
+type Copy = unsafe extern "C" fn(Program, *mut c_char) -> Status;
+type Destroy = unsafe extern "C" fn(*mut Program) -> Status;
+
+/// NVRTC's functions (`nvrtc.h`), resolved.
+pub(super) struct Nvrtc {
+    version: Version,
+    count_architectures: Count,
+    architectures: Count,
+    create: Create,
+    compile: Compile,
+    log_bytes: Size,
+    log: Copy,
+    cubin_bytes: Size,
+    cubin: Copy,
+    destroy: Destroy,
+    /// Stays loaded: NVRTC holds threads and exit handlers that outlive an unloading.
+    _library: ManuallyDrop<Library>,
+}
+
+/// Why there is no CUBIN: a number of `nvrtcResult`, and the compiler's log.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) status: u32,
+    pub(super) log: String,
+}
+
+/// The functions could not be resolved: what the dynamic linker said.
+type Unresolved = String;
+
+impl Nvrtc {
+    /// Opens the library, and before it the one with its built-in functions, which it asks for by
+    /// name and which is found so because it is there already.
+    pub(super) fn open(toolkit: &Toolkit) -> Result<Self, Unresolved> {
+        for path in &toolkit.builtins {
+            // SAFETY: the library's initializers only set up its own data.
+            let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+            std::mem::forget(library);
+        }
+        Self::resolve(&toolkit.library)
+    }
+
+    fn resolve(path: &Path) -> Result<Self, Unresolved> {
+        // SAFETY: as for the built-in functions.
+        let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+        // SAFETY: the types are those of `nvrtc.h`, the same from CUDA 11.1 on.
+        let nvrtc = unsafe {
+            Self {
+                version: function(&library, "nvrtcVersion")?,
+                count_architectures: function(&library, "nvrtcGetNumSupportedArchs")?,
+                architectures: function(&library, "nvrtcGetSupportedArchs")?,
+                create: function(&library, "nvrtcCreateProgram")?,
+                compile: function(&library, "nvrtcCompileProgram")?,
+                log_bytes: function(&library, "nvrtcGetProgramLogSize")?,
+                log: function(&library, "nvrtcGetProgramLog")?,
+                cubin_bytes: function(&library, "nvrtcGetCUBINSize")?,
+                cubin: function(&library, "nvrtcGetCUBIN")?,
+                destroy: function(&library, "nvrtcDestroyProgram")?,
+                _library: ManuallyDrop::new(library),
+            }
+        };
+        Ok(nvrtc)
+    }
+
+    /// Major and minor number.
+    pub(super) fn version(&self) -> Option<(i32, i32)> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both numbers outlive the call.
+        let status = unsafe { (self.version)(&raw mut major, &raw mut minor) };
+        (status == 0).then_some((major, minor))
+    }
+
+    /// The architectures that it makes code for, as numbers: 90 is `sm_90`.
+    pub(super) fn architectures(&self) -> Vec<c_int> {
+        let mut count = 0;
+        // SAFETY: `count` outlives the call.
+        let status = unsafe { (self.count_architectures)(&raw mut count) };
+        let mut numbers = vec![0; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: there is room for as many as were counted.
+        if status != 0 || unsafe { (self.architectures)(numbers.as_mut_ptr()) } != 0 {
+            numbers.clear();
+        }
+        numbers
+    }
+
+    /// Compiles the first of `sources`; the others are headers of it.
+    pub(super) fn compile(
+        &self,
+        sources: &[Source],
+        options: &[String],
+    ) -> Result<Vec<u8>, Refused> {
+        let (source, headers) = sources
+            .split_first()
+            .ok_or_else(|| Refused::before("there is no source"))?;
+        let text = c_string(&source.text)?;
+        let name = c_string(&source.name)?;
+        let texts = c_strings(headers.iter().map(|header| &header.text))?;
+        let names = c_strings(headers.iter().map(|header| &header.name))?;
+        let options = c_strings(options.iter())?;
+        let (texts_at, names_at) = (pointers(&texts), pointers(&names));
+
+        let mut program = std::ptr::null_mut();
+        // SAFETY: all strings end in a zero and live until the program is destroyed, below; there
+        // are as many texts as names.
+        let status = unsafe {
+            (self.create)(
+                &raw mut program,
+                text.as_ptr(),
+                name.as_ptr(),
+                count(&texts_at),
+                texts_at.as_ptr(),
+                names_at.as_ptr(),
+            )
+        };
+        if status != 0 {
+            return Err(Refused {
+                status,
+                log: String::new(),
+            });
+        }
+        let options_at = pointers(&options);
+        // SAFETY: the program was made above; the options end in a zero and outlive the call.
+        let status = unsafe { (self.compile)(program, count(&options_at), options_at.as_ptr()) };
+        let cubin = if status == 0 {
+            self.read(program, self.cubin_bytes, self.cubin)
+        } else {
+            Err(status)
+        };
+        let log = self.read(program, self.log_bytes, self.log);
+        // SAFETY: the program is destroyed once, and not used afterwards.
+        unsafe { (self.destroy)(&raw mut program) };
+        cubin.map_err(|status| {
+            let log = log.unwrap_or_default();
+            let log = String::from_utf8_lossy(&log);
+            let log = log.trim_end_matches('\0').to_owned();
+            Refused { status, log }
+        })
+    }
+
+    /// Asks for a length, and then for the bytes.
+    fn read(&self, program: Program, bytes: Size, copy: Copy) -> Result<Vec<u8>, Status> {
+        let mut length = 0;
+        // SAFETY: the program is alive, and `length` outlives the call.
+        let status = unsafe { bytes(program, &raw mut length) };
+        if status != 0 {
+            return Err(status);
+        }
+        let mut content = vec![0_u8; length];
+        // SAFETY: there is room for the length that was told.
+        let status = unsafe { copy(program, content.as_mut_ptr().cast()) };
+        if status == 0 {
+            Ok(content)
+        } else {
+            Err(status)
+        }
+    }
+}
+
+impl Refused {
+    fn before(reason: &str) -> Self {
+        Self {
+            status: 3,
+            log: format!("error: {reason}"),
+        }
+    }
+}
+
+/// # Safety
+///
+/// `T` is the C type of the function.
+unsafe fn function<T: std::marker::Copy>(library: &Library, name: &str) -> Result<T, Unresolved> {
+    // SAFETY: by the caller.
+    let symbol = unsafe { library.get::<T>(name) };
+    symbol
+        .map(|symbol| *symbol)
+        .map_err(|error| error.to_string())
+}
+
+fn c_string(text: &str) -> Result<CString, Refused> {
+    CString::new(text).map_err(|_| Refused::before("a source or a flag holds a zero byte"))
+}
+
+fn c_strings<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>, Refused> {
+    texts.map(|text| c_string(text)).collect()
+}
+
+/// What C takes for an array of strings.
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).collect()
+}
+
+fn count(pointers: &[*const c_char]) -> c_int {
+    c_int::try_from(pointers.len()).unwrap_or(0)
+}

@@ -1,0 +1,132 @@
+//! How fast the processor runs, and the clock that timings are read from.
+
+use super::Finding;
+use super::probe::Probe;
+use crate::conditions::{Conditions, throttled};
+use crate::machine::Machine;
+
+/// A repeat lasts 1 ms at least, and is to be precise to 0.1 %: a step of 1 µs is too coarse.
+const COARSE_STEP_NS: u64 = 1_000;
+
+/// Temperature from which processors of all makers begin to slow down or are near it.
+const HOT_MC: i64 = 90_000;
+
+pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Vec<Finding> {
+    let all = [
+        Some(governor(machine)),
+        boost(machine),
+        Some(throttling(conditions, probe)),
+        temperature(conditions),
+        battery(conditions),
+        Some(resolution(probe)),
+        clocksource(machine),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn governor(machine: &Machine) -> Finding {
+    let frequency = &machine.frequency;
+    let Some(governor) = frequency.governor.as_deref() else {
+        return Finding::note(
+            "governor",
+            "not told: the clock is the host's or the firmware's affair",
+        );
+    };
+    let preference = frequency.preference.as_deref();
+    let named = preference.map_or_else(String::new, |preference| {
+        format!(", preference `{preference}`")
+    });
+    let detail = format!("`{governor}`{named}");
+    match (governor, preference) {
+        ("performance", _) => Finding::ok("governor", detail),
+        // Drivers that leave the clock to the hardware know two governors; the preference decides.
+        ("powersave", Some("performance")) => Finding::ok("governor", detail),
+        _ => Finding::warning("governor", format!("{detail}: the clock follows the load"))
+            .hint("`sudo cpupower frequency-set -g performance`"),
+    }
+}
+
+fn boost(machine: &Machine) -> Option<Finding> {
+    let intel = machine
+        .frequency
+        .driver
+        .as_deref()
+        .is_some_and(|driver| driver.contains("intel_pstate"));
+    let off = if intel {
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+    } else {
+        "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+    };
+    Some(match machine.frequency.boost? {
+        true => Finding::note(
+            "boost",
+            "on: the clock depends on heat and on how many cores work",
+        )
+        .hint(format!("for timings that repeat to 1 %: `{off}`")),
+        false => Finding::ok("boost", "off"),
+    })
+}
+
+fn throttling(conditions: &Conditions, probe: &Probe) -> Finding {
+    if throttled(conditions, &probe.after) {
+        return Finding::warning(
+            "throttling",
+            "the processor is being slowed by heat, a lowered limit or a quota",
+        )
+        .hint("let it cool, see to its fans, and look at `quota` above");
+    }
+    match conditions.throttle_count {
+        None => Finding::note(
+            "throttling",
+            "the processor does not tell whether it slows down",
+        ),
+        Some(0) => Finding::ok("throttling", "never since the start"),
+        Some(count) => Finding::note(
+            "throttling",
+            format!("heat slowed the processor {count} times since the start"),
+        )
+        .hint("timings with the flag `throttled` are to be taken again"),
+    }
+}
+
+fn temperature(conditions: &Conditions) -> Option<Finding> {
+    let (sensor, &hottest) = conditions
+        .temperatures_mc
+        .iter()
+        .max_by_key(|(_, reading)| **reading)?;
+    let detail = format!("{} °C (`{sensor}`)", hottest / 1000);
+    Some(if hottest >= HOT_MC {
+        Finding::warning("temperature", detail).hint("let it cool before measuring")
+    } else {
+        Finding::ok("temperature", detail)
+    })
+}
+
+fn battery(conditions: &Conditions) -> Option<Finding> {
+    Some(if conditions.on_battery? {
+        Finding::warning("power", "on battery: clocks are lowered").hint("plug it in")
+    } else {
+        Finding::ok("power", "plugged in")
+    })
+}
+
+fn resolution(probe: &Probe) -> Finding {
+    let step = probe.clock.step_ns;
+    let detail = format!("the smallest step seen is {step} ns");
+    if step < COARSE_STEP_NS {
+        return Finding::ok("clock", detail);
+    }
+    Finding::warning("clock", detail).hint("raise `min_repeat_ms`, see `clocksource`")
+}
+
+fn clocksource(machine: &Machine) -> Option<Finding> {
+    let source = machine.system.clocksource.as_deref()?;
+    let detail = format!("`{source}`");
+    Some(match source {
+        "tsc" | "arch_sys_counter" => Finding::ok("clocksource", detail),
+        // Both are read without entering the kernel, but the host corrects them.
+        "kvm-clock" | "hyperv_clocksource_tsc_page" => Finding::note("clocksource", format!("{detail}: corrected by the host")),
+        _ => Finding::warning("clocksource", format!("{detail}: reading it is slow, or coarse"))
+            .hint("`cat /sys/devices/system/clocksource/clocksource0/available_clocksource`; the kernel's log says why it left `tsc`"),
+    })
+}

@@ -1,0 +1,168 @@
+//! Who else uses the processor: other machines, other processes, other threads of the core.
+
+use super::probe::Probe;
+use super::{Finding, percent};
+use crate::conditions::{Conditions, Ticks, share, stolen};
+use crate::machine::{Machine, tightest_quota};
+
+/// Share of time from which lost or stolen time shows in timings that are to be precise to 1 %.
+const DISTURBING: f64 = 0.01;
+
+/// Pressure in percent from which on the machine is busy.
+const BUSY_PERCENT: f64 = 10.0;
+
+pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Vec<Finding> {
+    let all = [
+        Some(hypervisor(machine)),
+        Some(busy(machine, conditions)),
+        Some(interruptions(probe)),
+        steal(conditions, probe),
+        Some(quota(machine, conditions)),
+        Some(cpuset(machine, probe)),
+        smt(machine),
+        isolation(machine),
+        kinds(machine),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn hypervisor(machine: &Machine) -> Finding {
+    match machine.processor.hypervisor.as_deref() {
+        None => Finding::note("hypervisor", "not told: this may be a virtual machine"),
+        Some("none") => Finding::ok("hypervisor", "none"),
+        Some(name) => Finding::note(
+            "hypervisor",
+            format!("a virtual machine ({name}): the host may mask the processor's model and share its cores"),
+        )
+        .hint("compare timings of this machine with its own only"),
+    }
+}
+
+fn busy(machine: &Machine, conditions: &Conditions) -> Finding {
+    let threads = u64::from(machine.topology.threads.unwrap_or(1));
+    let load = conditions.load.map_or_else(String::new, |[load, ..]| {
+        format!(", load {load:.1} on {threads} threads")
+    });
+    let hint = "end other work, or wait for it; short repeats (`min_repeat_ms` of 1 to 10) find undisturbed moments";
+    match (conditions.pressure_percent, conditions.runnable) {
+        (Some(pressure), _) => {
+            let detail = format!(
+                "in {pressure:.0} % of the last 10 s some task waited for a processor{load}"
+            );
+            if pressure >= BUSY_PERCENT {
+                Finding::warning("busy", detail).hint(hint)
+            } else {
+                Finding::ok("busy", detail)
+            }
+        }
+        (None, Some(runnable)) => {
+            let detail = format!("{runnable} tasks at work or waiting{load}");
+            // This one runs too.
+            if runnable > threads {
+                Finding::warning("busy", detail).hint(hint)
+            } else {
+                Finding::ok("busy", detail)
+            }
+        }
+        (None, None) => Finding::note("busy", "the system does not tell its load"),
+    }
+}
+
+fn interruptions(probe: &Probe) -> Finding {
+    let clock = probe.clock;
+    let detail = format!(
+        "a loop lost its core for {} of 0.2 s, for {} µs at most",
+        percent(clock.lost),
+        clock.longest_gap_us
+    );
+    if clock.lost < DISTURBING {
+        return Finding::ok("interruptions", detail);
+    }
+    Finding::warning("interruptions", detail)
+        .hint("real-time priority keeps other processes off while a kernel runs; who may have it: see `realtime`")
+}
+
+fn steal(conditions: &Conditions, probe: &Probe) -> Option<Finding> {
+    let since_start = |Ticks { steal, total, .. }: Ticks| share(steal, total);
+    let long = conditions.ticks.map(since_start)?;
+    let now = stolen(conditions, &probe.after);
+    let detail = format!(
+        "the host took {} of the time since the start, {} just now",
+        percent(long),
+        percent(now)
+    );
+    Some(if now >= DISTURBING {
+        Finding::warning("steal", detail)
+            .hint("a machine with processors of its own (dedicated or bare metal) has none")
+    } else if long >= DISTURBING {
+        Finding::note("steal", detail)
+    } else {
+        Finding::ok("steal", detail)
+    })
+}
+
+fn quota(machine: &Machine, conditions: &Conditions) -> Finding {
+    let Some(cpu_max) = machine.container.cpu_max.as_deref() else {
+        return Finding::ok("quota", "no control group limits the processor time");
+    };
+    let Some(cores) = tightest_quota(cpu_max) else {
+        return Finding::ok(
+            "quota",
+            "the control group does not limit the processor time",
+        );
+    };
+    let stopped = conditions.quota_stop_us.filter(|&stop| stop > 0);
+    let stopped = stopped.map_or_else(String::new, |stop| {
+        format!("; it has stopped processes for {} ms", stop / 1000)
+    });
+    Finding::warning("quota", format!("the control group may use {cores:.2} processors (`cpu.max` is `{cpu_max}`){stopped}"))
+        .hint("start the container without a limit of processor time (`--cpus`, `limits.cpu`), give it whole cores instead (`--cpuset-cpus`)")
+}
+
+fn cpuset(machine: &Machine, probe: &Probe) -> Finding {
+    let list = machine.container.cpuset.as_deref().unwrap_or("not told");
+    match probe.allowed_cores {
+        0 => Finding::note("cores", "the system does not say which cores may be used"),
+        1 => Finding::warning(
+            "cores",
+            format!("one core only (`{list}`): compilers and the kernel that is timed share it"),
+        )
+        .hint("allow a second core, or build with `--jobs 1` before anything is timed"),
+        many => Finding::ok("cores", format!("{many} may be used (`{list}`)")),
+    }
+}
+
+fn smt(machine: &Machine) -> Option<Finding> {
+    let guest = machine
+        .processor
+        .hypervisor
+        .as_deref()
+        .is_some_and(|name| name != "none");
+    Some(match machine.topology.smt_active? {
+        true => Finding::note("smt", "two or more threads share each core and slow each other")
+            .hint("leave the other threads of the measured core idle, or `echo off | sudo tee /sys/devices/system/cpu/smt/control`"),
+        false if guest => Finding::ok("smt", "none that this machine knows of; the host may have it"),
+        false => Finding::ok("smt", "off"),
+    })
+}
+
+fn isolation(machine: &Machine) -> Option<Finding> {
+    let isolated = machine
+        .system
+        .isolated_cpus
+        .as_deref()
+        .filter(|list| !list.is_empty())?;
+    Some(Finding::ok(
+        "isolation",
+        format!("the scheduler keeps clear of cores `{isolated}`; they are preferred"),
+    ))
+}
+
+fn kinds(machine: &Machine) -> Option<Finding> {
+    let kinds = machine.processor.core_kinds.filter(|&kinds| kinds > 1)?;
+    let detail = format!("{kinds} kinds of cores with different speeds");
+    Some(
+        Finding::note("hybrid", detail)
+            .hint("measure on one core only (`--core N`), and on the same one each time"),
+    )
+}

@@ -1,0 +1,72 @@
+//! Names for the numbers by which ARM processors call themselves.
+
+use super::cpu::Processor;
+use crate::root::field;
+
+/// Implementer codes (Arm Architecture Reference Manual, `MIDR_EL1.Implementer`; util-linux `lscpu-arm.c`).
+const IMPLEMENTERS: [(u32, &str); 13] = [
+    (0x41, "ARM"),
+    (0x42, "Broadcom"),
+    (0x43, "Cavium"),
+    (0x46, "Fujitsu"),
+    (0x48, "HiSilicon"),
+    (0x4e, "NVIDIA"),
+    (0x50, "APM"),
+    (0x51, "Qualcomm"),
+    (0x53, "Samsung"),
+    (0x56, "Marvell"),
+    (0x61, "Apple"),
+    (0x6d, "Microsoft"),
+    (0xc0, "Ampere"),
+];
+
+/// Part numbers of ARM's own designs that run kernels one would time (the same sources).
+const PARTS: [(u32, &str); 16] = [
+    (0xd03, "Cortex-A53"),
+    (0xd05, "Cortex-A55"),
+    (0xd07, "Cortex-A57"),
+    (0xd08, "Cortex-A72"),
+    (0xd0b, "Cortex-A76"),
+    (0xd0c, "Neoverse-N1"),
+    (0xd40, "Neoverse-V1"),
+    (0xd41, "Cortex-A78"),
+    (0xd44, "Cortex-X1"),
+    (0xd46, "Cortex-A510"),
+    (0xd47, "Cortex-A710"),
+    (0xd48, "Cortex-X2"),
+    (0xd49, "Neoverse-N2"),
+    (0xd4f, "Neoverse-V2"),
+    (0xd83, "Neoverse-V3AE"),
+    (0xd84, "Neoverse-V3"),
+];
+
+/// Fills what `/proc/cpuinfo` of an ARM kernel says in its own fields.
+pub(super) fn fill(processor: &mut Processor, text: &str) {
+    let implementer = number(text, "CPU implementer");
+    let part = number(text, "CPU part");
+    let name = |table: &[(u32, &str)], code: Option<u32>| {
+        table
+            .iter()
+            .find(|(known, _)| Some(*known) == code)
+            .map(|(_, name)| (*name).to_owned())
+    };
+    processor.vendor =
+        name(&IMPLEMENTERS, implementer).or_else(|| implementer.map(|code| format!("{code:#04x}")));
+    if processor.brand.is_none() && implementer == Some(0x41) {
+        processor.brand = name(&PARTS, part);
+    }
+    processor.family = number(text, "CPU architecture");
+    processor.model = part;
+    processor.stepping =
+        (|| Some(number(text, "CPU variant")? * 16 + number(text, "CPU revision")?))();
+    processor.isa_level = processor.family.map(|version| format!("armv{version}"));
+}
+
+/// A number in decimal or with `0x`.
+fn number(text: &str, key: &str) -> Option<u32> {
+    let value = field(text, key)?;
+    match value.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => value.parse().ok(),
+    }
+}

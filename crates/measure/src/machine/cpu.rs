@@ -1,0 +1,243 @@
+//! Which processor it is: from `/proc/cpuinfo`, and CPUID where there is that.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+use super::arm;
+use crate::root::{Root, field};
+
+/// What the processor says of itself. In a virtual machine the host may let it say anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processor {
+    /// `x86_64`, `aarch64`: what this program was built for.
+    pub architecture: String,
+    /// `GenuineIntel`, `AuthenticAMD`.
+    pub vendor: Option<String>,
+    /// `AMD EPYC 7452 32-Core Processor`.
+    pub brand: Option<String>,
+    /// On ARM: version of the architecture, part number, and `rNpM` as variant * 16 + revision.
+    pub family: Option<u32>,
+    /// With `family` and `stepping` the kind of processor, as CPUID says it.
+    pub model: Option<u32>,
+    /// See `model`.
+    pub stepping: Option<u32>,
+    /// Version of its microcode, in hex.
+    pub microcode: Option<String>,
+    /// XXH3-64 in hex of the sorted feature flags, one blank between them.
+    pub flags_hash: Option<String>,
+    /// `x86-64-v3`, `armv8`.
+    pub isa_level: Option<String>,
+    /// The vector extensions among the flags, sorted.
+    pub vector_extensions: Vec<String>,
+    /// How many kinds of cores there are: above 1 on hybrid processors.
+    pub core_kinds: Option<u32>,
+    /// `kvm`, `vmware`, ...; `none` where it is known that there is none; `unknown` for a nameless one.
+    pub hypervisor: Option<String>,
+    /// The time stamp counter runs evenly whatever the clock does.
+    pub invariant_tsc: Option<bool>,
+}
+
+impl Processor {
+    pub(super) fn read(root: &Root) -> Self {
+        let text = root.text("/proc/cpuinfo").unwrap_or_default();
+        let mut processor = Self::parse(&text);
+        if root.is_system() {
+            processor.hypervisor = hypervisor_of_cpuid().or(processor.hypervisor);
+        }
+        if let Some(kind) = root.word("/sys/hypervisor/type") {
+            processor.hypervisor = Some(kind);
+        }
+        // Intel's hybrids are one model to CPUID; the kernel lists their kinds of cores apart.
+        let hybrid =
+            root.has("/sys/devices/cpu_core/cpus") && root.has("/sys/devices/cpu_atom/cpus");
+        if hybrid {
+            processor.core_kinds = processor.core_kinds.max(Some(2));
+        }
+        processor
+    }
+
+    /// What `/proc/cpuinfo` says, of either architecture.
+    pub(super) fn parse(text: &str) -> Self {
+        let of = |key| {
+            field(text, key)
+                .filter(|value| !value.is_empty())
+                .map(str::to_owned)
+        };
+        let flags: BTreeSet<&str> = field(text, "flags")
+            .or_else(|| field(text, "Features"))
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .collect();
+        let mut processor = Self {
+            architecture: std::env::consts::ARCH.to_owned(),
+            vendor: of("vendor_id"),
+            brand: of("model name"),
+            family: of("cpu family").and_then(|value| value.parse().ok()),
+            model: of("model").and_then(|value| value.parse().ok()),
+            stepping: of("stepping").and_then(|value| value.parse().ok()),
+            microcode: of("microcode"),
+            flags_hash: hash(&flags),
+            vector_extensions: vectors(&flags),
+            core_kinds: kinds(text),
+            ..Self::default()
+        };
+        if text.contains("CPU implementer") {
+            arm::fill(&mut processor, text);
+        } else if flags.contains("lm") {
+            processor.isa_level = Some(x86_level(&flags).to_owned());
+            let guest = flags.contains("hypervisor");
+            processor.hypervisor = Some(if guest { "unknown" } else { "none" }.to_owned());
+            let even = flags.contains("constant_tsc") && flags.contains("nonstop_tsc");
+            processor.invariant_tsc = Some(even);
+        }
+        processor
+    }
+}
+
+fn hash(flags: &BTreeSet<&str>) -> Option<String> {
+    let joined = flags.iter().copied().collect::<Vec<_>>().join(" ");
+    (!flags.is_empty()).then(|| format!("{:016x}", XxHash3_64::oneshot(joined.as_bytes())))
+}
+
+/// Flags that name vector or matrix units, which decide what a compiler can make of a kernel.
+fn vectors(flags: &BTreeSet<&str>) -> Vec<String> {
+    const BEGINNINGS: [&str; 4] = ["avx", "amx", "sve", "asimd"];
+    const NAMES: [&str; 7] = ["fma", "f16c", "sse4_1", "sse4_2", "bf16", "i8mm", "fphp"];
+    // `sme` is a matrix unit on ARM, encrypted memory on x86, and `smep` a protection there.
+    let arm = flags.contains("asimd");
+    let is_vector = |flag: &str| {
+        NAMES.contains(&flag)
+            || BEGINNINGS.iter().any(|start| flag.starts_with(start))
+            || (arm && flag.starts_with("sme"))
+    };
+    flags
+        .iter()
+        .filter(|flag| is_vector(flag))
+        .map(|flag| (*flag).to_owned())
+        .collect()
+}
+
+/// The level of the x86-64 psABI (its table "micro-architecture levels"), in the kernel's names.
+///
+/// `lahf_lm` is LAHF-SAHF, `abm` is LZCNT, `pni` is SSE3; OSXSAVE is implied, as the kernel hides AVX without it.
+fn x86_level(flags: &BTreeSet<&str>) -> &'static str {
+    const LEVELS: [(&str, &[&str]); 3] = [
+        (
+            "x86-64-v2",
+            &[
+                "cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2",
+            ],
+        ),
+        (
+            "x86-64-v3",
+            &[
+                "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave",
+            ],
+        ),
+        (
+            "x86-64-v4",
+            &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"],
+        ),
+    ];
+    let reached = LEVELS
+        .iter()
+        .take_while(|(_, needed)| needed.iter().all(|flag| flags.contains(flag)));
+    reached.last().map_or("x86-64-v1", |(level, _)| level)
+}
+
+/// How many different cores `/proc/cpuinfo` describes.
+fn kinds(text: &str) -> Option<u32> {
+    let identity = [
+        "vendor_id",
+        "cpu family",
+        "model",
+        "stepping",
+        "CPU implementer",
+        "CPU variant",
+        "CPU part",
+        "CPU revision",
+    ];
+    let kinds: BTreeSet<Vec<Option<&str>>> = text
+        .split("\n\n")
+        .filter(|block| field(block, "processor").is_some())
+        .map(|block| identity.iter().map(|key| field(block, key)).collect())
+        .collect();
+    u32::try_from(kinds.len()).ok().filter(|&count| count > 0)
+}
+
+/// The name that the hypervisor gives itself in CPUID leaf 0x4000_0000.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+fn hypervisor_of_cpuid() -> Option<String> {
+    use raw_cpuid::{CpuId, Hypervisor};
+    let cpuid = CpuId::new();
+    if !cpuid.get_feature_info()?.has_hypervisor() {
+        return Some("none".to_owned());
+    }
+    let name = match cpuid.get_hypervisor_info()?.identify() {
+        Hypervisor::KVM => "kvm",
+        Hypervisor::Xen => "xen",
+        Hypervisor::VMware => "vmware",
+        Hypervisor::HyperV => "hyper-v",
+        Hypervisor::QEMU => "qemu",
+        Hypervisor::Bhyve => "bhyve",
+        Hypervisor::QNX => "qnx",
+        Hypervisor::ACRN => "acrn",
+        Hypervisor::Unknown(..) => "unknown",
+    };
+    Some(name.to_owned())
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
+fn hypervisor_of_cpuid() -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_psabi() {
+        let v2 = "lm cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2";
+        let v3 = format!("{v2} avx avx2 bmi1 bmi2 f16c fma abm movbe xsave");
+        let v4 = format!("{v3} avx512f avx512bw avx512cd avx512dq avx512vl");
+        // Everything of v4, but without one flag of v2.
+        let gap = v4.replace("popcnt ", "");
+        for (flags, level) in [("lm", 1), (v2, 2), (&v3, 3), (&v4, 4), (&gap, 1)] {
+            let processor = Processor::parse(&format!("processor: 0\nflags\t: {flags}\n"));
+            assert_eq!(processor.isa_level.unwrap(), format!("x86-64-v{level}"));
+        }
+    }
+
+    #[test]
+    fn vectors_are_told_from_flags_of_like_names() {
+        let of = |flags: &str| Processor::parse(&format!("flags : {flags}")).vector_extensions;
+        assert_eq!(
+            of("lm smep sme sse sse4_2 avx512f fma vaes"),
+            ["avx512f", "fma", "sse4_2"]
+        );
+        assert_eq!(of("fp asimd sme2 sve aes"), ["asimd", "sme2", "sve"]);
+    }
+
+    #[test]
+    fn the_order_of_the_flags_does_not_matter_to_their_hash() {
+        let of = |flags: &str| Processor::parse(&format!("flags : {flags}")).flags_hash;
+        assert_eq!(of("lm avx fma"), of("fma  lm avx"));
+        assert_ne!(of("lm avx fma"), of("lm avx"));
+        assert_eq!(of(""), None);
+    }
+
+    #[test]
+    fn nothing_told_is_nothing_known() {
+        let architecture = std::env::consts::ARCH.to_owned();
+        assert_eq!(
+            Processor::parse(""),
+            Processor {
+                architecture,
+                ..Processor::default()
+            }
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Kernel, distribution, C library, and the settings of the kernel that timings feel.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::root::{Root, cpu_list, parse_cpus};
+
+/// The operating system. Of the kernel's command line only the two words below are kept: the rest
+/// may name disks and addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct System {
+    /// `linux`, `macos`, ...
+    pub(crate) kind: String,
+    /// The kernel's release.
+    pub(crate) kernel: Option<String>,
+    /// `debian 12`.
+    pub(crate) distribution: Option<String>,
+    /// `glibc 2.36`, `musl`.
+    pub(crate) libc: Option<String>,
+    pub(crate) clocksource: Option<String>,
+    /// 0 off, 1 without the heap, 2 in full.
+    pub(crate) aslr: Option<u32>,
+    pub(crate) perf_event_paranoid: Option<i32>,
+    /// `mitigations=` of the kernel's command line.
+    pub(crate) mitigations_setting: Option<String>,
+    /// What the kernel says of each weakness of the processor that concerns it.
+    pub(crate) mitigations: BTreeMap<String, String>,
+    /// Processors that are kept from the scheduler; an empty list where there are none.
+    pub(crate) isolated_cpus: Option<String>,
+    /// Processors without a timer tick while one task runs.
+    pub(crate) nohz_full_cpus: Option<String>,
+}
+
+impl System {
+    pub(super) fn read(root: &Root) -> Self {
+        let command_line = root.text("/proc/cmdline").unwrap_or_default();
+        let cpus = |name: &str| {
+            let text = root.text(&format!("/sys/devices/system/cpu/{name}"))?;
+            // `(null)` is the kernel's spelling of a list that was never set.
+            Some(parse_cpus(&text).map_or_else(String::new, |cpus| cpu_list(&cpus)))
+        };
+        Self {
+            kind: std::env::consts::OS.to_owned(),
+            kernel: root.word("/proc/sys/kernel/osrelease"),
+            distribution: distribution(root),
+            libc: libc_of(root),
+            clocksource: root
+                .word("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            aslr: root.number("/proc/sys/kernel/randomize_va_space"),
+            perf_event_paranoid: root.number("/proc/sys/kernel/perf_event_paranoid"),
+            mitigations_setting: command_line
+                .split_ascii_whitespace()
+                .find_map(|word| Some(word.strip_prefix("mitigations=")?.to_owned())),
+            mitigations: mitigations(root),
+            isolated_cpus: cpus("isolated"),
+            nohz_full_cpus: cpus("nohz_full"),
+        }
+    }
+}
+
+fn distribution(root: &Root) -> Option<String> {
+    let text = root
+        .text("/etc/os-release")
+        .or_else(|| root.text("/usr/lib/os-release"))?;
+    let value = |key: &str| {
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.map(|value| value.trim_matches(['"', '\'']))
+    };
+    let id = value("ID")?;
+    Some(value("VERSION_ID").map_or_else(|| id.to_owned(), |version| format!("{id} {version}")))
+}
+
+fn mitigations(root: &Root) -> BTreeMap<String, String> {
+    const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
+    let names = root.names(FOLDER).into_iter();
+    let told = names.filter_map(|name| Some((root.word(&format!("{FOLDER}/{name}"))?, name)));
+    told.filter(|(text, _)| text != "Not affected")
+        .map(|(text, name)| (name, text))
+        .collect()
+}
+
+/// The C library that this program runs with, which is also that of the kernels it loads.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn libc_of(root: &Root) -> Option<String> {
+    root.is_system()
+        .then(crate::attempts::libc_version)
+        .flatten()
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn libc_of(_root: &Root) -> Option<String> {
+    cfg!(target_env = "musl").then(|| "musl".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::write_files;
+
+    #[test]
+    fn of_the_command_line_only_mitigations_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        write_files(
+            folder.path(),
+            &[
+                (
+                    "/proc/cmdline",
+                    "root=UUID=1234 mitigations=off ip=10.0.0.7\n",
+                ),
+                ("/sys/devices/system/cpu/nohz_full", "(null)\n"),
+                ("/sys/devices/system/cpu/isolated", "2-3\n"),
+                (
+                    "/sys/devices/system/cpu/vulnerabilities/mds",
+                    "Not affected\n",
+                ),
+                (
+                    "/sys/devices/system/cpu/vulnerabilities/spectre_v1",
+                    "Vulnerable\n",
+                ),
+                (
+                    "/etc/os-release",
+                    "NAME=\"X\"\nVERSION_ID=\"12\"\nID=debian\n",
+                ),
+            ],
+        );
+        let system = System::read(&Root::at(folder.path()));
+        assert_eq!(system.mitigations_setting.as_deref(), Some("off"));
+        assert_eq!(system.nohz_full_cpus.as_deref(), Some(""));
+        assert_eq!(system.isolated_cpus.as_deref(), Some("2-3"));
+        assert_eq!(system.distribution.as_deref(), Some("debian 12"));
+        assert_eq!(system.mitigations.len(), 1);
+        assert!(!serde_json::to_string(&system).unwrap().contains("10.0.0.7"));
+    }
+}

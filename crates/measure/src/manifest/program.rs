@@ -1,0 +1,145 @@
+//! The sources of a program and of its reference: which files, under which names, in which language.
+
+use std::path::{Component, Path};
+
+use super::super::flags;
+use super::super::trial::{Check, Language, Metric, Program, Source};
+use super::names::identifier_fault;
+use super::typed::{TypedCheck, TypedProgram, TypedReference};
+
+/// Reads a source by the path in the manifest.
+pub(super) type Reader<'a, E> = &'a dyn Fn(&str) -> Result<String, E>;
+
+/// What is wrong, with the key at which it is; or a source that could not be read.
+pub(super) enum Fault<E> {
+    Key(String),
+    Read(E),
+}
+
+impl<E> From<String> for Fault<E> {
+    fn from(reason: String) -> Self {
+        Self::Key(reason)
+    }
+}
+
+/// For kernels: what one would use to make them fast. NVRTC optimises in any case.
+fn kernel_flags(language: Language) -> Vec<String> {
+    match language {
+        Language::C | Language::Cxx => vec!["-O3".to_owned(), "-march=native".to_owned()],
+        Language::Cuda => Vec::new(),
+    }
+}
+
+pub(super) fn resolve_program<E>(
+    typed: TypedProgram,
+    read: Reader<'_, E>,
+) -> Result<Program, Fault<E>> {
+    let files = match (typed.source, typed.files) {
+        (Some(source), None) => vec![source],
+        (None, Some(files)) if !files.is_empty() => files,
+        _ => {
+            return Err("program: needs either `source` or `files`"
+                .to_owned()
+                .into());
+        }
+    };
+    if let Some(fault) = entry_fault(typed.language, &typed.entry) {
+        return Err(format!("program.entry: {fault}").into());
+    }
+    let flags = typed.flags.unwrap_or_else(|| kernel_flags(typed.language));
+    refuse_flags(typed.language, &flags, "program")?;
+    Ok(Program {
+        language: typed.language,
+        sources: sources(&files, "program", read)?,
+        entry: typed.entry,
+        flags,
+    })
+}
+
+pub(super) fn resolve_check<E>(typed: TypedCheck, read: Reader<'_, E>) -> Result<Check, Fault<E>> {
+    let (rtol, atol) = (typed.rtol.unwrap_or(1e-4), typed.atol.unwrap_or(1e-5));
+    for (key, value) in [("rtol", rtol), ("atol", atol)] {
+        if !(0.0..=1e30).contains(&value) {
+            return Err(format!("check.{key}: {value} is no tolerance").into());
+        }
+    }
+    Ok(Check {
+        reference: resolve_reference(typed.reference, read)?,
+        rtol,
+        atol,
+        metric: typed.metric.unwrap_or(Metric::RelL2),
+    })
+}
+
+fn resolve_reference<E>(typed: TypedReference, read: Reader<'_, E>) -> Result<Program, Fault<E>> {
+    let key = "check.reference";
+    let language = typed
+        .language
+        .or_else(|| language_of(&typed.source))
+        .ok_or_else(|| format!("{key}: needs `language`: `{}` does not tell", typed.source))?;
+    if language == Language::Cuda {
+        return Err(format!("{key}: runs on the host, so it is `c` or `c++`").into());
+    }
+    if let Some(fault) = entry_fault(language, &typed.entry) {
+        return Err(format!("{key}.entry: {fault}").into());
+    }
+    let flags = typed.flags.unwrap_or_else(|| vec!["-O2".to_owned()]);
+    refuse_flags(language, &flags, key)?;
+    Ok(Program {
+        language,
+        sources: sources(&[typed.source], key, read)?,
+        entry: typed.entry,
+        flags,
+    })
+}
+
+fn refuse_flags(language: Language, given: &[String], key: &str) -> Result<(), String> {
+    let fault = given.iter().find_map(|flag| flags::fault(language, flag));
+    fault.map_or(Ok(()), |fault| Err(format!("{key}.flags: {fault}")))
+}
+
+/// Why a program cannot have this entry. In C++ it may lie in a namespace and be an instance of a
+/// template: `k::twice<TILE>`.
+fn entry_fault(language: Language, entry: &str) -> Option<String> {
+    if language != Language::Cxx {
+        return identifier_fault(entry);
+    }
+    let (name, arguments) = entry.split_once('<').unwrap_or((entry, ">"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_:<>, ".contains(c);
+    let wrong = !arguments.ends_with('>') || !arguments.chars().all(plain);
+    let fault = name.split("::").find_map(identifier_fault);
+    fault.or_else(|| wrong.then(|| format!("`{entry}` is no function of C++")))
+}
+
+fn language_of(source: &str) -> Option<Language> {
+    match Path::new(source).extension()?.to_str()? {
+        "c" => Some(Language::C),
+        "cc" | "cpp" | "cxx" => Some(Language::Cxx),
+        "cu" => Some(Language::Cuda),
+        _ => None,
+    }
+}
+
+fn sources<E>(files: &[String], key: &str, read: Reader<'_, E>) -> Result<Vec<Source>, Fault<E>> {
+    let mut sources: Vec<Source> = Vec::with_capacity(files.len());
+    for file in files {
+        let name = name_beside(file).ok_or_else(|| format!("{key}: `{file}` names no file"))?;
+        if sources.iter().any(|source| source.name == name) {
+            return Err(format!("{key}: two files named `{name}`").into());
+        }
+        let text = read(file).map_err(Fault::Read)?;
+        sources.push(Source { name, text });
+    }
+    Ok(sources)
+}
+
+/// The name in the folder where it is compiled: its path where that stays inside, else its last part.
+fn name_beside(file: &str) -> Option<String> {
+    let path = Path::new(file);
+    let last = path.file_name()?;
+    let is_inside = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let name = if is_inside { path.as_os_str() } else { last };
+    name.to_str().map(str::to_owned)
+}

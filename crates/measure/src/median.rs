@@ -1,0 +1,85 @@
+//! The median of timings and how sure it is, without assuming how they are distributed.
+
+/// A median and half the width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Median {
+    /// In the unit of the values.
+    pub value: f64,
+    /// `None` for fewer than six values, whose extremes hold the median with less than 95 %.
+    pub half_width: Option<f64>,
+}
+
+/// The median of `values`; `None` of none.
+///
+/// The interval lies between two order statistics: the number of values below the median is binomial
+/// (n, 1/2), whatever the distribution (David and Nagaraja, Order Statistics, section 7.1).
+pub fn median(values: &[f64]) -> Option<Median> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = sorted.len();
+    let half_width = lower_rank(count).and_then(|rank| {
+        let low = sorted.get(rank)?;
+        let high = sorted.get(count - 1 - rank)?;
+        Some((high - low) / 2.0)
+    });
+    let value = middle(&sorted)?;
+    Some(Median { value, half_width })
+}
+
+/// The middle of sorted values, or between the two in the middle; `None` of none.
+pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
+    let below = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    let above = *sorted.get(sorted.len() / 2)?;
+    Some(f64::midpoint(below, above))
+}
+
+/// Index of the lower end: the largest `k` for which at most `k` of `count` values lie below the median
+/// with a probability of at most 2.5 %.
+fn lower_rank(count: usize) -> Option<usize> {
+    // Beyond this the first term is no longer a normal number; nobody repeats so often.
+    let size = u16::try_from(count).ok().filter(|size| *size <= 1000)?;
+    let mut term = 0.5_f64.powi(i32::from(size));
+    let mut sum = term;
+    let mut rank = None;
+    for k in 0..size {
+        if sum > 0.025 {
+            break;
+        }
+        rank = Some(usize::from(k));
+        term *= f64::from(size - k) / f64::from(k + 1);
+        sum += term;
+    }
+    rank
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_lies_in_the_middle_of_the_sorted_values() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]).unwrap().value, 3.0);
+        assert_eq!(median(&[9.0, 1.0, 2.0]).unwrap().value, 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]).unwrap().value, 3.0);
+    }
+
+    /// Ranks from published tables of the sign test (two-sided, 95 %), here counted from 0.
+    #[test]
+    fn interval_ends_are_those_of_the_sign_test() {
+        assert_eq!(lower_rank(5), None);
+        assert_eq!(lower_rank(6), Some(0));
+        assert_eq!(lower_rank(8), Some(0));
+        assert_eq!(lower_rank(9), Some(1));
+        assert_eq!(lower_rank(10), Some(1));
+        assert_eq!(lower_rank(20), Some(5));
+        assert_eq!(lower_rank(100), Some(39));
+    }
+
+    #[test]
+    fn half_width_is_half_of_the_distance_of_the_ends() {
+        let values: Vec<f64> = (0..10).map(f64::from).collect();
+        // Ranks 1 and 8.
+        assert_eq!(median(&values).unwrap().half_width, Some(3.5));
+    }
+}

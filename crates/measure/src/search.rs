@@ -1,0 +1,369 @@
+//! Which configuration to measure next: all in order, at random, or by evolution from the fastest so far.
+//!
+//! Each configuration comes once, and none that was to be skipped. The same seed gives the same sequence as long as the
+//! same is told between. How evolution works: up to [`POPULATION`] of the fastest configurations told so far are
+//! parents. A child comes from the winner of a tournament, sometimes crossed with a second one, and then one or two
+//! knobs are turned. This is the loop of Real et al., "Regularized evolution for image classifier architecture search"
+//! (AAAI 2019), without its ageing: there the oldest dies, here the slowest, because a timing is far less noisy than
+//! the accuracy of a training. One in ten is random, so that it leaves a valley. Nothing is learned from failures but
+//! not to try them again.
+
+use std::collections::{BTreeMap, HashSet};
+
+use fastrand::Rng;
+
+use super::space::{Config, Knob, Point, Space};
+
+/// Parents at most.
+const POPULATION: usize = 32;
+
+/// Random configurations before the first child.
+const FOUNDERS: usize = 16;
+
+/// How many draw lots to be a parent; the fastest of them is.
+const TOURNAMENT: usize = 4;
+
+/// Share of configurations that are random in any case.
+const RANDOM_SHARE: f64 = 0.1;
+
+/// Share of children with two parents.
+const CROSSED_SHARE: f64 = 0.3;
+
+/// Children that are forbidden or known already before one is random instead.
+const MAX_STILLBORN: usize = 64;
+
+/// Random points that are forbidden or known already before the rest of the space is walked.
+const MAX_MISSES: usize = 4096;
+
+/// In which order configurations come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All, in order.
+    Grid,
+    /// Any, each once.
+    Random,
+    /// Children of the fastest so far.
+    Evolve,
+}
+
+/// The order of configurations for one workload: an iterator that is told what came of them.
+pub struct Search {
+    kind: Kind,
+    space: Space,
+    params: BTreeMap<String, i64>,
+    rng: Rng,
+    /// Given out, skipped or told.
+    seen: HashSet<Point>,
+    /// Where the grid goes on; `None` at its end.
+    cursor: Option<Point>,
+    /// Random ones given out as founders.
+    founders: usize,
+    /// The fastest told so far with their nanoseconds, the fastest first.
+    parents: Vec<(f64, Point)>,
+}
+
+impl Search {
+    /// A search through `space` for the workload `params` that gives none of `skip`.
+    pub fn new(
+        kind: Kind,
+        space: Space,
+        params: BTreeMap<String, i64>,
+        seed: u64,
+        skip: &HashSet<Config>,
+    ) -> Self {
+        let seen = skip
+            .iter()
+            .filter_map(|config| space.locate(config))
+            .collect();
+        Self {
+            kind,
+            cursor: Some(space.first()),
+            space,
+            params,
+            rng: Rng::with_seed(seed),
+            seen,
+            founders: 0,
+            parents: Vec::new(),
+        }
+    }
+
+    /// Takes what came of `config`: nanoseconds of a call, or `None` where it failed. It need not have come from here:
+    /// what earlier runs measured makes parents too.
+    pub fn tell(&mut self, config: &Config, runtime_ns: Option<f64>) {
+        let Some(point) = self.space.locate(config) else {
+            return;
+        };
+        self.seen.insert(point.clone());
+        let Some(mut runtime_ns) = runtime_ns.filter(|runtime| runtime.is_finite()) else {
+            return;
+        };
+        if let Some(known) = self.parents.iter().position(|(_, parent)| *parent == point) {
+            runtime_ns = runtime_ns.min(self.parents.remove(known).0);
+        }
+        let rank = self
+            .parents
+            .partition_point(|(other, _)| *other <= runtime_ns);
+        self.parents.insert(rank, (runtime_ns, point));
+        self.parents.truncate(POPULATION);
+    }
+
+    fn next_in_grid(&mut self) -> Option<Point> {
+        while let Some(from) = self.cursor.take() {
+            let point = self.space.next_allowed(&self.params, from)?;
+            self.cursor = self.space.successor(&point);
+            if !self.seen.contains(&point) {
+                return Some(point);
+            }
+        }
+        None
+    }
+
+    fn next_random(&mut self) -> Option<Point> {
+        for _ in 0..MAX_MISSES {
+            let point = self.space.random(&mut self.rng);
+            if self.is_new(&point) {
+                return Some(point);
+            }
+        }
+        // Few are left, or few are allowed: from a random place on, then from the beginning.
+        let start = self.space.random(&mut self.rng);
+        self.walk(start).or_else(|| self.walk(self.space.first()))
+    }
+
+    /// The first new and allowed point at `from` or after it.
+    fn walk(&self, from: Point) -> Option<Point> {
+        let mut from = Some(from);
+        while let Some(start) = from.take() {
+            let point = self.space.next_allowed(&self.params, start)?;
+            if !self.seen.contains(&point) {
+                return Some(point);
+            }
+            from = self.space.successor(&point);
+        }
+        None
+    }
+
+    fn next_evolved(&mut self) -> Option<Point> {
+        if self.founders < FOUNDERS && self.parents.len() < FOUNDERS {
+            self.founders += 1;
+            return self.next_random();
+        }
+        if self.parents.is_empty() || self.rng.f64() < RANDOM_SHARE {
+            return self.next_random();
+        }
+        for _ in 0..MAX_STILLBORN {
+            let child = self.child()?;
+            if self.is_new(&child) {
+                return Some(child);
+            }
+        }
+        self.next_random()
+    }
+
+    fn child(&mut self) -> Option<Point> {
+        let mut child = self.parent()?;
+        if self.rng.f64() < CROSSED_SHARE {
+            let other = self.parent()?;
+            for (mine, theirs) in child.iter_mut().zip(other) {
+                if self.rng.bool() {
+                    *mine = theirs;
+                }
+            }
+        }
+        let turns = 1 + usize::from(self.rng.bool());
+        for _ in 0..turns {
+            let turned = self.rng.usize(..child.len().max(1));
+            if let (Some(knob), Some(place)) =
+                (self.space.knobs().get(turned), child.get_mut(turned))
+            {
+                *place = turn(&mut self.rng, knob, *place);
+            }
+        }
+        Some(child)
+    }
+
+    /// The winner of a tournament: parents are sorted, so the least of some random ranks.
+    fn parent(&mut self) -> Option<Point> {
+        let ranks = self.parents.len().max(1);
+        let winner = (0..TOURNAMENT).map(|_| self.rng.usize(..ranks)).min()?;
+        self.parents.get(winner).map(|(_, point)| point.clone())
+    }
+
+    fn is_new(&self, point: &Point) -> bool {
+        !self.seen.contains(point) && self.space.allows(&self.params, point)
+    }
+}
+
+/// One step up or down, or as often to any value: near ones are alike, but a knob such as a loop order has no order.
+fn turn(rng: &mut Rng, knob: &Knob, place: usize) -> usize {
+    let last = knob.values.len().saturating_sub(1);
+    if rng.bool() {
+        rng.usize(..=last)
+    } else if rng.bool() {
+        place.saturating_sub(1)
+    } else {
+        (place + 1).min(last)
+    }
+}
+
+impl Iterator for Search {
+    type Item = Config;
+
+    /// The next configuration; `None` when all that are allowed were given.
+    fn next(&mut self) -> Option<Config> {
+        let point = match self.kind {
+            Kind::Grid => self.next_in_grid(),
+            Kind::Random => self.next_random(),
+            Kind::Evolve => self.next_evolved(),
+        }?;
+        let config = self.space.config(&point);
+        self.seen.insert(point);
+        Some(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expr::Expression;
+    use super::*;
+
+    const KINDS: [Kind; 3] = [Kind::Grid, Kind::Random, Kind::Evolve];
+
+    fn space(knobs: usize, values: i64, constraints: &[&str]) -> Space {
+        let knobs = (0..knobs)
+            .map(|n| Knob {
+                name: format!("K{n}"),
+                values: (0..values).collect(),
+            })
+            .collect();
+        let constraints = constraints
+            .iter()
+            .map(|text| Expression::parse(text).unwrap())
+            .collect();
+        Space::new(knobs, constraints)
+    }
+
+    fn search(kind: Kind, space: Space, seed: u64) -> Search {
+        Search::new(kind, space, BTreeMap::new(), seed, &HashSet::new())
+    }
+
+    /// Smooth along each knob, with two knobs that depend on one another, ripples, and a fifth of it failing.
+    fn runtime_ns(config: &Config) -> Option<f64> {
+        let at = |name: &str| f64::from(i32::try_from(config[name]).unwrap());
+        let smooth: f64 = [(0, 5.0), (1, 2.0), (2, 7.0), (3, 3.0)]
+            .iter()
+            .map(|(knob, best)| (at(&format!("K{knob}")) - best).powi(2))
+            .sum();
+        let coupled = (at("K4") + at("K5") - 9.0).powi(2) + (at("K4") - at("K0")).abs();
+        let ripples = 6.0 * ((at("K1") * 2.1 + at("K3") * 1.7).sin() + 1.0);
+        let fails = (config["K0"] * 7 + config["K2"] * 3 + config["K5"]) % 5 == 0;
+        (!fails).then_some(100.0 + smooth + coupled + ripples)
+    }
+
+    fn best_of(kind: Kind, seed: u64, trials: usize) -> f64 {
+        let mut search = search(kind, space(6, 8, &[]), seed);
+        let mut best = f64::INFINITY;
+        for _ in 0..trials {
+            let config = search.next().unwrap();
+            let runtime = runtime_ns(&config);
+            search.tell(&config, runtime);
+            best = best.min(runtime.unwrap_or(f64::INFINITY));
+        }
+        best
+    }
+
+    #[test]
+    fn evolution_finds_better_ones_than_chance_with_as_many_trials() {
+        let seeds = 0..20;
+        let bests =
+            |kind| -> Vec<f64> { seeds.clone().map(|seed| best_of(kind, seed, 150)).collect() };
+        let (evolved, random) = (bests(Kind::Evolve), bests(Kind::Random));
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / 20.0;
+        let won = evolved.iter().zip(&random).filter(|(e, r)| e < r).count();
+        let (evolved, random) = (mean(&evolved), mean(&random));
+        assert!(evolved + 3.0 < random, "{evolved} and {random}");
+        assert!(won >= 16, "{won} of 20");
+    }
+
+    #[test]
+    fn each_allowed_configuration_comes_once_and_then_none() {
+        for kind in KINDS {
+            let mut search = search(kind, space(3, 5, &["K0 != K1", "K2 >= K1"]), 3);
+            let mut all = HashSet::new();
+            while let Some(config) = search.next() {
+                assert!(config["K0"] != config["K1"] && config["K2"] >= config["K1"]);
+                search.tell(
+                    &config,
+                    Some(f64::from(i32::try_from(config["K2"]).unwrap())),
+                );
+                assert!(all.insert(config), "{kind:?} gave one twice");
+            }
+            assert_eq!(all.len(), 60, "{kind:?}");
+            assert_eq!(search.next(), None);
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_or_told_never_comes() {
+        for kind in KINDS {
+            let space = space(2, 4, &[]);
+            let skip: HashSet<Config> = (0..10)
+                .map(|index| space.config(&space.at(index).unwrap()))
+                .collect();
+            let told = space.config(&space.at(15).unwrap());
+            let mut search = Search::new(kind, space, BTreeMap::new(), 1, &skip);
+            search.tell(&told, None);
+            let given: Vec<Config> = search.collect();
+            assert_eq!(given.len(), 5, "{kind:?}");
+            assert!(given.iter().all(|one| !skip.contains(one) && *one != told));
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_one_sequence_and_another_seed_another() {
+        let sequence = |kind, seed| -> Vec<Config> {
+            let mut search = search(kind, space(6, 8, &[]), seed);
+            (0..100)
+                .map(|_| {
+                    let config = search.next().unwrap();
+                    search.tell(&config, runtime_ns(&config));
+                    config
+                })
+                .collect()
+        };
+        for kind in [Kind::Random, Kind::Evolve] {
+            assert_eq!(sequence(kind, 7), sequence(kind, 7));
+            assert_ne!(sequence(kind, 7), sequence(kind, 8));
+        }
+    }
+
+    #[test]
+    fn a_space_of_a_trillion_points_is_searched_at_once() {
+        for kind in KINDS {
+            // One in a thousand is allowed, and only the last knob tells.
+            let space = space(4, 1000, &["(K0 + K1 + K2 + K3) % 1000 == 0"]);
+            let given: Vec<Config> = search(kind, space, 5).take(50).collect();
+            assert_eq!(given.len(), 50, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_space_without_knobs_gives_one_configuration() {
+        for kind in KINDS {
+            let mut search = search(kind, space(0, 0, &[]), 0);
+            assert_eq!(search.next(), Some(Config::new()));
+            search.tell(&Config::new(), Some(1.0));
+            assert_eq!(search.next(), None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn where_all_fail_evolution_goes_on_at_random() {
+        let mut search = search(Kind::Evolve, space(2, 10, &[]), 2);
+        for _ in 0..100 {
+            let config = search.next().unwrap();
+            search.tell(&config, None);
+        }
+        assert_eq!(search.next(), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! The configurations that a program can be built with: the product of its knobs' values, less what constraints forbid.
+//!
+//! A space may have more points than could ever be listed, so nothing here enumerates one: a point is found by its
+//! index, at random, or as the next allowed one. A point is the place of each knob's value in that knob's list.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+
+use super::expr::Expression;
+
+/// A value for each knob, by name.
+pub type Config = BTreeMap<String, i64>;
+
+/// For each knob, the place of its value in the list of its values.
+pub(crate) type Point = Vec<usize>;
+
+/// A name that the compiler sees as a macro, and the values that it can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Knob {
+    pub(crate) name: String,
+    /// At least one, each once, in the order in which neighbours are near.
+    pub(crate) values: Vec<i64>,
+}
+
+/// Knobs and what must hold between them.
+#[derive(Clone, Debug)]
+pub struct Space {
+    knobs: Vec<Knob>,
+    constraints: Vec<Constraint>,
+}
+
+#[derive(Clone, Debug)]
+struct Constraint {
+    expression: Expression,
+    /// How many knobs, from the first, must be fixed before it can be told: 0 where it names none.
+    depth: usize,
+}
+
+impl Space {
+    /// A space of `knobs`, none of which is without values.
+    pub(crate) fn new(knobs: Vec<Knob>, constraints: Vec<Expression>) -> Self {
+        let depth = |expression: &Expression| {
+            let names = expression.names();
+            knobs
+                .iter()
+                .rposition(|knob| names.contains(knob.name.as_str()))
+                .map_or(0, |last| last + 1)
+        };
+        let constraints = constraints
+            .into_iter()
+            .map(|expression| Constraint {
+                depth: depth(&expression),
+                expression,
+            })
+            .collect();
+        Self { knobs, constraints }
+    }
+
+    /// The knobs, in the order of a point's places.
+    pub(crate) fn knobs(&self) -> &[Knob] {
+        &self.knobs
+    }
+
+    /// What must hold between workload and knobs.
+    pub(crate) fn constraints(&self) -> impl Iterator<Item = &Expression> {
+        self.constraints
+            .iter()
+            .map(|constraint| &constraint.expression)
+    }
+
+    /// How many points there are before constraints; the largest `u128` where there are more.
+    pub fn size(&self) -> u128 {
+        self.knobs.iter().fold(1, |product: u128, knob| {
+            product.saturating_mul(u128::try_from(knob.values.len()).unwrap_or(u128::MAX))
+        })
+    }
+
+    #[cfg(test)]
+    /// The point number `index`, where the last knob turns fastest; `None` from [`Space::size`] on.
+    pub(crate) fn at(&self, index: u128) -> Option<Point> {
+        let mut rest = index;
+        let mut point = Point::with_capacity(self.knobs.len());
+        for knob in self.knobs.iter().rev() {
+            let radix = u128::try_from(knob.values.len()).ok()?;
+            point.push(usize::try_from(rest.checked_rem(radix)?).ok()?);
+            rest = rest.checked_div(radix)?;
+        }
+        point.reverse();
+        (rest == 0).then_some(point)
+    }
+
+    /// The first point of all.
+    pub(crate) fn first(&self) -> Point {
+        vec![0; self.knobs.len()]
+    }
+
+    /// A point, each as likely as another, allowed or not.
+    pub(crate) fn random(&self, rng: &mut Rng) -> Point {
+        self.knobs
+            .iter()
+            .map(|knob| rng.usize(..knob.values.len()))
+            .collect()
+    }
+
+    /// The values at `point`.
+    pub(crate) fn config(&self, point: &Point) -> Config {
+        self.knobs
+            .iter()
+            .zip(point)
+            .filter_map(|(knob, place)| Some((knob.name.clone(), *knob.values.get(*place)?)))
+            .collect()
+    }
+
+    /// Where `config` lies; `None` where it is not of this space.
+    pub(crate) fn locate(&self, config: &Config) -> Option<Point> {
+        if config.len() != self.knobs.len() {
+            return None;
+        }
+        self.knobs
+            .iter()
+            .map(|knob| {
+                let value = config.get(&knob.name)?;
+                knob.values.iter().position(|one| one == value)
+            })
+            .collect()
+    }
+
+    /// The first constraint that `config` breaks with a workload of `params`, and why where it has no value at all.
+    pub(crate) fn broken(&self, params: &BTreeMap<String, i64>, config: &Config) -> Option<String> {
+        let lookup = |name: &str| config.get(name).or_else(|| params.get(name)).copied();
+        self.constraints.iter().find_map(|constraint| {
+            match constraint.expression.evaluate(&lookup) {
+                Ok(0) => Some(constraint.expression.to_string()),
+                Ok(_) => None,
+                Err(reason) => Some(reason),
+            }
+        })
+    }
+
+    /// Whether `point` keeps all constraints with a workload of `params`.
+    pub(crate) fn allows(&self, params: &BTreeMap<String, i64>, point: &Point) -> bool {
+        self.refusing_depth(params, point).is_none()
+    }
+
+    /// The first allowed point at `from` or after it, in the order of [`Space::at`].
+    ///
+    /// Where a constraint is broken by the first few knobs alone, all points that begin with these are skipped at once,
+    /// so that a space that is nearly all forbidden is still passed quickly.
+    pub(crate) fn next_allowed(
+        &self,
+        params: &BTreeMap<String, i64>,
+        from: Point,
+    ) -> Option<Point> {
+        let mut point = from;
+        while let Some(depth) = self.refusing_depth(params, &point) {
+            self.advance(&mut point, depth)?;
+        }
+        Some(point)
+    }
+
+    /// The point after `point`; `None` after the last.
+    pub(crate) fn successor(&self, point: &Point) -> Option<Point> {
+        let mut next = point.clone();
+        self.advance(&mut next, self.knobs.len())?;
+        Some(next)
+    }
+
+    /// How few of the first knobs suffice to forbid `point`; `None` where it is allowed.
+    fn refusing_depth(&self, params: &BTreeMap<String, i64>, point: &Point) -> Option<usize> {
+        let lookup = |name: &str| {
+            let turned = self.knobs.iter().position(|knob| knob.name == name);
+            match turned {
+                Some(turned) => {
+                    let place = point.get(turned)?;
+                    self.knobs.get(turned)?.values.get(*place).copied()
+                }
+                None => params.get(name).copied(),
+            }
+        };
+        self.constraints
+            .iter()
+            .filter(|constraint| !matches!(constraint.expression.evaluate(&lookup), Ok(value) if value != 0))
+            .map(|constraint| constraint.depth)
+            .min()
+    }
+
+    /// Turns the last of the first `depth` knobs on by one, as an odometer does, and sets those after it to their first.
+    fn advance(&self, point: &mut Point, depth: usize) -> Option<()> {
+        point.iter_mut().skip(depth).for_each(|place| *place = 0);
+        let turning = self.knobs.iter().zip(point.iter_mut()).take(depth);
+        for (knob, place) in turning.rev() {
+            *place += 1;
+            if *place < knob.values.len() {
+                return Some(());
+            }
+            *place = 0;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(knobs: &[(&str, &[i64])], constraints: &[&str]) -> Space {
+        let knobs = knobs
+            .iter()
+            .map(|(name, values)| Knob {
+                name: (*name).to_owned(),
+                values: values.to_vec(),
+            })
+            .collect();
+        let constraints = constraints
+            .iter()
+            .map(|text| Expression::parse(text).unwrap())
+            .collect();
+        Space::new(knobs, constraints)
+    }
+
+    fn params(n: i64) -> BTreeMap<String, i64> {
+        BTreeMap::from([("N".to_owned(), n)])
+    }
+
+    #[test]
+    fn indices_count_all_points_once_with_the_last_knob_fastest() {
+        let space = space(&[("A", &[1, 2]), ("B", &[10, 20, 30])], &[]);
+        assert_eq!(space.size(), 6);
+        let listed: Vec<Point> = (0..7).map_while(|index| space.at(index)).collect();
+        assert_eq!(
+            listed,
+            [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]].map(Vec::from)
+        );
+        let mut walked = vec![space.first()];
+        while let Some(next) = space.successor(walked.last().unwrap()) {
+            walked.push(next);
+        }
+        assert_eq!(walked, listed);
+    }
+
+    #[test]
+    fn a_space_without_knobs_has_one_point() {
+        let space = space(&[], &[]);
+        assert_eq!(space.size(), 1);
+        assert_eq!(space.at(0), Some(vec![]));
+        assert_eq!(space.at(1), None);
+        assert_eq!(space.successor(&vec![]), None);
+        assert_eq!(space.locate(&Config::new()), Some(vec![]));
+    }
+
+    #[test]
+    fn the_size_of_an_immense_space_is_capped() {
+        let values: Vec<i64> = (0..65_536).collect();
+        let names: Vec<String> = (0..9).map(|n| format!("K{n}")).collect();
+        let knobs: Vec<(&str, &[i64])> = names.iter().map(|n| (n.as_str(), &values[..])).collect();
+        assert_eq!(space(&knobs, &[]).size(), u128::MAX);
+        assert_eq!(space(&knobs[..7], &[]).size(), 1 << 112);
+    }
+
+    #[test]
+    fn a_configuration_is_found_where_it_lies_and_nowhere_else() {
+        let space = space(&[("A", &[1, 2]), ("B", &[10, 20, 30])], &[]);
+        let config = space.config(&vec![1, 2]);
+        assert_eq!(
+            config,
+            Config::from([("A".to_owned(), 2), ("B".to_owned(), 30)])
+        );
+        assert_eq!(space.locate(&config), Some(vec![1, 2]));
+        let mut other = config.clone();
+        other.insert("B".to_owned(), 31);
+        assert_eq!(space.locate(&other), None);
+        other.insert("B".to_owned(), 30);
+        other.insert("C".to_owned(), 1);
+        assert_eq!(space.locate(&other), None);
+    }
+
+    #[test]
+    fn constraints_over_workload_and_knobs_decide() {
+        let space = space(&[("A", &[0, 3, 4])], &["N % A == 0"]);
+        let broken = |n, place| space.broken(&params(n), &space.config(&vec![place]));
+        assert_eq!(broken(12, 1), None);
+        assert_eq!(broken(16, 1).unwrap(), "N % A == 0");
+        assert_eq!(broken(16, 0).unwrap(), "division by zero in `N % A == 0`");
+        assert!(!space.allows(&params(16), &vec![0]));
+        assert!(space.allows(&params(16), &vec![2]));
+    }
+
+    #[test]
+    fn walking_gives_what_filtering_gives() {
+        let values: Vec<i64> = (1..=6).collect();
+        let space = space(
+            &[("A", &values), ("B", &values), ("C", &values)],
+            &["A % 2 == 0", "A + B == N", "C > A || C == 1"],
+        );
+        let params = params(7);
+        let filtered: Vec<Point> = (0..space.size())
+            .filter_map(|index| space.at(index))
+            .filter(|point| space.broken(&params, &space.config(point)).is_none())
+            .collect();
+        let mut walked = Vec::new();
+        let mut from = Some(space.first());
+        while let Some(point) = from.and_then(|from| space.next_allowed(&params, from)) {
+            from = space.successor(&point);
+            walked.push(point);
+        }
+        assert!(!filtered.is_empty());
+        assert_eq!(walked, filtered);
+    }
+
+    #[test]
+    fn an_immense_space_that_is_all_forbidden_is_passed_at_once() {
+        let values: Vec<i64> = (0..1000).collect();
+        let names: Vec<String> = (0..8).map(|n| format!("K{n}")).collect();
+        let knobs: Vec<(&str, &[i64])> = names.iter().map(|n| (n.as_str(), &values[..])).collect();
+        for constraint in ["N < 0", "K0 + K1 > 1999"] {
+            let space = space(&knobs, &[constraint]);
+            assert_eq!(space.next_allowed(&params(1), space.first()), None);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Scores by tolerance, a line each.
+
+use plotters::prelude::DrawingBackend;
+
+use super::canvas::{self, Canvas, Drawing, GREY, Picture, RULE, Text, colour, picture, shape};
+use super::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
+use super::{crisp, float, heading, indent, nothing, text, upright};
+
+/// How wide names in the legend become at most, in how many lines, and how far apart these are.
+const NAMES: f64 = 380.0;
+const NAME_LINES: usize = 3;
+const LEADING: f64 = 1.3 * LABEL;
+
+/// How wide the sample of a line in the legend is, and the room around it.
+const SAMPLE: f64 = 44.0;
+const GAP: f64 = 14.0;
+
+/// Dashes and gaps: of a curve that covers another one, or two, and of what is pointed out.
+const OVER: [(f64, f64); 2] = [(9.0, 9.0), (4.0, 14.0)];
+const MARKED: (f64, f64) = (6.0, 5.0);
+
+/// A line with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub name: String,
+    /// Tolerances in rising order and their scores; scores that are no numbers leave a gap.
+    pub points: Vec<(i32, f64)>,
+}
+
+/// Draws scores by tolerance: a line with dots for each curve, from 0 up, and a legend beside them.
+/// The label says what the scores are; `mark` is a tolerance to be pointed out, and what it is.
+///
+/// # Errors
+/// What the canvas says; without curves or points the picture tells that there is nothing to draw.
+pub fn curves(
+    page: Page<'_>,
+    mark: Option<(i32, &str)>,
+    curves: &[Curve],
+) -> Result<Picture, String> {
+    let over = (0..curves.len())
+        .map(|place| covered(curves, place))
+        .collect();
+    let drawing = Curves {
+        title: page.title,
+        label: page.label,
+        mark,
+        curves,
+        over,
+    };
+    picture(&drawing, page.png_width)
+}
+
+struct Curves<'a> {
+    title: &'a str,
+    label: &'a str,
+    mark: Option<(i32, &'a str)>,
+    curves: &'a [Curve],
+    /// How many earlier curves each one runs along.
+    over: Vec<usize>,
+}
+
+/// How many curves before this one share a third of its points or more.
+fn covered(curves: &[Curve], place: usize) -> usize {
+    let scores = curves.iter().flat_map(|curve| &curve.points);
+    let scores = scores
+        .map(|(_, score)| score.abs())
+        .filter(|score| score.is_finite());
+    let near = 0.004 * scores.fold(0.0, f64::max);
+    let Some(curve) = curves.get(place) else {
+        return 0;
+    };
+    let shares = |other: &&Curve| {
+        let shared = |(t, score): &&(i32, f64)| {
+            let same = |(u, found): &(i32, f64)| u == t && (found - score).abs() <= near;
+            other.points.iter().any(same)
+        };
+        let count = curve.points.iter().filter(shared).count();
+        count > 0 && count * 3 >= curve.points.len()
+    };
+    curves.iter().take(place).filter(shares).count()
+}
+
+/// An entry of the legend: lines of the name, for the curve at a place.
+struct Entry {
+    place: usize,
+    lines: Vec<String>,
+}
+
+impl Curves<'_> {
+    fn points(&self) -> impl Iterator<Item = (i32, f64)> + Clone {
+        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        points.copied().filter(|(_, score)| score.is_finite())
+    }
+
+    /// Names in lines, and the width that they take.
+    fn entries(&self) -> (Vec<Entry>, f64) {
+        let entry = |(place, curve): (usize, &Curve)| {
+            let empty = !curve.points.iter().any(|(_, score)| score.is_finite());
+            let name = format!("{}{}", curve.name, if empty { " (no data)" } else { "" });
+            let lines = text::wrap(&name, LABEL, NAMES, NAME_LINES);
+            Entry { place, lines }
+        };
+        let entries: Vec<Entry> = self.curves.iter().enumerate().map(entry).collect();
+        let mark = self
+            .mark
+            .map(|(t, what)| text::width(&remark(t, what), REMARK));
+        let lines = entries.iter().flat_map(|entry| &entry.lines);
+        let widths = lines.map(|line| text::width(line, LABEL));
+        let most = widths.chain(mark).fold(0.0, f64::max);
+        (entries, most.clamp(80.0, NAMES))
+    }
+
+    /// The line of a curve: with gaps where it covers another one, which is seen there.
+    fn stroke<B: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, B>,
+        place: usize,
+        points: &[(f64, f64)],
+    ) -> Result<(), String> {
+        let over = self.over.get(place).copied().unwrap_or(0);
+        match over
+            .checked_sub(1)
+            .and_then(|over| OVER.get(over % OVER.len()))
+        {
+            Some(gaps) => canvas.dashes(points, colour(place), 3.0, *gaps),
+            None => canvas.line(points, colour(place), 3.0),
+        }
+    }
+
+    fn curve<B: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, B>,
+        place: usize,
+        points: &[(f64, f64)],
+    ) -> Result<(), String> {
+        let over = self.over.get(place).copied().unwrap_or(0);
+        self.stroke(canvas, place, points)?;
+        // Of curves that run along each other, the dots of the earlier ones look out below.
+        let size = [6.5, 4.5, 3.0].get(over).copied().unwrap_or(3.0);
+        points
+            .iter()
+            .try_for_each(|at| dot(canvas, *at, size, place))
+    }
+
+    fn legend<B: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, B>,
+        entries: &[Entry],
+        (left, top): (f64, f64),
+    ) -> Result<(), String> {
+        let mut y = top;
+        if let Some((t, what)) = self.mark {
+            let middle = y + 2.0 + MIDDLE * REMARK;
+            let sample = [(left, middle), (left + SAMPLE, middle)];
+            canvas.dashes(&sample, GREY, 1.5, MARKED)?;
+            for line in text::wrap(&remark(t, what), REMARK, NAMES, NAME_LINES) {
+                let at = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).coloured(GREY);
+                canvas.text(&line, at)?;
+                y += LEADING;
+            }
+            y += 12.0;
+        }
+        let end = canvas::HEIGHT - MARGIN - LEADING;
+        for (drawn, Entry { place, lines }) in entries.iter().enumerate() {
+            let height = float(lines.len().max(1)) * LEADING;
+            let left_over = entries.len() - drawn;
+            if y + height > end && (left_over > 1 || y + height > end + LEADING) {
+                let more = format!("… and {left_over} more");
+                return canvas.text(&more, Text::new(LABEL, left, y));
+            }
+            let middle = y + MIDDLE * LABEL;
+            let sample = [(left, middle), (left + SAMPLE, middle)];
+            self.stroke(canvas, *place, &sample)?;
+            dot(canvas, (left + SAMPLE / 2.0, middle), 6.5, *place)?;
+            for line in lines {
+                canvas.text(line, Text::new(LABEL, left + SAMPLE + GAP, y))?;
+                y += LEADING;
+            }
+            y += if entries.len() > 14 { 2.0 } else { 10.0 };
+        }
+        Ok(())
+    }
+}
+
+fn remark(t: i32, what: &str) -> String {
+    format!("t = {t}: {what}")
+}
+
+/// The dot of a point, in the shape of its curve.
+fn dot<B: DrawingBackend>(
+    canvas: &Canvas<'_, B>,
+    (x, y): (f64, f64),
+    size: f64,
+    place: usize,
+) -> Result<(), String> {
+    let fill = colour(place);
+    let corners: &[(f64, f64)] = match shape(place) % 4 {
+        0 => return canvas.circle((x, y), size, fill),
+        1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
+        _ => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+    };
+    let corner = |(right, down): &(f64, f64)| (x + size * right, y + size * down);
+    let corners: Vec<(f64, f64)> = corners.iter().map(corner).collect();
+    canvas.filled(&corners, fill)
+}
+
+impl Drawing for Curves<'_> {
+    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+        let levels = self.points().map(|(t, _)| t);
+        let (Some(first), Some(last)) = (levels.clone().min(), levels.max()) else {
+            return nothing(canvas, self.title);
+        };
+        let top = heading(canvas, self.title)?;
+        let scores = self.points().map(|(_, score)| score);
+        let (low, high) = scores.fold((0.0, 0.0), |(low, high): (f64, f64), score| {
+            (low.min(score), high.max(score))
+        });
+        let room = if high > low { 0.06 * (high - low) } else { 1.0 };
+        let (low, high) = (if low < 0.0 { low - room } else { 0.0 }, high + room);
+        let ticks = Ticks::new(low, high, 9.0, 0.0);
+        let (entries, names) = self.entries();
+        let beside = canvas::WIDTH - MARGIN - names - GAP - SAMPLE;
+        let field = Field {
+            left: indent(&ticks),
+            right: beside - 2.0 * GAP,
+            top,
+            bottom: canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL,
+        };
+        let y = Scale {
+            values: (low, high),
+            places: (field.bottom, field.top),
+        };
+        let x = Scale {
+            values: (f64::from(first) - 0.4, f64::from(last) + 0.4),
+            places: (field.left, field.right),
+        };
+        let levels = Ticks::new(
+            x.values.0,
+            x.values.1,
+            (field.right - field.left) / 44.0,
+            1.0,
+        );
+        for level in &levels.values {
+            let across = crisp(x.at(*level));
+            canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0)?;
+            let at = Text::new(LABEL, across, field.bottom + 9.0).centred();
+            canvas.text(&levels.text(*level), at)?;
+        }
+        upright(canvas, field, (self.label, y, &ticks))?;
+        let middle = f64::midpoint(field.left, field.right);
+        let at = Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).centred();
+        canvas.text("tolerance t", at)?;
+        if let Some((t, _)) = self.mark.filter(|(t, _)| (first..=last).contains(t)) {
+            let across = crisp(x.at(f64::from(t)));
+            let line = [(across, field.top), (across, field.bottom)];
+            canvas.dashes(&line, GREY, 1.5, MARKED)?;
+        }
+        for (place, curve) in self.curves.iter().enumerate() {
+            for points in curve.points.split(|(_, score)| !score.is_finite()) {
+                let at = |(t, score): &(i32, f64)| (x.at(f64::from(*t)), y.at(*score));
+                let points: Vec<(f64, f64)> = points.iter().map(at).collect();
+                self.curve(canvas, place, &points)?;
+            }
+        }
+        self.legend(canvas, &entries, (beside, field.top))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(name: &str, scale: f64) -> Curve {
+        let points = (-10..=4).map(|t| (t, scale * f64::from(t + 11) / 15.0));
+        Curve {
+            name: name.to_owned(),
+            points: points.collect(),
+        }
+    }
+
+    #[test]
+    fn pictures_are_the_same_every_time() {
+        let all = [curve("a <b> & \"c\"\n", 1.0), curve("c", 0.5)];
+        let draw = || curves(Page::new("ES(t)", "score"), Some((1, "errors")), &all).unwrap();
+        let Picture { svg, png } = draw();
+        assert!(
+            draw()
+                == Picture {
+                    svg: svg.clone(),
+                    png: png.clone()
+                }
+        );
+        assert!(svg.starts_with("<svg width=\"1600\" height=\"900\" viewBox=\"0 0 3200 1800\""));
+        assert!(svg.contains("a &lt;b&gt; &amp; &quot;c&quot;\n") && svg.contains("t = 1: errors"));
+        assert!(svg.contains("tolerance t") && svg.contains("ES(t)") && svg.ends_with("</svg>\n"));
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xae\x42\x60\x82"));
+        assert_eq!(png.get(16..24), Some(&[0, 0, 6, 64, 0, 0, 3, 132][..]));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_left_out() {
+        let empty = curves(Page::new("S", "y"), None, &[]).unwrap();
+        assert!(empty.svg.contains("nothing to draw"));
+        let bad = Curve {
+            name: "bad".to_owned(),
+            points: vec![(0, f64::NAN), (1, f64::INFINITY)],
+        };
+        assert!(curves(Page::new("S", "y"), None, std::slice::from_ref(&bad)).unwrap() == empty);
+        let svg = curves(Page::new("S", "y"), None, &[bad, curve("good", 1.0)])
+            .unwrap()
+            .svg;
+        assert!(svg.contains("bad (no data)"));
+        let far = Curve {
+            name: "far".to_owned(),
+            points: vec![(i32::MIN, 0.0), (i32::MAX, 1e300)],
+        };
+        assert!(
+            !curves(Page::new("S", "y"), None, &[far])
+                .unwrap()
+                .svg
+                .contains("NaN")
+        );
+    }
+
+    #[test]
+    fn curves_on_each_other_are_told_apart() {
+        let all = [
+            curve("a", 1.0),
+            curve("b", 1.0),
+            curve("c", 2.0),
+            curve("d", 1.0),
+        ];
+        let over: Vec<usize> = (0..4).map(|place| covered(&all, place)).collect();
+        assert_eq!(over, [0, 1, 0, 2]);
+    }
+
+    #[test]
+    fn long_legends_end() {
+        let all: Vec<Curve> = (0..60)
+            .map(|n| curve(&format!("curve {n}"), f64::from(n)))
+            .collect();
+        let svg = curves(Page::new("S", "y"), None, &all).unwrap().svg;
+        assert!(svg.contains("curve 20") && svg.contains(" more\n"));
+    }
+}

@@ -1,0 +1,485 @@
+//! Distributions of speedups, side by side.
+
+use plotters::prelude::DrawingBackend;
+use tsql_metrics::stats::quantile;
+
+use super::canvas::{self, Canvas, Drawing, GREY, INK, Picture, Text, colour, picture};
+use super::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
+use super::{float, frame, heading, indent, nothing, text, upright};
+
+/// Points of one side of a violin.
+const OUTLINE: u32 = 160;
+
+/// How many violins have room.
+const MOST: usize = 64;
+
+/// From this width of a violin on, names are written below it in lines of at most this number;
+/// narrower ones have theirs turned, in this length.
+const UPRIGHT: f64 = 86.0;
+const NAME_LINES: usize = 5;
+const TURNED: f64 = 250.0;
+const LEADING: f64 = 1.25 * LABEL;
+
+/// A space that no line breaks at.
+const FIXED: &str = "\u{a0}";
+
+/// Fewer values than these are drawn as dots: they are too few for a density.
+const FEW: usize = 20;
+
+/// Radius of a dot.
+const DOT: f64 = 5.0;
+
+/// What the parts of violins are, of groups of few values, and of all.
+const PARTS: [&str; 3] = [
+    "box: quartiles · white line: median",
+    "dots: single values (of fewer than 20) · short line: median",
+    "dashed line: no speedup",
+];
+
+/// Values with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// What is written below the violin.
+    pub name: String,
+    /// Speedups; what is not above 0 is left out.
+    pub values: Vec<f64>,
+}
+
+/// Draws a violin for each group: the distribution of the binary logarithm of its values, with
+/// quartiles, median and the number of values; few values are drawn one by one. The label says what
+/// the logarithms are.
+///
+/// # Errors
+/// What the canvas says; without values the picture tells that there is nothing to draw.
+pub fn violins(page: Page<'_>, groups: &[Group]) -> Result<Picture, String> {
+    let violins = groups.iter().map(Violin::new).collect();
+    let drawing = Violins {
+        title: page.title,
+        label: page.label,
+        violins,
+    };
+    picture(&drawing, page.png_width)
+}
+
+struct Violin<'a> {
+    name: &'a str,
+    /// Logarithms in rising order.
+    values: Vec<f64>,
+    /// Values and densities; none where there are few, or all are the same.
+    outline: Vec<(f64, f64)>,
+}
+
+impl<'a> Violin<'a> {
+    fn new(group: &'a Group) -> Self {
+        let able = |value: &f64| value.is_finite() && *value > 0.0;
+        let values = group.values.iter().copied().filter(able);
+        let mut values: Vec<f64> = values.map(f64::log2).collect();
+        values.sort_by(f64::total_cmp);
+        let outline = if values.len() < FEW {
+            Vec::new()
+        } else {
+            density(&values)
+        };
+        Self {
+            name: &group.name,
+            values,
+            outline,
+        }
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        quantile(&self.values, share)
+    }
+}
+
+struct Violins<'a> {
+    title: &'a str,
+    label: &'a str,
+    violins: Vec<Violin<'a>>,
+}
+
+/// Bandwidth of a Gaussian kernel by Silverman's rule; 0 where all values are the same.
+fn bandwidth(sorted: &[f64]) -> f64 {
+    let count = float(sorted.len());
+    let mean = sorted.iter().sum::<f64>() / count;
+    let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+    let spread = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34;
+    let least = if spread > 0.0 {
+        deviation.min(spread)
+    } else {
+        deviation
+    };
+    0.9 * least * count.powf(-0.2)
+}
+
+/// Values and densities from the least to the greatest: nothing was measured beyond them.
+fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
+        return Vec::new();
+    };
+    let width = bandwidth(sorted);
+    // Equal speedups differ by less where they were calculated.
+    if last - first < 1e-9 || width < 1e-9 {
+        return Vec::new();
+    }
+    let step = (last - first) / f64::from(OUTLINE);
+    let at = |place: u32| {
+        let value = if place == OUTLINE {
+            *last
+        } else {
+            first + step * f64::from(place)
+        };
+        let kernel = |one: &f64| (-0.5 * ((value - one) / width).powi(2)).exp();
+        (value, sorted.iter().map(kernel).sum::<f64>())
+    };
+    (0..=OUTLINE).map(at).collect()
+}
+
+/// The names below violins: lines of each, whether turned, and how high they are.
+struct Names {
+    lines: Vec<Vec<String>>,
+    turned: bool,
+    height: f64,
+}
+
+impl Names {
+    fn new(violins: &[Violin<'_>], slot: f64) -> Self {
+        let turned = slot < UPRIGHT;
+        let lines = |violin: &Violin<'_>| {
+            let count = format!("n = {}", violin.values.len());
+            if !turned {
+                let lines = text::wrap(violin.name, LABEL, slot - 8.0, NAME_LINES);
+                return lines.into_iter().chain([count]).collect();
+            }
+            // As many lines as are side by side below one violin; none breaks within the number.
+            let most = [3, 2]
+                .into_iter()
+                .find(|most| float(*most) * LEADING <= slot);
+            let name = format!("{} ({count})", text::clean(violin.name).replace(FIXED, " "));
+            let name = name.replace(&count, &count.replace(' ', FIXED));
+            let lines = text::wrap(&name, LABEL, TURNED, most.unwrap_or(1));
+            let plain = |line: String| line.replace(FIXED, " ");
+            lines.into_iter().map(plain).collect()
+        };
+        let lines: Vec<Vec<String>> = violins.iter().map(lines).collect();
+        let widths = lines.iter().flatten().map(|line| text::width(line, LABEL));
+        let rows = lines.iter().map(|lines| float(lines.len()) * LEADING);
+        let height = if turned {
+            widths.fold(0.0, f64::max)
+        } else {
+            rows.fold(0.0, f64::max)
+        };
+        Self {
+            lines,
+            turned,
+            height,
+        }
+    }
+
+    fn draw<B: DrawingBackend>(
+        &self,
+        canvas: &Canvas<'_, B>,
+        top: f64,
+        place: &Scale,
+    ) -> Result<(), String> {
+        for (number, lines) in (0_u32..).zip(&self.lines) {
+            let middle = place.at(f64::from(number) + 0.5);
+            let start = middle - float(lines.len()) * LEADING / 2.0;
+            for (row, line) in (0_u32..).zip(lines) {
+                let along = f64::from(row) * LEADING;
+                let how = if self.turned {
+                    Text::new(LABEL, start + along, top).right().upwards()
+                } else {
+                    Text::new(LABEL, middle, top + along).centred()
+                };
+                canvas.text(line, how)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A speedup from its logarithm, in three digits.
+fn factor(logarithm: f64) -> String {
+    let factor = logarithm.exp2();
+    if !(1e-3..1e5).contains(&factor) {
+        return format!("{factor:.0e}×");
+    }
+    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)];
+    let decimals = decimals.iter().find(|(least, _)| factor >= *least);
+    let digits = format!("{factor:.*}", decimals.map_or(4, |(_, places)| *places));
+    let short = if digits.contains('.') {
+        digits.trim_end_matches('0')
+    } else {
+        &digits
+    };
+    format!("{}×", short.trim_end_matches('.'))
+}
+
+impl Drawing for Violins<'_> {
+    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+        let all = self.violins.len();
+        let violins = self.violins.get(..MOST).unwrap_or(&self.violins);
+        let values = violins.iter().flat_map(|violin| &violin.values).copied();
+        let (low, high) = values
+            .clone()
+            .fold((0.0, 0.0), |(low, high): (f64, f64), value| {
+                (low.min(value), high.max(value))
+            });
+        if values.clone().next().is_none() {
+            return nothing(canvas, self.title);
+        }
+        let room = if high > low { 0.05 * (high - low) } else { 1.0 };
+        let (low, high) = (low - room, high + room);
+        let ticks = Ticks::new(low, high, 9.0, 0.0);
+        let factors: Vec<String> = ticks.values.iter().map(|value| factor(*value)).collect();
+        let widths = factors.iter().map(|factor| text::width(factor, LABEL));
+        let beside = widths.fold(0.0, f64::max);
+        let mut top = heading(canvas, self.title)?;
+        let hidden = match all - violins.len() {
+            0 => String::new(),
+            more => format!(" · {more} groups more are not drawn"),
+        };
+        let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
+            .centred()
+            .coloured(GREY);
+        canvas.text(&format!("{}{hidden}", parts(violins)), at)?;
+        top += 1.5 * REMARK;
+        let (left, right) = (indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
+        let slot = (right - left) / float(violins.len());
+        let names = Names::new(violins, slot);
+        let bottom = canvas::HEIGHT - MARGIN - names.height - 10.0;
+        let field = Field {
+            left,
+            right,
+            top,
+            bottom,
+        };
+        let y = Scale {
+            values: (low, high),
+            places: (bottom, top),
+        };
+        let x = Scale {
+            values: (0.0, float(violins.len())),
+            places: (left, right),
+        };
+        upright(canvas, field, (self.label, y, &ticks))?;
+        for (value, factor) in ticks.values.iter().zip(&factors) {
+            let at = Text::new(LABEL, canvas::WIDTH - MARGIN, y.at(*value) - MIDDLE * LABEL);
+            canvas.text(factor, at.right().coloured(GREY))?;
+        }
+        let half = (0.42 * slot).min(120.0);
+        for (place, violin) in violins.iter().enumerate() {
+            let middle = x.at(float(place) + 0.5);
+            shape(canvas, violin, place, (middle, half, y))?;
+        }
+        let zero = y.at(0.0);
+        canvas.dashes(&[(left, zero), (right, zero)], INK, 1.5, (8.0, 6.0))?;
+        for (place, violin) in violins.iter().enumerate() {
+            inner(canvas, violin, (x.at(float(place) + 0.5), half, y))?;
+        }
+        frame(canvas, field)?;
+        names.draw(canvas, bottom + 10.0, &x)
+    }
+}
+
+/// What is to be said of the parts of these violins.
+fn parts(violins: &[Violin<'_>]) -> String {
+    let [outline, dots, all] = PARTS;
+    let drawn = |outlined: bool| {
+        let mut some = violins.iter().filter(|violin| !violin.values.is_empty());
+        some.any(|violin| violin.outline.is_empty() != outlined)
+    };
+    let outline = drawn(true).then_some(outline);
+    let dots = drawn(false).then_some(dots);
+    let said: Vec<&str> = outline.into_iter().chain(dots).chain([all]).collect();
+    said.join(" · ")
+}
+
+/// Where the dots of values are, none over another while there is room beside the middle.
+fn dots(values: &[f64], (middle, half, y): (f64, f64, Scale)) -> Vec<(f64, f64)> {
+    let across = 2.0 * DOT + 1.0;
+    let mut placed: Vec<(f64, f64)> = Vec::with_capacity(values.len());
+    for &value in values {
+        let level = y.at(value);
+        let steps = (0..).take_while(|step| f64::from(*step) * across <= half);
+        let sides = steps.flat_map(|step: u32| {
+            let aside = f64::from(step) * across;
+            [middle + aside, middle - aside]
+        });
+        let free = |x: &f64| {
+            let mut near = placed.iter();
+            near.all(|(other, height)| (other - x).hypot(height - level) >= 2.0 * DOT)
+        };
+        let found = sides.clone().find(free);
+        placed.push((found.unwrap_or(middle), level));
+    }
+    placed
+}
+
+/// The outline, or dots where there are few values; a tick where many are the same.
+fn shape<B: DrawingBackend>(
+    canvas: &Canvas<'_, B>,
+    violin: &Violin<'_>,
+    place: usize,
+    (middle, half, y): (f64, f64, Scale),
+) -> Result<(), String> {
+    let edge = colour(place);
+    if violin.outline.is_empty() {
+        if violin.values.is_empty() {
+            return Ok(());
+        }
+        let few = violin.values.len() < FEW;
+        let level = y.at(violin.quantile(0.5));
+        let tick = [(middle - 0.6 * half, level), (middle + 0.6 * half, level)];
+        canvas.line(
+            &tick,
+            if few { INK } else { edge },
+            if few { 2.0 } else { 4.0 },
+        )?;
+        for at in dots(&violin.values, (middle, half, y))
+            .into_iter()
+            .filter(|_| few)
+        {
+            canvas.circle(at, DOT, edge)?;
+        }
+        return Ok(());
+    }
+    let most = violin
+        .outline
+        .iter()
+        .map(|(_, width)| *width)
+        .fold(0.0, f64::max);
+    let side = |sign: f64| {
+        let points = violin.outline.iter();
+        points.map(move |(value, width)| (middle + sign * half * width / most, y.at(*value)))
+    };
+    let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
+    let mut fill = edge;
+    fill.3 = 0.35;
+    canvas.filled(&around, fill)?;
+    around.extend(around.first().copied());
+    canvas.line(&around, edge, 2.0)
+}
+
+/// Quartiles and median.
+fn inner<B: DrawingBackend>(
+    canvas: &Canvas<'_, B>,
+    violin: &Violin<'_>,
+    (middle, half, y): (f64, f64, Scale),
+) -> Result<(), String> {
+    if violin.outline.is_empty() {
+        return Ok(());
+    }
+    let side = (0.14 * half).clamp(1.5, 9.0);
+    let (low, high) = (y.at(violin.quantile(0.25)), y.at(violin.quantile(0.75)));
+    let (low, high) = (low.max(high + 1.0), high);
+    let (left, right) = (middle - side, middle + side);
+    canvas.filled(
+        &[(left, low), (right, low), (right, high), (left, high)],
+        INK,
+    )?;
+    let level = y.at(violin.quantile(0.5));
+    // Seen in the box and, where that is low, beside it.
+    canvas.line(&[(left - 3.0, level), (right + 3.0, level)], INK, 6.0)?;
+    canvas.line(
+        &[(left - 2.0, level), (right + 2.0, level)],
+        canvas::PAPER,
+        3.0,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(name: &str, values: &[f64]) -> Group {
+        Group {
+            name: name.to_owned(),
+            values: values.to_vec(),
+        }
+    }
+
+    #[test]
+    fn groups_of_one_value_or_none_are_drawn() {
+        let all = [
+            group("one <1>", &[2.0]),
+            group("same", &[1.0, 1.0]),
+            group("none", &[0.0, -1.0, f64::NAN, f64::INFINITY]),
+            group("some", &[0.5, 1.0, 3.0]),
+        ];
+        let Picture { svg, png } = violins(Page::new("v", "y"), &all).unwrap();
+        for text in [
+            "one &lt;1&gt;",
+            "n = 0\n",
+            "n = 1\n",
+            "n = 2\n",
+            "n = 3\n",
+            "2×\n",
+        ] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+        assert_eq!(png.get(16..24), Some(&[0, 0, 6, 64, 0, 0, 3, 132][..]));
+        assert!(violins(Page::new("v", "y"), &all).unwrap() == Picture { svg, png });
+        let empty = violins(Page::new("v", "y"), &[]).unwrap();
+        assert!(empty.svg.contains("nothing to draw"));
+        assert!(violins(Page::new("v", "y"), &[group("none", &[])]).unwrap() == empty);
+    }
+
+    #[test]
+    fn densities_follow_the_values() {
+        assert_eq!(density(&[1.0, 1.0, 1.0]), []);
+        let outline = density(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
+        let ends = (outline.first().unwrap().0, outline.last().unwrap().0);
+        assert_eq!(ends, (-1.0, 1.0));
+        let most = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        assert!(most.0.abs() < 1e-9 && outline.len() == 161, "{most:?}");
+    }
+
+    #[test]
+    fn few_values_are_dots_and_many_an_outline() {
+        let values: Vec<f64> = (0..20).map(|n| 1.0 + f64::from(n) / 10.0).collect();
+        let drawn = |values: &[f64]| {
+            violins(Page::new("v", "y"), &[group("g", values)])
+                .unwrap()
+                .svg
+        };
+        let few = drawn(&values[..11]);
+        assert_eq!(few.matches("<circle").count(), 11);
+        assert!(few.contains("dots") && !few.contains("box"));
+        let many = drawn(&values);
+        assert_eq!(many.matches("<circle").count(), 0);
+        assert!(many.contains("box") && !many.contains("dots"));
+        // Equal values lie beside each other.
+        let scale = Scale {
+            values: (0.0, 1.0),
+            places: (0.0, 100.0),
+        };
+        let places = dots(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
+        assert_eq!(places, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
+    }
+
+    #[test]
+    fn factors_have_three_digits() {
+        let texts = [-4.0, -1.0, -0.5, 0.0, 0.5, 3.0, 10.0, 20.0].map(factor);
+        assert_eq!(
+            texts,
+            [
+                "0.0625×", "0.5×", "0.707×", "1×", "1.41×", "8×", "1024×", "1e6×"
+            ]
+        );
+    }
+
+    #[test]
+    fn many_groups_are_counted() {
+        let all: Vec<Group> = (0..70)
+            .map(|n| group(&format!("g{n}"), &[1.0, 2.0]))
+            .collect();
+        let svg = violins(Page::new("v", "y"), &all).unwrap().svg;
+        assert!(
+            svg.contains("6 groups more") && svg.contains("g63 (n = 2)") && !svg.contains("g64")
+        );
+    }
+}
