@@ -138,6 +138,7 @@ mod subset;
 mod trials;
 mod upkeep;
 
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 

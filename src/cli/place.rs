@@ -8,9 +8,9 @@ use tsql_formats::marker;
 
 use super::talk;
 use crate::error::{Error, Result};
-use tsql_folders;
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
+use tsql_folders;
 
 /// Folder of a project's store, found from any folder below.
 const FOLDER: &str = ".tsql";

@@ -14,8 +14,8 @@ use tsql_formats::Input;
 use url::Url;
 
 use crate::error::{Error, Result};
-use tsql_folders::Scratch;
 use crate::store;
+use tsql_folders::Scratch;
 
 /// Bytes that lie here at once, unless one file alone has more.
 const PORTION_BYTES: u64 = 1 << 30;

@@ -43,7 +43,6 @@ use tsql_codecs::identity::ContentHasher;
 use tsql_formats::{Found, Input, Looks, STDIN, exported};
 
 use crate::error::{Error, Result};
-use tsql_folders::Scratch;
 use crate::store::Store;
 #[cfg(any(test, fuzzing))]
 pub(crate) use batches::hand_on;
@@ -54,6 +53,7 @@ pub(crate) use paced::Handed;
 pub use report::{Report, SkippedFile};
 pub use run::Position;
 pub use stream::{AppendOptions, Appender, StreamFormat};
+use tsql_folders::Scratch;
 
 /// How often an ingest begins again because another one took a file of its.
 const ATTEMPTS: u64 = 20;

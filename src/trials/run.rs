@@ -18,10 +18,10 @@ use super::plan::Plan;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
+use crate::store::Store;
 use tsql_measure::median::median;
 use tsql_measure::runner::{Options, Realtime};
 use tsql_measure::trial::{Cache, Outcome};
-use crate::store::Store;
 
 /// Outcomes that are looked at to see whether all fail alike.
 const LOOKED_AT: usize = 50;

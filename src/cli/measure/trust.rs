@@ -11,9 +11,9 @@ use tsql_codecs::identity::ContentHasher;
 
 use crate::cli::{counted, talk};
 use crate::error::{Error, Result};
+use crate::trials::repeat::Chosen;
 use tsql_measure::cc::Compiler;
 use tsql_measure::trial::{Language, Program};
-use crate::trials::repeat::Chosen;
 
 /// Returns where the user trusts the programs of these records: he said so before, or says so now.
 ///

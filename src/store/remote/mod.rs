@@ -9,10 +9,14 @@
 //!                          └ listings where the server has none (web)
 //! ```
 
+#[cfg_attr(not(feature = "s3"), path = "no_bucket.rs")]
+mod bucket;
 mod cache;
+#[cfg(feature = "s3")]
 mod credentials;
 mod guard;
 mod probe;
+#[cfg(feature = "s3")]
 mod settings;
 mod tails;
 mod traffic;
@@ -25,7 +29,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::ClientConfigKey;
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
@@ -38,9 +41,7 @@ use url::Url;
 
 use crate::error;
 use crate::store::log::{self, web};
-use credentials::Chain;
 use guard::Guard;
-use settings::Bucket;
 use tails::Tails;
 use traffic::Counted;
 use waiting::Waiting;
@@ -48,9 +49,6 @@ use waiting::Waiting;
 pub use probe::Probed;
 pub use traffic::{Traffic, traffic};
 pub(crate) use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
-
-/// How long one request may take, the sending of a part of a data file among it.
-const REQUEST_TIMEOUT: &str = "120s";
 
 /// Schemes that name a web server.
 const WEB: [&str; 2] = ["http", "https"];
@@ -105,29 +103,7 @@ impl Remote {
         let bucket = url.host_str().filter(|bucket| !bucket.is_empty());
         let bucket =
             bucket.ok_or_else(|| error::Error::Usage(format!("`{url}` names no bucket")))?;
-        let settings = Bucket::load(bucket)?;
-        if let (Some(file), Some(profile)) = (&settings.found_in, &settings.profile)
-            && credentials::runs_a_program(profile).await
-        {
-            let file = file.display();
-            return Err(error::Error::Usage(format!(
-                "`{file}` of the working directory chooses the profile `{profile}`, which runs a program for its credentials\n\
-                 hint: AWS_PROFILE={profile} chooses it, or the same settings in ~/.config/tsql/tsql.toml"
-            )));
-        }
-        let (builder, server) = s3(bucket, &settings).await;
-        let name = format!("{server}/{bucket}");
-        let waiting = Arc::new(Waiting::new(&server, settings.retry_s)?);
-        let builder = builder
-            .with_retry(waiting.retries())
-            .with_http_connector(Counted(Arc::clone(&waiting)));
-        let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
-        Ok(Self {
-            inner,
-            tails: Arc::new(Tails::new(&name)),
-            guard: Guard::new(&name, prefix, settings.single_writer, waiting),
-            is_web: false,
-        })
+        bucket::open(bucket, prefix).await
     }
 
     /// Remembers the size of a file that will never change.
@@ -171,54 +147,6 @@ impl Remote {
             source: "a web server's store can only be read".into(),
         })
     }
-}
-
-/// The client of a bucket, and the name of its server.
-async fn s3(bucket: &str, settings: &Bucket) -> (AmazonS3Builder, String) {
-    use AmazonS3ConfigKey as Key;
-    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-    let has = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key).is_some();
-    let timeout = Key::Client(ClientConfigKey::Timeout);
-    if !has(&builder, timeout) {
-        builder = builder.with_config(timeout, REQUEST_TIMEOUT);
-    }
-    if let Some(endpoint) = &settings.endpoint {
-        builder = builder.with_config(Key::S3Endpoint, endpoint);
-    }
-    if let Some(region) = &settings.region {
-        builder = builder.with_region(region);
-    }
-    if let Some(virtual_hosted) = settings.virtual_hosted {
-        builder = builder.with_virtual_hosted_style_request(virtual_hosted);
-    }
-    if settings.anonymous {
-        builder = builder.with_skip_signature(true);
-    }
-    let signs = builder.get_config_value(&Key::SkipSignature).as_deref() != Some("true");
-    let keys = has(&builder, Key::AccessKeyId) && has(&builder, Key::SecretAccessKey);
-    if settings.profile.is_some() || (signs && !keys) {
-        let known = credentials::config(settings.profile.as_deref()).await;
-        if let Some(provider) = known.credentials_provider().filter(|_| signs) {
-            builder = builder.with_credentials(Arc::new(Chain::new(provider)));
-        }
-        if let Some(region) = known.region().filter(|_| !has(&builder, Key::Region)) {
-            builder = builder.with_region(region.to_string());
-        }
-        let endpoint = has(&builder, Key::Endpoint) || has(&builder, Key::S3Endpoint);
-        if let Some(url) = known.endpoint_url().filter(|_| !endpoint) {
-            builder = builder.with_config(Key::S3Endpoint, url);
-        }
-    }
-    let endpoint = builder.get_config_value(&Key::S3Endpoint);
-    let endpoint = endpoint.or_else(|| builder.get_config_value(&Key::Endpoint));
-    if endpoint
-        .as_ref()
-        .is_some_and(|url| url.starts_with("http://"))
-    {
-        builder = builder.with_allow_http(true);
-    }
-    let server = endpoint.unwrap_or_else(|| "Amazon S3".to_owned());
-    (builder, server)
 }
 
 impl fmt::Display for Remote {

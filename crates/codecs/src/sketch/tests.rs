@@ -51,10 +51,7 @@ fn shared_numbers_go_into_the_sketch() {
 fn other_spellings_are_noticed_and_respelled() {
     let compact = STEPS.replace(", ", ",");
     assert!(scanned(&compact).respell);
-    assert_eq!(
-        crate::json::spaced(compact.as_bytes()),
-        STEPS.as_bytes()
-    );
+    assert_eq!(crate::json::spaced(compact.as_bytes()), STEPS.as_bytes());
 }
 
 #[test]
