@@ -24,7 +24,12 @@ use crate::identity::ProgramHash;
 use crate::sketch::{self, Scan};
 use crate::{repeats, varint};
 
-pub(crate) use kernel::{build, of as kernel};
+#[cfg_attr(
+    not(feature = "measure"),
+    allow(unused_imports, reason = "only runs ask how a kernel was built")
+)]
+pub(crate) use kernel::build;
+pub(crate) use kernel::of as kernel;
 use line::Line;
 pub(crate) use render::write;
 
