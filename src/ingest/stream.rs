@@ -290,6 +290,7 @@ impl Appender {
     }
 
     /// What the store had of the stream before.
+    #[cfg(all(feature = "measure", target_os = "linux"))]
     pub(crate) fn known(&self) -> Position {
         self.known
     }

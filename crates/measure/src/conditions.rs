@@ -1,6 +1,6 @@
 //! What changes while a machine measures: load, stolen time, temperature, clocks.
 //!
-//! Taken before and after a kernel is timed, in the process that does it ([`Watch`]). Counters run
+//! Taken before and after a kernel is timed, in the process that does it (`Watch`). Counters run
 //! since the machine started, so that only differences mean something; ticks are the kernel's
 //! (mostly 10 ms), so that short spans are told apart coarsely. Unknown is null, as everywhere.
 

@@ -4,7 +4,7 @@
 //! unit. It is estimated, tested and bounded from the same ranks, so that the three agree:
 //!
 //! * estimate: median of all ratios `new_j / old_i` (Hodges and Lehmann, on logarithms);
-//! * test: Mann-Whitney U, two-sided ([`ranks`]), corrected for the number of kernels after Holm;
+//! * test: Mann-Whitney U, two-sided (`ranks`), corrected for the number of kernels after Holm;
 //! * 95 % confidence interval: the ratios at the critical ranks of U (Moses; Hollander, Wolfe and Chicken,
 //!   *Nonparametric Statistical Methods*, 3rd ed., 4.2 and 4.3).
 //!

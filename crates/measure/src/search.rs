@@ -1,7 +1,7 @@
 //! Which configuration to measure next: all in order, at random, or by evolution from the fastest so far.
 //!
 //! Each configuration comes once, and none that was to be skipped. The same seed gives the same sequence as long as the
-//! same is told between. How evolution works: up to [`POPULATION`] of the fastest configurations told so far are
+//! same is told between. How evolution works: up to `POPULATION` of the fastest configurations told so far are
 //! parents. A child comes from the winner of a tournament, sometimes crossed with a second one, and then one or two
 //! knobs are turned. This is the loop of Real et al., "Regularized evolution for image classifier architecture search"
 //! (AAAI 2019), without its ageing: there the oldest dies, here the slowest, because a timing is far less noisy than

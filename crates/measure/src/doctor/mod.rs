@@ -1,6 +1,6 @@
 //! What would spoil timings on this machine, and what to do about it.
 //!
-//! [`examine`] looks for a quarter of a second at what can only be found by trying (see [`probe`]), then
+//! [`examine`] looks for a quarter of a second at what can only be found by trying (see `probe`), then
 //! judges each topic by itself. Levels: `ok` is as it should be, `note` is worth knowing when timings
 //! are compared, `warning` makes timings wrong or noisy.
 
