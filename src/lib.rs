@@ -151,6 +151,8 @@ pub mod cli;
 )]
 pub mod fuzz;
 
+pub use {arrow, datafusion};
+
 pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
 pub use check::{CheckOptions, CheckProgress, Checked, Mendable};
 pub use error::{Error, Result};
