@@ -20,8 +20,7 @@ static SESSION: LazyLock<SessionContext> = LazyLock::new(|| {
 /// Stack of the thread on which the command plans.
 const STACK_BYTES: usize = 64 << 20;
 
-/// A text in place of SQL, planned as far as that goes. A panic of the planner is told by the command; the
-/// boundary is what is looked at here.
+/// A text in place of SQL, planned and optimised as far as that goes.
 pub(super) fn sql(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -105,7 +105,7 @@ impl Intake {
                         None => self.nameless(&input, NO_HARDWARE),
                     }
                 }
-                Err(error) => self.fail(&input, reason(error.into())),
+                Err(error) => self.fail(&input, reason(error)),
             },
             Format::Parquet if input.explicit || find::is_hub(&input) => {
                 self.places.push(Place::Parquet(input));
