@@ -112,6 +112,14 @@
         reason = "a test fails by panicking, and may say how much it looked at"
     )
 )]
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some of it is there for the command"
+    )
+)]
 
 mod error;
 pub mod schema;

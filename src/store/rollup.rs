@@ -12,6 +12,7 @@
 //! file: sums by other labels than today's are not read, rows are.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,10 +20,11 @@ use ahash::RandomState;
 use arrow::array::{
     Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, RecordBatch, UInt32Array,
 };
+use arrow::buffer::Buffer;
 use arrow::compute::{is_null, take};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::reader::StreamReader;
+use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::writer::StreamWriter;
 use arrow::row::{RowConverter, SortField};
 
@@ -36,6 +38,9 @@ const WORTH_ROWS: usize = 16;
 
 /// Level of zstd; the sums are small.
 const LEVEL: i32 = 9;
+
+/// Most bytes of a file's sums, inflated.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Labels and measures of sums whose tag does not say them: those of the first tsql that kept sums.
 const FIRST: (&[&str], &[&str]) = (
@@ -285,7 +290,18 @@ pub(super) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
 /// versions nothing else tells that they are damaged, and Arrow's reader may panic then.
 pub(crate) fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
     let read = || -> Result<Vec<RecordBatch>, ArrowError> {
-        StreamReader::try_new(zstd::Decoder::new(bytes)?, None)?.collect()
+        // Memory follows the bytes that are there, not the lengths that they name.
+        let mut stream = Vec::new();
+        zstd::Decoder::new(bytes)?
+            .take(MOST_BYTES)
+            .read_to_end(&mut stream)?;
+        let (mut stream, mut sums) = (Buffer::from_vec(stream), Vec::new());
+        let mut decoder = StreamDecoder::new();
+        while !stream.is_empty() {
+            sums.extend(decoder.decode(&mut stream)?);
+        }
+        decoder.finish()?;
+        Ok(sums)
     };
     let damaged = || ArrowError::IpcError(format!("sums that are not those of {rows} rows"));
     let sums = std::panic::catch_unwind(read).map_err(|_| damaged())??;
