@@ -27,9 +27,7 @@ pub(super) fn entry(bytes: &[u8]) {
 pub(super) fn sums(bytes: &[u8]) {
     if let Some((&rows, bytes)) = bytes.split_first_chunk::<2>() {
         let rows = u64::from(u16::from_le_bytes(rows));
-        if let Ok(sums) = rollup::decode(bytes, rows) {
-            assert!(sums.iter().all(|batch| batch.num_columns() > 0));
-        }
+        let _ = rollup::decode(bytes, rows);
     }
 }
 

@@ -66,7 +66,7 @@ mod tests {
         let flags = [
             "-I/home/ann/include".to_owned(),
             "-O3".to_owned(),
-            "-L/work/ann/lib".to_owned(),
+            "-L/data/ann/lib".to_owned(),
         ];
         let toolchain = Toolchain::without_person(
             "/home/ann/",
@@ -77,7 +77,7 @@ mod tests {
         );
         assert_eq!(toolchain.path, "~/bin/cc");
         assert_eq!(toolchain.version_line, "cc 14.1");
-        assert_eq!(toolchain.flags, ["-I~/include", "-O3", "-L/work/~/lib"]);
+        assert_eq!(toolchain.flags, ["-I~/include", "-O3", "-L/data/~/lib"]);
         assert_eq!(
             Toolchain::without_person("/", "", "/usr/bin/cc", "", &[]).path,
             "/usr/bin/cc"
