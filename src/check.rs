@@ -1,4 +1,13 @@
 //! `check`: is the store what it promises to be? What can be mended where it is not?
+//!
+//! ```
+//! use tsql::Store;
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = Store::demo().await?;
+//! let checked = store.check().await?;
+//! assert!(checked.is_sound() && checked.sources > 0);
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
 
 mod damaged;
 mod mend;
@@ -11,44 +20,17 @@ use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
-use tsql_codecs::identity::{environment_id, graph_id, source_id};
+use tsql_codecs::identity::{graph_id, source_id};
 use tsql_codecs::steps::Hasher;
-use tsql_formats::Dialect;
 
-use crate::captured;
 use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
-use crate::export::environments;
-use crate::loading::Loader;
+use crate::formats::ROOMS;
 use crate::query::{SessionOptions, collect};
-use crate::schema;
+use crate::schema::{self, Reference};
 use crate::store::Store;
 pub use mend::Mendable;
-
-/// Columns that refer to a row of another table: table, columns, table, columns.
-const REFERENCES: [(&str, &str, &str, &str); 10] = [
-    ("records", "graph_id", "graphs", "graph_id"),
-    (
-        "records",
-        "graph_id, config_id",
-        "configurations",
-        "graph_id, config_id",
-    ),
-    (
-        "records",
-        "environment_id",
-        "environments",
-        "environment_id",
-    ),
-    ("records", "source_id", "sources", "source_id"),
-    ("configurations", "graph_id", "graphs", "graph_id"),
-    ("lines", "source_id", "sources", "source_id"),
-    ("runs", "source_id", "sources", "source_id"),
-    ("samples", "graph_id", "graphs", "graph_id"),
-    ("sources", "sample_id", "samples", "sample_id"),
-    ("sources", "text_id", "texts", "text_id"),
-];
 
 /// Memory that `check` takes for keys and references, unless it is told otherwise.
 const MEMORY_BYTES: usize = 1 << 30;
@@ -57,16 +39,29 @@ const MEMORY_BYTES: usize = 1 << 30;
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// Memory for groups, sorts and joins, in bytes; what does not fit goes to temporary files.
-    pub memory_limit_bytes: Option<usize>,
-    /// Told now and then: what is looked at, how much of it was, how much there is (0 where nobody knows).
-    pub progress: Option<CheckProgress>,
+    pub(crate) memory_limit_bytes: Option<usize>,
+    pub(crate) progress: Option<CheckProgress>,
 }
 
 /// Is told what is looked at, how much of it was, how much there is.
 pub type CheckProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 impl CheckOptions {
+    /// Memory for groups, sorts and joins, in bytes (1 GiB unless it is set); what does not fit goes to
+    /// temporary files.
+    #[must_use]
+    pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
+        self.memory_limit_bytes = Some(bytes);
+        self
+    }
+
+    /// Told now and then: what is looked at, how much of it was, how much there is (0 where nobody knows).
+    #[must_use]
+    pub fn progress(mut self, told: impl Fn(&str, u64, u64) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(told));
+        self
+    }
+
     fn tell(&self, what: &str, done: u64, of: u64) {
         if let Some(progress) = &self.progress {
             progress(what, done, of);
@@ -142,8 +137,7 @@ impl Store {
         references(&context, &mut checked).await?;
         options.tell("hashes", 0, 0);
         identities(&context, &mut checked).await?;
-        cores(self, &mut checked).await?;
-        calls(&context, &mut checked).await?;
+        recomputed(&context, &mut checked).await?;
         programs(&context, &mut checked).await?;
         options.tell("the ledger", 0, 0);
         counts(&context, &mut checked).await?;
@@ -202,22 +196,30 @@ async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
 }
 
 async fn references(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    for (table, columns, target, target_columns) in REFERENCES {
-        let on = columns.split(", ").zip(target_columns.split(", "));
-        let on: Vec<String> = on.map(|(from, to)| format!("a.{from} = b.{to}")).collect();
-        let present = columns.split(", ").map(|one| format!("{one} IS NOT NULL"));
-        let present = present.collect::<Vec<_>>().join(" AND ");
-        let sql = format!(
-            "SELECT count(*) FROM (SELECT DISTINCT {columns} FROM stored.{table} WHERE {present}) AS a \
-             LEFT ANTI JOIN stored.{target} AS b ON {}",
-            on.join(" AND ")
-        );
-        checked.references +=
-            count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
-        let dangling = count(context, &sql).await?;
-        if dangling > 0 {
-            let reason = format!("{dangling} values of ({columns}) are not in {target}");
-            checked.damage.push((table.to_owned(), reason));
+    for table in schema::tables()? {
+        let name = &table.name;
+        for Reference { columns, to } in table.references() {
+            let on: Vec<String> = columns
+                .iter()
+                .map(|column| format!("a.{column} = b.{column}"))
+                .collect();
+            let present: Vec<String> = columns
+                .iter()
+                .map(|column| format!("{column} IS NOT NULL"))
+                .collect();
+            let (on, present) = (on.join(" AND "), present.join(" AND "));
+            let columns = columns.join(", ");
+            let sql = format!(
+                "SELECT count(*) FROM (SELECT DISTINCT {columns} FROM stored.{name} WHERE {present}) AS a \
+                 LEFT ANTI JOIN stored.{to} AS b ON {on}"
+            );
+            checked.references +=
+                count(context, &format!("SELECT count(*) FROM stored.{name}")).await?;
+            let dangling = count(context, &sql).await?;
+            if dangling > 0 {
+                let reason = format!("{dangling} values of ({columns}) are not in {to}");
+                checked.damage.push((name.clone(), reason));
+            }
         }
     }
     Ok(())
@@ -267,47 +269,16 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
             }
         }
     }
-    for dialect in Dialect::ALL {
-        for (id, environment) in environments(context, dialect).await? {
-            hashes += 1;
-            if environment_id(dialect.dataset(), &environment.canonical()) != id {
-                wrong("environments", id);
-            }
-        }
-    }
     checked.hashes += hashes;
     Ok(())
 }
 
-/// Graphs with nodes are what their content hash says.
-async fn cores(store: &Store, checked: &mut Checked) -> Result<()> {
-    let mut loader = Loader::new(store).await?;
-    let sql = "SELECT graph_id, workload_key FROM stored.graphs WHERE kind IN ('tile', 'layout')";
-    for batch in loader.collect(sql).await? {
-        let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
-        let keys = column::text(&batch, "workload_key")?;
-        for row in 0..batch.num_rows() {
-            let id = ids.value(row);
-            checked.hashes += 1;
-            let reason = match loader.graph(id).await {
-                Ok(graph) if graph.content_hash() == keys.value(row) => continue,
-                Ok(_) => format!("{id} is not what its content hash says"),
-                Err(error) => error.to_string(),
-            };
-            checked.damage.push(("graphs".to_owned(), reason));
-        }
-    }
-    Ok(())
-}
-
-/// Captured graphs are what their content hashes say.
-async fn calls(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    for (id, (key, graph)) in captured::graphs(context, "true").await? {
-        checked.hashes += 1;
-        if graph.is_none_or(|graph| graph.content_hash() != key) {
-            let reason = format!("{id} is not what its content hash says");
-            checked.damage.push(("graphs".to_owned(), reason));
-        }
+/// The hashes that only the rooms of formats know how to compute.
+async fn recomputed(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    for room in ROOMS {
+        let recomputed = room.recompute(context).await?;
+        checked.hashes += recomputed.hashes;
+        checked.damage.extend(recomputed.wrong);
     }
     Ok(())
 }

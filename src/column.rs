@@ -1,6 +1,7 @@
 //! Columns of a batch by name and Rust type: a wrong one is damage, not a panic.
 
 pub(crate) mod disturbed;
+pub(crate) mod made;
 
 use arrow::array::{
     Array, AsArray as _, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,

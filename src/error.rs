@@ -72,9 +72,78 @@ pub enum Error {
         known: String,
     },
 
-    /// An argument that cannot be used, and why.
+    /// An argument or option that cannot be used.
+    #[error("{}", without_secrets(reason))]
+    Argument {
+        /// Its name: that of a field of an options struct, of a parameter, of a column.
+        name: &'static str,
+        /// Why, and what could be.
+        reason: String,
+    },
+
+    /// A name that stands for several things.
     #[error("{}", without_secrets(.0))]
-    Usage(String),
+    Ambiguous(String),
+
+    /// No place that a store can be at, or a URL that is not opened.
+    #[error("{}", without_secrets(.0))]
+    InvalidLocation(String),
+
+    /// A setting, of the environment or of a file, that cannot be used.
+    #[error("{}", without_secrets(.0))]
+    Setting(String),
+
+    /// SQL that is not answered, and what may be written instead.
+    #[error("{}", without_secrets(.0))]
+    Refused(String),
+
+    /// No version of a store or of a table, or one that its log does not have any more.
+    #[error("{0}")]
+    NoVersion(String),
+
+    /// A change was asked for of a store as it was.
+    #[error("a store as it was cannot be changed\nhint: leave out --at")]
+    ReadOnly,
+
+    /// The store has nothing of what the call is about.
+    #[error("{0}")]
+    Empty(String),
+
+    /// A data file is gone that was written, but not committed yet: nothing was.
+    #[error(
+        "{table}: `{file}` was deleted before it was committed, so nothing was: `tsql vacuum` took it for a left-over\nhint: run the same command again"
+    )]
+    Vacuumed {
+        /// The table.
+        table: String,
+        /// Path of the file in the table's folder.
+        file: String,
+    },
+
+    /// Another run has rewritten the files that this one was to rewrite.
+    #[error(
+        "optimize {table}: another run has rewritten the same files\nhint: nothing is lost, run it again"
+    )]
+    Rewritten {
+        /// The table.
+        table: String,
+    },
+
+    /// A stream takes nothing more: it was closed, or failed before.
+    #[error("the stream is closed")]
+    Closed,
+
+    /// This build, or this machine, cannot do it.
+    #[error("{0}")]
+    Unsupported(String),
+
+    /// A kernel could not be built, run or timed.
+    #[error("{}", without_secrets(.0))]
+    Measuring(String),
+
+    /// A defect of tsql.
+    #[error("{0}\nhint: this is a defect of tsql: please report it")]
+    Internal(String),
 
     /// A picture could not be drawn, and why.
     #[error("{0}")]
@@ -216,7 +285,7 @@ impl From<tsql_measure::Error> for Error {
         use tsql_measure::Error as Failed;
         match error {
             Failed::Unknown { kind, name, known } => Self::Unknown { kind, name, known },
-            Failed::Usage(reason) => Self::Usage(reason),
+            Failed::Usage(reason) => Self::Measuring(reason),
             Failed::Io { path, source } => Self::Io { path, source },
             Failed::Source { location, reason } => Self::Source { location, reason },
             Failed::Folder(error) => error.into(),

@@ -4,7 +4,7 @@
 //! ```text
 //!  files ─▶ formats ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
 //!  kernels ─▶ measure ─▶ trials ──▶┘ ▲              └────▶ batch ─▶ training steps
-//!                                    └ dedupe: what the store knows already
+//!                                    └ dedupe, ledger: what the store knows already
 //!  schema ── read by every stage ──
 //! ```
 //!
@@ -37,6 +37,10 @@
 //! assert!(exported.damaged.is_empty());
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
+//!
+//! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
+//! [`query`], [`export`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
 //!
@@ -98,7 +102,8 @@
 //! # Where to add what
 //!
 //! A column: `schemas/<table>.toml`. A question: `queries/<name>.sql`. A SQL function: a file in
-//! `query/functions`. A format: a module in `crates/formats`. Each is listed once, beside its siblings.
+//! `query/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and a room in
+//! `formats`. Each is listed once, beside its siblings.
 
 #![cfg_attr(
     test,
@@ -126,26 +131,29 @@ pub mod schema;
 
 mod column;
 
-mod store;
+pub mod store;
 
 mod dedupe;
 
-mod ingest;
-mod query;
+mod ledger;
+pub mod query;
 
-mod captured;
-mod loading;
+mod formats;
 
-mod batch;
-mod check;
+pub mod optimize;
+
+pub mod ingest;
+
+pub mod check;
 mod demo;
-mod export;
-mod report;
-mod score;
-mod subset;
+pub mod export;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;
+
+pub mod auto_scheduler;
+pub mod graphnet;
+pub mod tpugraphs;
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -162,17 +170,10 @@ pub mod fuzz;
 
 pub use {arrow, datafusion};
 
-pub use batch::{Form, Number, Pick, Picking, TrainingFile, TrainingGraph};
-pub use check::{CheckOptions, CheckProgress, Checked, Mendable};
+pub use check::CheckOptions;
 pub use error::{Error, Result};
-pub use export::{ExportOptions, Exported};
-pub use ingest::{
-    AppendOptions, Appender, Event, IngestOptions, KnownSample, Level, Position, Progress, Report,
-    SkippedFile, StreamFormat,
-};
-pub use query::{Parameter, Question, SessionOptions, question, questions};
-pub use report::{GraphnetReport, PNG_WIDTHS, ReportCurve, ReportOptions, ReportPoint};
-pub use score::{Scored, ScoredRow};
-pub use store::{At, Location, Probed, Store, Traffic, VacuumOptions, Version, traffic};
-pub use subset::Subset;
-pub use upkeep::{OptimizeOptions, OptimizeProgress, Optimized};
+pub use export::ExportOptions;
+pub use ingest::{AppendOptions, IngestOptions};
+pub use optimize::OptimizeOptions;
+pub use query::SessionOptions;
+pub use store::{At, Location, Store, VacuumOptions};

@@ -85,8 +85,20 @@ pub struct Column {
     /// For a stored column: the expression that is shown in its place, because what is stored depends
     /// on how rows were packed. As it is stored, it can be had as `stored.<table>.<column>`.
     pub shown_as: Option<String>,
+    /// The table that it refers to, by its column of the same name.
+    pub references: Option<String>,
     /// What it means.
     pub doc: String,
+}
+
+/// Rows of another table that columns refer to, by those of the same names.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// The columns, in both tables.
+    pub columns: Vec<String>,
+    /// The other table.
+    pub to: String,
 }
 
 impl Column {
@@ -119,6 +131,9 @@ pub struct Table {
     pub partition: Vec<String>,
     /// The sums that are kept with the rows of a file.
     pub rollup: Option<Rollup>,
+    /// References of several columns; see [`Table::references`].
+    #[serde(rename = "reference", default)]
+    several: Vec<Reference>,
     /// All columns, in the order of `SELECT *`.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
@@ -148,6 +163,9 @@ pub struct View {
     pub doc: String,
     /// The query.
     pub sql: String,
+    /// References of several columns; see [`View::references`].
+    #[serde(rename = "reference", default)]
+    several: Vec<Reference>,
     /// What it gives, in its order.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
@@ -182,6 +200,11 @@ impl Table {
         let fields: Result<Vec<Field>> = table.stored_columns().map(field).collect();
         table.stored = Some(Arc::new(Schema::new(fields?)));
         Ok(table)
+    }
+
+    /// What it refers to in other tables.
+    pub fn references(&self) -> impl Iterator<Item = Reference> {
+        references(&self.columns, &self.several)
     }
 
     /// The columns that are written to files (partition columns among them).
@@ -238,6 +261,24 @@ impl Table {
             .collect();
         format!("SELECT {} FROM stored.{}", columns.join(", "), self.name)
     }
+}
+
+impl View {
+    /// What it refers to in tables.
+    pub fn references(&self) -> impl Iterator<Item = Reference> {
+        references(&self.columns, &self.several)
+    }
+}
+
+/// Those of single columns, then those of several.
+fn references(columns: &[Column], several: &[Reference]) -> impl Iterator<Item = Reference> {
+    let single = columns.iter().filter_map(|column| {
+        Some(Reference {
+            columns: vec![column.name.clone()],
+            to: column.references.clone()?,
+        })
+    });
+    single.chain(several.iter().cloned())
 }
 
 /// The engine's preferred form of a column.
@@ -336,6 +377,35 @@ mod tests {
                 .to_string()
                 .contains("does not end in its unit")
         );
+    }
+
+    /// The first columns of a key lead to all rows that share them; a whole key, and more, to one.
+    #[test]
+    fn every_reference_names_a_table_and_its_key() {
+        let views = views().unwrap();
+        let tables = tables().unwrap().iter();
+        let own = tables.map(|table| (&table.name, &table.columns, &table.several));
+        let own = own.chain(
+            views
+                .iter()
+                .map(|view| (&view.name, &view.columns, &view.several)),
+        );
+        let mut seen = 0;
+        for (name, columns, several) in own {
+            for reference in references(columns, several) {
+                let target = table(&reference.to).unwrap();
+                let (key, by) = (&target.key, &reference.columns);
+                let leads = key.starts_with(by) || key.iter().all(|one| by.contains(one));
+                assert!(leads, "{name}: {by:?} is no key of {}", target.name);
+                for column in by {
+                    let own = columns.iter().find(|one| &one.name == column).unwrap();
+                    let theirs = target.column(column).unwrap();
+                    assert_eq!(own.type_name, theirs.type_name, "{name}.{column}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen >= 22, "{seen} references");
     }
 
     #[test]

@@ -12,12 +12,16 @@
     reason = "a test fails by panicking and says why it was skipped"
 )]
 
+#[path = "suite/circles.rs"]
+mod circles;
+#[cfg(feature = "s3")]
 #[path = "suite/faults.rs"]
 mod faults;
 #[path = "suite/npz.rs"]
 mod npz;
 #[path = "suite/support.rs"]
 mod support;
+#[cfg(feature = "s3")]
 #[path = "suite/weed.rs"]
 mod weed;
 
@@ -32,6 +36,8 @@ mod confined;
 mod damage;
 #[path = "suite/damage_mended.rs"]
 mod damage_mended;
+#[path = "suite/dependencies.rs"]
+mod dependencies;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;
@@ -48,6 +54,8 @@ mod giving_back;
 mod graphnet;
 #[path = "suite/graphnet_refused.rs"]
 mod graphnet_refused;
+#[path = "suite/histories.rs"]
+mod histories;
 #[path = "suite/killed.rs"]
 mod killed;
 #[path = "suite/layering.rs"]
@@ -66,6 +74,7 @@ mod measured;
 mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;
 #[path = "suite/questions/mod.rs"]
@@ -74,6 +83,7 @@ mod questions;
 mod real_logs;
 #[path = "suite/refused.rs"]
 mod refused;
+#[cfg(feature = "s3")]
 #[path = "suite/s3.rs"]
 mod s3;
 #[path = "suite/shell.rs"]

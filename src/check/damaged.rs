@@ -18,6 +18,7 @@ use super::Checked;
 use super::mend::Mendable;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::formats::{Giving, room};
 use crate::schema::{self, Table};
 use crate::store::file::DataFile;
 use crate::store::{Change, Snapshot, Store};
@@ -56,11 +57,10 @@ struct Source {
 impl Source {
     /// How it is ingested again.
     fn command(&self) -> String {
-        match self.dataset.as_str() {
-            "tenset" | "measured" => {
-                format!("tsql ingest --platform {:?} {:?}", self.platform, self.path)
-            }
-            _ => format!("tsql ingest {:?}", self.path),
+        if room(&self.dataset).is_some_and(Giving::needs_platform) {
+            format!("tsql ingest --platform {:?} {:?}", self.platform, self.path)
+        } else {
+            format!("tsql ingest {:?}", self.path)
         }
     }
 }
@@ -181,7 +181,11 @@ async fn are_rows_sound(store: &Store, snapshot: &Snapshot, damaged: &Damaged) -
     let schema = damaged.table.file_schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
     let names: Vec<&str> = names.collect();
-    if !damaged.file.exists(store, &damaged.table.name).await? {
+    if !damaged
+        .file
+        .exists(store.location().objects(), &damaged.table.name)
+        .await?
+    {
         return Ok(false);
     }
     let only = snapshot.only(vec![damaged.file.clone()]);

@@ -2,21 +2,17 @@
 
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use uuid::Uuid;
 
-use super::ingest::stop_on_ctrl_c;
+use super::outcome::{DONE, Failure, PARTLY};
 use super::place::{self, Place};
-use super::{DONE, Failure, PARTLY, counted, talk};
+use super::signals::stop_on_ctrl_c;
+use super::talk::{counted, talk};
 use crate::error::Error;
-use crate::ingest::{AppendOptions, Position, StreamFormat};
-use crate::store::Store;
-
-/// Groups after which small files are folded together.
-const FOLD_EVERY: u128 = 32;
+use crate::formats::StreamFormat;
+use crate::ingest::{AppendOptions, Position, Report};
 
 /// Take records from standard input into the store while they come
 ///
@@ -86,16 +82,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.strict = command.strict;
     options.stop = stop;
     let (ack, stream) = (command.ack, options.stream.clone());
-    // Each of many short runs folds now and then, too.
-    let groups = Uuid::new_v4().as_u128() % FOLD_EVERY;
-    let (due, mut folding) = tokio::sync::mpsc::unbounded_channel();
-    let groups = Mutex::new(groups);
     let durable = move |position: Position| {
-        let mut groups = groups.lock().unwrap_or_else(PoisonError::into_inner);
-        *groups += 1;
-        if groups.is_multiple_of(FOLD_EVERY) {
-            let _ = due.send(());
-        }
         if ack {
             let Position { lines, bytes, .. } = position;
             let line = serde_json::json!({"stream": stream, "lines": lines, "bytes": bytes});
@@ -104,16 +91,12 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
             let _ = writeln!(out, "{line}").and_then(|()| out.flush());
         }
     };
-    let folds = async {
-        while folding.recv().await.is_some() {
-            fold(&store).await;
-        }
-    };
-    let (report, ()) = tokio::join!(store.append(std::io::stdin(), &options, durable), folds);
+    let report = store.append(std::io::stdin(), &options, durable).await;
     if options.stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted.into());
     }
     let report = report?;
+    tell_unmerged(&report);
     for (path, line, reason) in &report.first_rejects {
         talk(&format!("{path}:{line}: {reason}"));
     }
@@ -128,9 +111,9 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     Ok(if report.is_clean() { DONE } else { PARTLY })
 }
 
-/// Merges small files. What cannot be merged now is merged another time.
-pub(super) async fn fold(store: &Store) {
-    if let Err(error) = store.fold().await {
-        talk(&format!("note: small files were not folded: {error}"));
+/// Tells that small files could not be merged.
+pub(super) fn tell_unmerged(report: &Report) {
+    if let Some(reason) = &report.unmerged {
+        talk(&format!("note: small files were not folded: {reason}"));
     }
 }

@@ -7,10 +7,11 @@ use std::time::Instant;
 use arrow::ipc::writer::StreamWriter;
 use clap::{Args, ValueEnum};
 
+use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::{DONE, Failure, counted, talk};
-use crate::batch::{Form, Pick, Picking, TrainingGraph};
+use super::talk::{counted, talk};
 use crate::error::Error;
+use crate::tpugraphs::{self, Form, Pick, Picking, TrainingGraph};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
@@ -88,7 +89,7 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
     let store = place.open().await?;
     let Some(name) = &command.file else {
         let mut out = super::stdout::stdout();
-        for file in store.training_files().await? {
+        for file in tpugraphs::training_files(&store).await? {
             let split = file.split.unwrap_or_default();
             let written = writeln!(out, "{}\t{split}", file.id);
             written.map_err(super::printer::PrintError::Io)?;
@@ -96,7 +97,7 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
         return Ok(DONE);
     };
     let started = Instant::now();
-    let graph = store.training_graph(name).await?;
+    let graph = tpugraphs::training_graph(&store, name).await?;
     let opened = started.elapsed();
     let named = command.output.as_ref();
     let npz = named.is_some_and(|path| path.extension().is_some_and(|end| end == "npz"));
@@ -129,18 +130,15 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
 
 impl Batch {
     fn picking(&self) -> Picking {
-        Picking {
-            pick: match self.pick {
-                How::All => Pick::All,
-                How::Random => Pick::Random,
-                How::Best => Pick::Best,
-                How::Worst => Pick::Worst,
-                How::Baseline => Pick::Baseline,
-            },
-            count: self.k,
-            seed: self.seed,
-            unique: self.unique,
-        }
+        let pick = match self.pick {
+            How::All => Pick::All,
+            How::Random => Pick::Random,
+            How::Best => Pick::Best,
+            How::Worst => Pick::Worst,
+            How::Baseline => Pick::Baseline,
+        };
+        let picking = Picking::new(pick, self.k);
+        picking.seed(self.seed).unique(self.unique)
     }
 
     fn form(&self) -> Form {
@@ -155,11 +153,11 @@ impl Batch {
 fn write_npz(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
     let Some(path) = &command.output else {
         let reason = "npz needs a file: -o FILE".to_owned();
-        return Err(Error::Usage(reason).into());
+        return Err(Failure::Usage(reason));
     };
     if command.steps != 1 {
         let reason = "an npz file holds one step: take arrow for more".to_owned();
-        return Err(Error::Usage(reason).into());
+        return Err(Failure::Usage(reason));
     }
     let samples = graph.pick(&command.picking(), 0);
     let file = std::fs::File::create(path).map_err(Error::io(path))?;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::{DONE, Failure, PARTLY, talk};
+use super::talk::talk;
 use crate::check::{CheckOptions, CheckProgress};
 
 /// How often the bar moves while a table is read.

@@ -1,19 +1,19 @@
-//! `tsql describe TABLE`: columns with type, unit and meaning.
+//! `tsql describe TABLE`: columns with type, unit, references and meaning.
 
 use std::sync::Arc;
 
 use arrow::array::StringArray;
 use clap::Args;
 
+use super::outcome::Failure;
+use super::output::{Output, show};
 use super::place::Place;
-use super::tables::show;
-use super::{Failure, Output};
-use crate::schema;
+use crate::schema::{self, Reference};
 
-/// List the columns of a table with type, unit and meaning
+/// List the columns of a table with type, unit and meaning, and the tables that they refer to
 ///
-/// `computed` columns are worked out when a query asks for them, `hidden` ones can be had from
-/// `stored.TABLE`.
+/// A column refers to the column of the same name of another table. `computed` columns are worked out when
+/// a query asks for them, `hidden` ones can be had from `stored.TABLE`.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tsql describe records")]
 pub(super) struct Describe {
@@ -27,9 +27,18 @@ pub(super) struct Describe {
 pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     let views = schema::views()?;
     let view = views.iter().find(|view| view.name == command.table);
-    let columns = match view {
-        Some(view) => view.columns.iter(),
-        None => schema::table(&command.table)?.columns.iter(),
+    let (columns, references): (_, Vec<Reference>) = match view {
+        Some(view) => (view.columns.iter(), view.references().collect()),
+        None => {
+            let table = schema::table(&command.table)?;
+            (table.columns.iter(), table.references().collect())
+        }
+    };
+    let refers = |column: &schema::Column| {
+        let own = references.iter();
+        let own = own.filter(|reference| reference.columns.contains(&column.name));
+        let tables: Vec<&str> = own.map(|reference| reference.to.as_str()).collect();
+        tables.join(", ")
     };
     let kind = |column: &schema::Column| match (&column.sql, column.hidden) {
         _ if view.is_some() => "view",
@@ -58,6 +67,7 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
                 text(&|column| column.unit.clone().unwrap_or_default()),
             ),
             ("kind", text(&|column| kind(column).to_owned())),
+            ("references", text(&refers)),
             ("doc", text(&|column| column.doc.clone())),
         ],
         &output,

@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::{DONE, Failure, PARTLY, counted, talk};
+use super::talk::{counted, talk};
+use crate::auto_scheduler::export_lines;
 use crate::error::Error;
 use crate::export::ExportOptions;
+use crate::graphnet::{HubOptions, export_hub};
 use crate::store::Store;
+use crate::tpugraphs::write_submission;
 
 /// Files of each kind that are told.
 const SHOWN: usize = 20;
@@ -99,10 +103,11 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
 
 /// Writes sources, and says what became of them.
 async fn give_back(store: &Store, command: &Export, folder: &Path) -> Result<u8, Failure> {
-    let mut options = ExportOptions::default();
-    options.source.clone_from(&command.source);
-    options.samples.clone_from(&command.predicate);
-    options.overwrite = command.overwrite;
+    let options = ExportOptions {
+        source: command.source.clone(),
+        samples: command.predicate.clone(),
+        overwrite: command.overwrite,
+    };
     let exported = store.export(folder, &options).await?;
     let chosen = command.source.is_some() || command.predicate.is_some();
     if chosen && exported.wanted == 0 {
@@ -207,18 +212,20 @@ async fn write(
     out: &mut (dyn std::io::Write + Send),
 ) -> Result<(u64, &'static str), Error> {
     if command.format == Some(Form::Graphnet) {
-        let exported = store.export_hub(command.predicate.as_deref(), out).await?;
+        let options = HubOptions {
+            samples: command.predicate.clone(),
+        };
+        let exported = export_hub(store, &options, out).await?;
         for (name, reason) in &exported.damaged {
             talk(&format!("{name}: {reason}"));
         }
         return Ok((exported.files, "file"));
     }
     if let (Some(Form::Submission), Some(predictions)) = (command.format, &command.predictions) {
-        let rows = store.write_submission(predictions, out).await?;
+        let rows = write_submission(store, predictions, out).await?;
         return Ok((rows, "row"));
     }
-    let records = store
-        .export_lines(command.predicate.as_deref().unwrap_or("true"), out)
-        .await?;
+    let predicate = command.predicate.as_deref().unwrap_or("true");
+    let records = export_lines(store, predicate, out).await?;
     Ok((records, "record"))
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 use clap::Args;
 
+use super::outcome::Failure;
+use super::output::{Output, show};
 use super::place::Place;
-use super::tables::show;
-use super::{Failure, Output};
+use crate::store::Version;
 
 /// List the versions of all tables, the newest first
 #[derive(Args, Debug)]
@@ -25,7 +26,7 @@ pub(super) async fn run(place: &Place, command: History) -> Result<u8, Failure> 
         .map(|version| version.at_ms)
         .collect::<TimestampMillisecondArray>();
     let numbers = history.iter().map(|version| version.version.cast_signed());
-    let text = |of: fn(&crate::Version) -> &str| -> ArrayRef {
+    let text = |of: fn(&Version) -> &str| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(history.iter().map(of)))
     };
     show(

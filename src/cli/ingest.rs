@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
-use super::append::fold;
+use super::append::tell_unmerged;
+use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::{DONE, Failure, PARTLY, counted, talk};
+use super::signals::stop_on_ctrl_c;
+use super::talk::{counted, talk};
 use crate::error::shown::escaped;
-use crate::ingest::{Event, IngestOptions, Level, Report, SkippedFile};
+use crate::formats::Level;
+use crate::ingest::{Event, IngestOptions, Report, SkippedFile};
 use crate::store::Location;
 
 /// Refused lines of each kind that are shown.
@@ -103,9 +105,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         tell(&report, command.verbose);
         talk(&format!("store            {}", shorter(store.location())));
     }
-    if report.bytes_out > 0 {
-        fold(&store).await;
-    }
+    tell_unmerged(&report);
     Ok(if report.is_clean() { DONE } else { PARTLY })
 }
 
@@ -126,21 +126,6 @@ fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
         Event::File(path) => bar.set_message(escaped(path).into_owned()),
         Event::Bytes(bytes) => bar.inc(bytes),
     }
-}
-
-/// The first Ctrl-C ends the run cleanly, the second at once.
-pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&stop);
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            if set.swap(true, Ordering::Relaxed) {
-                super::signals::end(i32::from(super::INTERRUPTED));
-            }
-            crate::store::stop_waiting();
-        }
-    });
-    stop
 }
 
 fn tell(report: &Report, verbose: bool) {

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
+use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::{DONE, Failure, talk};
+use super::talk::talk;
 use crate::store::Store;
 
 /// Make an empty store

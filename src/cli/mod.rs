@@ -8,12 +8,15 @@ mod batch;
 mod check;
 mod describe;
 mod export;
+mod functions;
 mod history;
 mod ingest;
 mod init;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod optimize;
+mod outcome;
+mod output;
 mod place;
 mod printer;
 mod queries;
@@ -25,25 +28,17 @@ mod stdout;
 mod store;
 mod subset;
 mod tables;
+mod talk;
 mod vacuum;
 
 use std::ffi::OsString;
-use std::io::Write as _;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::error::shown::{escaped, without_secrets};
-use printer::{Format, PrintError};
-
-/// Everything was done.
-const DONE: u8 = 0;
-/// Done, but some input was refused or damage was found.
-const PARTLY: u8 = 1;
-/// Not done.
-const FAILED: u8 = 2;
-/// Stopped by Ctrl-C.
-const INTERRUPTED: u8 = 130;
+use outcome::{DONE, FAILED, Failure, INTERRUPTED};
+use printer::PrintError;
+use talk::talk;
 
 /// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
 const STACK_BYTES: usize = 64 << 20;
@@ -88,6 +83,7 @@ enum Command {
     Tables(tables::Tables),
     Describe(describe::Describe),
     Queries(queries::Queries),
+    Functions(functions::Functions),
     History(history::History),
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
@@ -109,30 +105,9 @@ impl Cli {
     }
 }
 
-/// How and where a result is printed.
-#[derive(Args, Debug, Clone)]
-struct Output {
-    /// Format of the result [default: table on a terminal, csv elsewhere]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Write the result to this file
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<std::path::PathBuf>,
-}
-
-/// Why a command ended without doing its work.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error("{0}")]
-    Library(#[from] Error),
-    #[error("{0}")]
-    Print(#[from] PrintError),
-}
-
 /// Runs the command line `args`; returns the exit code.
 #[must_use]
-pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let args: Vec<OsString> = args.into_iter().collect();
+pub fn run(args: Vec<OsString>) -> u8 {
     #[cfg(all(feature = "measure", target_os = "linux"))]
     if let Some(code) = measure::serve(&args) {
         return code;
@@ -215,6 +190,7 @@ async fn run_command(
         Some(Command::Tables(command)) => tables::run(place, command).await,
         Some(Command::Describe(command)) => describe::run(place, command).await,
         Some(Command::Queries(command)) => queries::run(place, command).await,
+        Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
@@ -222,20 +198,5 @@ async fn run_command(
         Some(Command::Store(command)) => store::run(place, command).await,
         #[cfg(all(feature = "measure", target_os = "linux"))]
         Some(Command::Measure(command)) => measure::run(place, command).await,
-    }
-}
-
-/// A line for the person at the terminal. Nobody listening is no reason to fail.
-fn talk(text: &str) {
-    let text = without_secrets(text);
-    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
-}
-
-/// A count and its noun: `1 file`, `2 files`.
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
     }
 }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 
+use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::{DONE, Failure, talk};
-use crate::upkeep::OptimizeOptions;
+use super::talk::talk;
+use crate::optimize::OptimizeOptions;
 
 /// How often the bar moves while large files are compressed.
 const TICK: Duration = Duration::from_millis(200);

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use bytesize::ByteSize;
 use clap::Args;
 use datafusion::prelude::SessionContext;
 use tsql_formats::marker;
 
-use super::talk;
+use super::talk::talk;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
@@ -52,31 +53,9 @@ pub(super) struct Place {
 
 /// Bytes of a size like `500MB`, `1GB` or `2GiB`.
 pub(super) fn size(text: &str) -> std::result::Result<usize, String> {
-    let wrong = || format!("`{text}` is no size; expected one like 500MB or 2GiB");
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1000,
-        "m" | "mb" => 1_000_000,
-        "g" | "gb" => 1_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "a size is positive, and rounded to a byte"
-    )]
-    let bytes = (number * unit as f64).round() as usize;
-    if bytes == 0 {
-        return Err(wrong());
-    }
-    Ok(bytes)
+    let size = text.trim().parse().map_or(0, |ByteSize(bytes)| bytes);
+    let bytes = usize::try_from(size).ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("`{text}` is no size; expected one like 500MB or 2GiB"))
 }
 
 impl Place {
@@ -123,7 +102,10 @@ impl Place {
     pub(super) async fn open_or_create(&self) -> Result<Store> {
         if self.sample {
             let reason = "the sample is for asking only\nhint: leave out --sample";
-            return Err(Error::Usage(reason.to_owned()));
+            return Err(Error::Argument {
+                name: "sample",
+                reason: reason.to_owned(),
+            });
         }
         if self.at.is_some() {
             // Refused by the first change.

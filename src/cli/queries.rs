@@ -5,10 +5,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use clap::Args;
 
+use super::outcome::{DONE, Failure};
+use super::output::{Output, print, show};
 use super::place::Place;
-use super::sql::print;
-use super::tables::show;
-use super::{DONE, Failure, Output};
 use crate::error::Error;
 use crate::query::{Parameter, question, questions};
 

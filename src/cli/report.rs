@@ -6,11 +6,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::outcome::{DONE, Failure};
+use super::output::{Output, show};
 use super::place::Place;
-use super::tables::show;
-use super::{DONE, Failure, Output, talk};
+use super::talk::talk;
 use crate::error::Error;
-use crate::report::ReportOptions;
+use crate::graphnet::{self, ReportOptions};
 
 /// Tolerances that the table shows; `scores.csv` has all.
 const SHOWN: [i32; 4] = [-5, 0, 1, 3];
@@ -87,14 +88,15 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
         b: command.failure,
         mismatch_extended: command.tolerated == Tolerated::MismatchExtended,
     };
-    let report = place.open().await?.report_graphnet(&options).await?;
+    let report = graphnet::report(&place.open().await?, &options).await?;
     if report.curves.is_empty() {
         let which = match options.predicate.as_str() {
             "true" => "no benchmark runs of GraphNet".to_owned(),
             predicate => format!("no benchmark runs of GraphNet where {predicate}"),
         };
         let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows what there is";
-        return Err(Error::Usage(format!("the store has {which}\nhint: {hint}")).into());
+        let reason = format!("the store has {which}\nhint: {hint}");
+        return Err(Error::Empty(reason).into());
     }
     let written = report.write(&command.to, command.width)?;
     let curves = &report.curves;
@@ -113,7 +115,7 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
         ),
     ];
     for t in SHOWN {
-        let score = |curve: &crate::report::ReportCurve| {
+        let score = |curve: &graphnet::Curve| {
             let at = curve.points.iter().find(|at| at.t == t);
             at.map(|at| at.es)
         };

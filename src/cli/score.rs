@@ -6,9 +6,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use clap::{Args, Subcommand};
 
+use super::outcome::{DONE, Failure, PARTLY};
+use super::output::{Output, show};
 use super::place::Place;
-use super::tables::show;
-use super::{DONE, Failure, Output, PARTLY, counted, talk};
+use super::talk::{counted, talk};
+use crate::tpugraphs::score_submission;
 
 /// Rows without a score that are told.
 const TOLD: usize = 10;
@@ -48,7 +50,8 @@ struct Tpugraphs {
 
 pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
     let Dataset::Tpugraphs(command) = command.dataset;
-    let scored = place.open().await?.score_submission(&command.file).await?;
+    let store = place.open().await?;
+    let scored = score_submission(&store, &command.file).await?;
     let bad: Vec<_> = scored
         .rows
         .iter()

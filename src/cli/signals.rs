@@ -1,5 +1,10 @@
 //! What happens at Ctrl-C and when the process is asked to end: temporary files go first.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::outcome::INTERRUPTED;
+
 /// Ends the process at SIGTERM and SIGHUP, and at SIGINT unless the command itself stops then, without
 /// leaving temporary folders. The exit code is the shell's for the signal: 130 for Ctrl-C.
 ///
@@ -27,6 +32,21 @@ pub(super) fn tidy_up(stops_itself: bool) {
 
 #[cfg(not(unix))]
 pub(super) fn tidy_up(_: bool) {}
+
+/// The first Ctrl-C ends the run cleanly, the second at once.
+pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stop);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            if set.swap(true, Ordering::Relaxed) {
+                end(i32::from(INTERRUPTED));
+            }
+            crate::store::stop_waiting();
+        }
+    });
+    stop
+}
 
 /// Ends the process at once, without temporary folders.
 pub(super) fn end(code: i32) -> ! {

@@ -1,17 +1,15 @@
 //! `tsql "SQL"`: a query.
 
-use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use datafusion::execution::SendableRecordBatchStream;
 
+use super::outcome::{DONE, Failure};
+use super::output::{Output, print};
 use super::place::Place;
-use super::printer::{self, Format, PrintError};
-use super::stdout::stdout;
-use super::{DONE, Failure, Output, counted, talk};
+use super::talk::{counted, talk};
 use crate::error::Error;
 use crate::query::statement::{planned, statements};
 
@@ -48,11 +46,11 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let context = place.session(&store, Some(&text)).await?;
     let mut statements = statements(&text)?;
     if statements.is_empty() {
-        return Err(Error::Usage("the query is empty".to_owned()).into());
+        return Err(Failure::Usage("the query is empty".to_owned()));
     }
     if statements.len() > 1 && query.output.output.is_some() {
         let reason = "--output takes the result of one query, several were given";
-        return Err(Error::Usage(reason.to_owned()).into());
+        return Err(Failure::Usage(reason.to_owned()));
     }
     while let Some(statement) = statements.pop_front() {
         let begin = Instant::now();
@@ -67,58 +65,23 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// Prints a result where and how it is wanted; returns its rows.
-pub(super) async fn print(
-    stream: SendableRecordBatchStream,
-    output: &Output,
-) -> Result<u64, Failure> {
-    let Some(path) = &output.output else {
-        let default = if std::io::stdout().is_terminal() {
-            Format::Table
-        } else {
-            Format::Csv
-        };
-        let format = output.format.unwrap_or(default);
-        let printed = if format.is_text() {
-            printer::print(stream, format, stdout()).await
-        } else {
-            printer::print(stream, format, std::io::stdout()).await
-        };
-        return Ok(printed?);
-    };
-    let file = File::create(path).map_err(Error::io(path))?;
-    let named = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("parquet") => Format::Parquet,
-        Some("arrow" | "arrows") => Format::Arrow,
-        Some("json") => Format::Json,
-        Some("jsonl") => Format::Jsonl,
-        Some("tsv") => Format::Tsv,
-        Some("md") => Format::Markdown,
-        _ => Format::Csv,
-    };
-    match printer::print(stream, output.format.unwrap_or(named), file).await {
-        Err(PrintError::Io(error)) => Err(Error::io(path)(error).into()),
-        other => Ok(other?),
-    }
-}
-
-fn text(query: &Query) -> Result<String, Error> {
+fn text(query: &Query) -> Result<String, Failure> {
     if let Some(path) = &query.file {
-        return std::fs::read_to_string(path).map_err(Error::io(path));
+        return Ok(std::fs::read_to_string(path).map_err(Error::io(path))?);
     }
     if let Some(sql) = &query.command {
         return Ok(sql.clone());
     }
     match query.sql.as_deref() {
-        Some(STDIN) => read_stdin(),
-        Some(word) if is_word(word) => Err(Error::Usage(format!(
+        Some(STDIN) => Ok(read_stdin()?),
+        Some(word) if is_word(word) => Err(Failure::Usage(format!(
             "no command `{word}`\nhint: `tsql --help` lists the commands; a query goes in quotes"
         ))),
         Some(sql) => Ok(sql.to_owned()),
-        None if std::io::stdin().is_terminal() => Err(Error::Usage(
+        None if std::io::stdin().is_terminal() => Err(Failure::Usage(
             "no query\nhint: tsql \"SELECT * FROM records LIMIT 5\", or `tsql --help`".to_owned(),
         )),
-        None => read_stdin(),
+        None => Ok(read_stdin()?),
     }
 }
 

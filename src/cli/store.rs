@@ -4,8 +4,9 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 
+use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::{DONE, Failure, PARTLY, talk};
+use super::talk::talk;
 use crate::error::Error;
 use crate::store::Location;
 

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::outcome::{DONE, Failure};
+use super::output::{Output, print};
 use super::place::Place;
-use super::sql::print;
-use super::{DONE, Failure, Output, counted, talk};
+use super::talk::{counted, talk};
 use crate::error::Error;
+use crate::graphnet::{self, SubsetOptions};
 
 /// Keep the answer of a query under a name and a version
 ///
@@ -74,9 +76,9 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
     match command.action {
         Action::Create(create) => {
             let random = create.random.zip(create.seed);
-            let made = store
-                .create_subset(&create.name, &create.query, random)
-                .await?;
+            let options = SubsetOptions { random };
+            let made = graphnet::create_subset(&store, &create.name, &create.query, &options);
+            let made = made.await?;
             let members = counted(made.members.len() as u64, "member");
             talk(&format!(
                 "{}, version {}: {members}",
@@ -91,7 +93,7 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
             print(rows, &list.output).await?;
         }
         Action::Show(show) => {
-            let subset = store.subset(&show.name, show.version).await?;
+            let subset = graphnet::subset(&store, &show.name, show.version).await?;
             let lines: String = subset
                 .members
                 .iter()

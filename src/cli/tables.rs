@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Int64Array, StringArray};
 use clap::Args;
 
+use super::outcome::Failure;
+use super::output::{Output, show};
 use super::place::Place;
-use super::sql::print;
-use super::{DONE, Failure, Output};
-use crate::error::Error;
 use crate::schema;
 
 /// List the tables with their rows, files and bytes
@@ -59,18 +58,4 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
         ("doc", Arc::new(StringArray::from(docs))),
     ];
     show(columns, &command.output).await
-}
-
-/// Prints columns that were made here like the result of a query.
-pub(super) async fn show<'a>(
-    columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
-    output: &Output,
-) -> Result<u8, Failure> {
-    let batch = RecordBatch::try_from_iter(columns)
-        .map_err(|error| Error::damaged("result", error.to_string()))?;
-    let frame = datafusion::prelude::SessionContext::new()
-        .read_batch(batch)
-        .map_err(Error::Query)?;
-    print(frame.execute_stream().await.map_err(Error::Query)?, output).await?;
-    Ok(DONE)
 }

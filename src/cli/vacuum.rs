@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::{DONE, Failure, counted, talk};
+use super::talk::{counted, talk};
 use crate::error::Error;
 use crate::store::VacuumOptions;
 

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 
 use tsql_formats::exported::{ExportedFile, SIDECAR, Sidecar};
-use tsql_formats::{graphnet, naming};
+use tsql_formats::naming;
 
-use super::source::SourceFile;
 use crate::error::{Error, Result};
+use crate::formats::room;
+use crate::formats::source::SourceFile;
 
 /// What it says of a source that lies at `path`.
 pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {
-    let hub = source.dataset == graphnet::NAME && source.collection.is_some();
     ExportedFile {
         path: naming::readable_path(path),
         name: source.name.clone(),
@@ -20,7 +20,7 @@ pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {
         platform: source.platform.clone(),
         collection: source.collection.clone(),
         split: source.split.clone(),
-        hub_path: hub.then(|| source.path.clone()),
+        hub_path: room(&source.dataset).and_then(|room| room.hub_path(source)),
     }
 }
 

@@ -1,53 +1,68 @@
-//! The store's content given back: source files byte for byte, selections as log lines.
+//! The store's sources given back, byte for byte.
+//!
+//! ```
+//! use tsql::{ExportOptions, Store};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = Store::demo().await?;
+//! let folder = tempfile::tempdir().unwrap();
+//! let options = ExportOptions::default().source("*epyc-1t*");
+//! let exported = store.export(folder.path(), &options).await?;
+//! assert!(exported.is_clean() && exported.files > 0);
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
 
-mod hub;
-mod kept;
-mod lines;
-pub(crate) use lines::environments;
+mod copies;
 mod listed;
-mod logs;
 mod names;
-mod npz;
 mod portions;
-mod source;
 mod target;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
-use futures::StreamExt as _;
 
-use crate::column;
 use crate::error::{Error, Result};
-use crate::query::collect;
+use crate::formats::source::{self, SourceFile};
+use crate::formats::{ROOMS, room};
 use crate::store::Store;
 
-use tsql_codecs::identity::ContentHasher;
-
-use crate::loading::Loader;
-use kept::Kept;
-use lines::Lines;
+use copies::{Copies, Given};
 use names::Names;
-use npz::{Arrays, Nowhere, Npz};
-use portions::{Records, portions};
-use source::{Segment, SourceFile};
-use target::{Kept as Outcome, Target};
+pub(crate) use portions::portions;
+use target::{Outcome, Target};
 
 /// What to give back, and how.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExportOptions {
+    pub(crate) source: Option<String>,
+    pub(crate) samples: Option<String>,
+    pub(crate) overwrite: bool,
+}
+
+impl ExportOptions {
     /// Only sources whose name matches this pattern (`*` and `?`).
-    pub source: Option<String>,
-    /// Only sources of the samples of GraphNet that this SQL over `samples` selects.
-    pub samples: Option<String>,
-    /// Replace files that are there already.
-    pub overwrite: bool,
+    #[must_use]
+    pub fn source(mut self, pattern: impl Into<String>) -> Self {
+        self.source = Some(pattern.into());
+        self
+    }
+
+    /// Only sources of the samples that this SQL over `samples` selects, and of their variants.
+    #[must_use]
+    pub fn samples(mut self, predicate: impl Into<String>) -> Self {
+        self.samples = Some(predicate.into());
+        self
+    }
+
+    /// Replaces files that are there already.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
 }
 
 /// What an export wrote.
@@ -95,7 +110,10 @@ impl Store {
             .as_deref()
             .map(glob::Pattern::new)
             .transpose();
-        let pattern = pattern.map_err(|error| Error::Usage(format!("--source: {error}")))?;
+        let pattern = pattern.map_err(|error| Error::Argument {
+            name: "source",
+            reason: format!("--source: {error}"),
+        })?;
         let context = self.session().await?;
         let samples = match &options.samples {
             Some(predicate) => Some(samples_where(&context, predicate).await?),
@@ -159,38 +177,6 @@ impl Store {
         .await?;
         Ok(exported)
     }
-
-    /// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
-    /// that TVM loads, in the order of their sources and lines; returns their number.
-    ///
-    /// # Errors
-    /// [`Error::Query`] for a predicate that is no SQL.
-    pub async fn export_lines(&self, predicate: &str, out: &mut (dyn Write + Send)) -> Result<u64> {
-        let context = self.session().await?;
-        let mut lines = Lines::load(&context).await?;
-        let mut rows = lines::selected(&context, predicate).await?;
-        let mut count = 0;
-        let mut line = Vec::new();
-        let failed = |error: io::Error| Error::Io {
-            path: PathBuf::from("standard output"),
-            source: error,
-        };
-        while let Some(batch) = rows.next().await {
-            let batch: RecordBatch = batch.map_err(Error::Query)?;
-            for row in lines::rows(&batch)? {
-                line.clear();
-                lines.write(&row, false, &mut line)?;
-                while line.last() == Some(&b'\r') {
-                    line.pop();
-                }
-                line.push(b'\n');
-                out.write_all(&line).map_err(failed)?;
-                count += 1;
-            }
-        }
-        out.flush().map_err(failed)?;
-        Ok(count)
-    }
 }
 
 /// Writes the sources that are `wanted`; `done` is told of each that is there then. What is wrong with
@@ -203,48 +189,34 @@ async fn give_back(
     mut done: impl FnMut(&SourceFile),
 ) -> Result<()> {
     exported.wanted = wanted.len() as u64;
-    let logs = wanted.iter().any(|source| source.is_log());
-    let mut lines = if logs {
-        Lines::load(context).await?
-    } else {
-        Lines::default()
-    };
-    let mut loader = Loader::of(context);
-    for portion in portions(context, wanted).await? {
-        let others = source::others(context, &portion.ids()).await?;
-        let kept = Kept::load(context, portion.sources()).await?;
-        let mut records = Records::new(context, &portion);
-        for copies in &portion.copies {
-            let Some(first) = copies.first() else {
-                continue;
-            };
-            let targets = copies.iter().map(|source| open(source));
-            if first.document.is_some() {
-                for (source, target) in copies.iter().zip(targets) {
-                    let given = match target {
-                        Ok(target) => give_arrays(&mut loader, source, target).await,
-                        Err(error) => Err(error),
-                    };
-                    if exported.add(source, given)? {
-                        done(source);
+    for source in wanted.iter().filter(|one| room(&one.dataset).is_none()) {
+        let reason = format!("this tsql does not know files of `{}`", source.dataset);
+        exported.failed(&[source], &Error::damaged("sources", reason));
+    }
+    for room in ROOMS {
+        let own = wanted.iter().filter(|one| one.dataset == room.dataset());
+        let own: Vec<&SourceFile> = own.copied().collect();
+        if own.is_empty() {
+            continue;
+        }
+        let mut giver = room.giver(context).await?;
+        for portion in portions(context, &own, room.order()).await? {
+            giver.begin(&portion).await?;
+            for copies in &portion.copies {
+                let Some(first) = copies.first() else {
+                    continue;
+                };
+                let mut out = Copies::new(copies.iter().map(|source| open(source)));
+                match giver.give(first, &mut out).await {
+                    Ok(proof) => {
+                        for (source, given) in copies.iter().zip(out.finish(copies, &proof)) {
+                            if exported.add(source, given)? {
+                                done(source);
+                            }
+                        }
                     }
-                }
-                continue;
-            }
-            let mut out = Counted::new(targets.collect());
-            let written = if first.is_log() {
-                let others = others.get(&first.rows_of).map_or(&[][..], Vec::as_slice);
-                source::write(first, &mut records, others, &mut lines, &mut out).await
-            } else {
-                kept.write(first, &mut out)
-            };
-            if let Err(error) = written {
-                exported.not_rebuilt(copies, error)?;
-                continue;
-            }
-            for (source, given) in copies.iter().zip(out.finish(copies)) {
-                if exported.add(source, given)? {
-                    done(source);
+                    Err(error) if exported.failed(copies, &error) => {}
+                    Err(error) => return Err(error),
                 }
             }
         }
@@ -254,30 +226,15 @@ async fn give_back(
     Ok(())
 }
 
-/// What came of a source.
-struct Given {
-    bytes: u64,
-    /// Why it is not what was ingested.
-    damage: Option<String>,
-    outcome: Outcome,
-}
-
 impl Exported {
     /// Notes what came of a source; is it there?
     fn add(&mut self, source: &SourceFile, given: Result<Given>) -> Result<bool> {
-        let tell = |reason| (source.name.clone(), reason);
         let given = match given {
             Ok(given) => given,
-            Err(error @ Error::Io { .. }) => {
-                self.refused.push(tell(error.to_string()));
-                return Ok(false);
-            }
-            Err(error @ Error::Damaged { .. }) => {
-                self.damaged.push(tell(error.to_string()));
-                return Ok(false);
-            }
+            Err(error) if self.failed(&[source], &error) => return Ok(false),
             Err(error) => return Err(error),
         };
+        let tell = |reason| (source.name.clone(), reason);
         self.damaged.extend(given.damage.map(tell));
         match given.outcome {
             Outcome::Refused(reason) => {
@@ -292,113 +249,44 @@ impl Exported {
         Ok(true)
     }
 
-    /// Notes that a source, and so its copies, cannot be rebuilt.
-    fn not_rebuilt(&mut self, copies: &[&SourceFile], error: Error) -> Result<()> {
-        let Error::Damaged { .. } = error else {
-            return Err(error);
+    /// Notes that a source, and so its copies, could not be rebuilt or written; false where the error is
+    /// about more than them.
+    fn failed(&mut self, copies: &[&SourceFile], error: &Error) -> bool {
+        let list = match error {
+            Error::Io { .. } => &mut self.refused,
+            Error::Damaged { .. } => &mut self.damaged,
+            _ => return false,
         };
-        let told = |source: &&SourceFile| (source.name.clone(), error.to_string());
-        self.damaged.extend(copies.iter().map(told));
-        Ok(())
+        list.extend(
+            copies
+                .iter()
+                .map(|source| (source.name.clone(), error.to_string())),
+        );
+        true
     }
 }
 
-/// The samples of GraphNet that `predicate` (SQL over `samples`) selects, with the variants of
-/// each.
-pub(super) async fn samples_where(
-    context: &SessionContext,
-    predicate: &str,
-) -> Result<HashSet<i64>> {
-    let sql = format!(
-        "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
-         SELECT sample_id FROM chosen UNION \
-         SELECT sample_id FROM samples WHERE variant_of IN (SELECT path FROM chosen)"
-    );
+/// The samples that `predicate` selects, of whatever format.
+async fn samples_where(context: &SessionContext, predicate: &str) -> Result<HashSet<i64>> {
     let mut ids = HashSet::new();
-    for batch in collect(context, &sql).await? {
-        let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
-        ids.extend(found.values());
+    for room in ROOMS {
+        ids.extend(room.samples(context, predicate).await?);
     }
     Ok(ids)
 }
 
-/// Writes the arrays of a source.
-async fn give_arrays(
-    loader: &mut Loader,
-    source: &SourceFile,
-    mut target: Target,
-) -> Result<Given> {
-    let arrays = Arrays::load(loader, source).await?;
-    let hash = match target.take_plain() {
-        None => arrays.write(&mut Nowhere)?,
-        Some(file) => {
-            let mut npz = Npz::new(file, target.path());
-            let hash = arrays.write(&mut npz)?;
-            let file = npz.finish()?;
-            target.put_plain(file);
-            hash
-        }
-    };
-    let wanted = source
-        .document
-        .as_ref()
-        .map(|document| &document.arrays_hash);
-    Ok(Given {
-        bytes: source.end_byte(),
-        damage: (Some(&hash) != wanted)
-            .then(|| format!("rebuilt arrays with hash {hash}, ingested were others")),
-        outcome: target.keep(&[&source.content_hash])?,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Counts and hashes what is written to each of some files; one that fails does not end the others.
-struct Counted {
-    targets: Vec<Result<Target>>,
-    hasher: ContentHasher,
-    bytes: u64,
-}
-
-impl Counted {
-    fn new(targets: Vec<Result<Target>>) -> Self {
-        Self {
-            targets,
-            hasher: ContentHasher::new(),
-            bytes: 0,
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-        self.bytes += bytes.len() as u64;
-        for slot in &mut self.targets {
-            if let Ok(target) = slot
-                && let Err(error) = target.write(bytes)
-            {
-                *slot = Err(error);
-            }
-        }
-    }
-
-    /// Gives the files their names; what came of each of the sources that they are.
-    fn finish(self, sources: &[&SourceFile]) -> Vec<Result<Given>> {
-        let (bytes, hash) = (self.bytes, self.hasher.hex());
-        let given = |(target, source): (Result<Target>, &&SourceFile)| {
-            let damage = (hash != source.content_hash).then(|| {
-                format!(
-                    "rebuilt {bytes} bytes with hash {hash}, ingested were {} with {}",
-                    source.end_byte(),
-                    source.content_hash
-                )
-            });
-            Ok(Given {
-                bytes,
-                damage,
-                outcome: target?.keep(&[&hash])?,
-            })
-        };
-        self.targets.into_iter().zip(sources).map(given).collect()
+    /// Many runtimes move their tasks from thread to thread.
+    #[test]
+    fn exports_and_checks_can_be_spawned() {
+        fn can_be_sent(_: &impl Send) {}
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let store = runtime.block_on(Store::create("memory:")).unwrap();
+        let options = ExportOptions::default();
+        can_be_sent(&store.export(Path::new("back"), &options));
+        can_be_sent(&store.check());
     }
 }
-
-/// Segments of each source.
-type Segments = HashMap<i64, Vec<Segment>>;

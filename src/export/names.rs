@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tsql_formats::exported::SIDECAR;
 use tsql_formats::naming::{self, numbered};
 
-use super::source::SourceFile;
+use crate::formats::source::SourceFile;
 
 /// Bytes of a part of a path at most.
 const PART_BYTES: usize = 255;

@@ -10,6 +10,7 @@ use tsql_codecs::identity::ContentHasher;
 use tsql_formats::Compression;
 
 use crate::error::{Error, Result};
+use crate::formats::Seekable;
 
 /// Level of zstd where something is compressed anew: what its command takes.
 const ZSTD_LEVEL: i32 = 3;
@@ -32,7 +33,7 @@ enum Out {
 }
 
 /// What became of a file.
-pub(super) enum Kept {
+pub(super) enum Outcome {
     Written,
     /// It was there, with these bytes (in whatever container).
     AsItWas,
@@ -78,10 +79,6 @@ impl Target {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.out {
             None => Ok(()),
@@ -92,25 +89,20 @@ impl Target {
         written.map_err(Error::io(&self.path))
     }
 
-    /// The file itself, for who seeks in it; `None` where the bytes are not wanted.
-    pub(super) fn take_plain(&mut self) -> Option<Plain> {
-        match self.out.take() {
-            Some(Out::Plain(plain)) => Some(plain),
+    /// The file itself and its path, for who seeks in it; `None` where the bytes are not wanted.
+    pub(super) fn file(&mut self) -> Option<(&mut dyn Seekable, &Path)> {
+        match &mut self.out {
+            Some(Out::Plain(plain)) => Some((plain, &self.path)),
             _ => None,
         }
     }
 
-    /// Gives it back.
-    pub(super) fn put_plain(&mut self, plain: Plain) {
-        self.out = Some(Out::Plain(plain));
-    }
-
     /// Gives the finished file its name. A file that is there already stays; it is as good if its content
-    /// has one of these hashes, or the same bytes.
-    pub(super) fn keep(self, hashes: &[&str]) -> Result<Kept> {
+    /// has this hash, or the same bytes.
+    pub(super) fn keep(self, hash: &str) -> Result<Outcome> {
         let path = self.path;
         let plain = match self.out {
-            None => return Ok(Kept::Written),
+            None => return Ok(Outcome::Written),
             Some(Out::Plain(out)) => Ok(out),
             Some(Out::Gzip(out)) => out.finish(),
             Some(Out::Zstd(out)) => out.finish(),
@@ -119,7 +111,7 @@ impl Target {
             plain.and_then(|plain| plain.into_inner().map_err(io::IntoInnerError::into_error));
         let file = file.map_err(Error::io(&path))?;
         if !self.overwrite && fs::symlink_metadata(&path).is_ok() {
-            return Ok(compared(&path, file.path(), self.compression, hashes));
+            return Ok(compared(&path, file.path(), self.compression, hash));
         }
         #[cfg(unix)]
         {
@@ -130,13 +122,13 @@ impl Target {
         if self.overwrite {
             let persisted = file.persist(&path).map_err(|error| error.error);
             persisted.map_err(Error::io(&path))?;
-            return Ok(Kept::Written);
+            return Ok(Outcome::Written);
         }
         match file.persist_noclobber(&path) {
-            Ok(_) => Ok(Kept::Written),
+            Ok(_) => Ok(Outcome::Written),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
                 let new = error.file.path();
-                Ok(compared(&path, new, self.compression, hashes))
+                Ok(compared(&path, new, self.compression, hash))
             }
             Err(error) => Err(Error::io(&path)(error.error)),
         }
@@ -144,7 +136,7 @@ impl Target {
 }
 
 /// Is what is there as good as the new file?
-fn compared(there: &Path, new: &Path, compression: Option<Compression>, hashes: &[&str]) -> Kept {
+fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &str) -> Outcome {
     let content = match compression {
         Some(_) => tsql_formats::open(there)
             .map(|(opened, _)| opened)
@@ -154,24 +146,23 @@ fn compared(there: &Path, new: &Path, compression: Option<Compression>, hashes: 
             .map_err(Error::io(there)),
     };
     let same = content.is_ok_and(|opened| {
-        let found = hash(opened).ok();
+        let found = hash_of(opened).ok();
         let found = found.as_deref();
-        let bytes = || File::open(new).and_then(hash).ok();
-        found.is_some_and(|found| hashes.contains(&found))
-            || (found.is_some() && found == bytes().as_deref())
+        let bytes = || File::open(new).and_then(hash_of).ok();
+        found == Some(hash) || (found.is_some() && found == bytes().as_deref())
     });
     if same {
-        return Kept::AsItWas;
+        return Outcome::AsItWas;
     }
     let what = if there.is_dir() {
         "a folder"
     } else {
         "another file"
     };
-    Kept::Refused(format!("{what} is at {} already", there.display()))
+    Outcome::Refused(format!("{what} is at {} already", there.display()))
 }
 
-fn hash(mut opened: impl Read) -> io::Result<String> {
+fn hash_of(mut opened: impl Read) -> io::Result<String> {
     let mut hasher = ContentHasher::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -15,12 +15,12 @@ use crate::ingest::{Handed, hand_on};
 
 /// Lines of auto_scheduler.
 pub(super) fn auto_scheduler(bytes: &[u8]) {
-    lines(Dialect::Tenset, bytes);
+    lines(Dialect::TENSET, bytes);
 }
 
 /// Lines of the dataset `measured`.
 pub(super) fn measured(bytes: &[u8]) {
-    lines(Dialect::Measured, bytes);
+    lines(Dialect::MEASURED, bytes);
 }
 
 /// Each line is a record or is given back beside them, and what is packed can be unpacked.

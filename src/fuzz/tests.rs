@@ -32,7 +32,7 @@ const PIECES: [&[u8]; 14] = [
 
 fn seconds() -> f64 {
     let set = std::env::var("TSQL_TEST_FUZZ_SECONDS").ok();
-    set.map_or(1.0, |text| text.parse().expect("seconds"))
+    set.map_or(0.3, |text| text.parse().expect("seconds"))
 }
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {

@@ -1,24 +1,24 @@
-//! What was found, told apart before anything is read: which reader takes a file, on which
+//! What was found, told apart before anything is read: which format takes a file, on which
 //! platform, and what none takes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tsql_formats::{Dialect, Format, Input, Looks, graphnet, tpugraphs};
+use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Opened};
 
-use super::pipeline::Job;
-use super::samples::find::{self, Inside, Place};
+use super::inside;
+use super::lines::Job;
 use super::workers::caught;
-use super::{IngestOptions, Report, SkippedFile, platform, runs};
+use super::{IngestOptions, Report, SkippedFile};
 use crate::error::{Error, Result};
+use crate::formats::taking::{Admission, Admitting, Given, What};
+use crate::formats::{DRY_RUN, TAKING, platform};
 
 /// Files by their readers.
 #[derive(Default)]
 pub(super) struct Intake {
     pub(super) logs: Vec<Job>,
-    pub(super) documents: Vec<(Input, Format)>,
-    /// Benchmark logs and their platforms.
-    pub(super) benchmarks: Vec<(Input, String)>,
-    pub(super) places: Vec<Place>,
+    /// What each room is given, by its name.
+    pub(super) rooms: BTreeMap<&'static str, Vec<Given>>,
     /// Archives that may hold logs.
     pub(super) archives: Vec<Input>,
     /// What is not read, and why.
@@ -28,31 +28,37 @@ pub(super) struct Intake {
     nameless: Vec<String>,
 }
 
+/// Who reads a file.
+enum Reader {
+    Lines(Dialect, Option<Compression>),
+    /// With the file as it was opened, unless an export says what it was.
+    Room(&'static dyn Admitting, Option<Compression>, Option<Opened>),
+}
+
 impl Intake {
     /// Tells files apart.
     ///
     /// # Errors
     /// [`Error::Source`] for a named file without a platform, for a platform's name that no store can
-    /// keep and, with `strict`, for a named file that no reader takes; [`Error::Usage`] for one that a
+    /// keep and, with `strict`, for a named file that no reader takes; [`Error::Argument`] for one that a
     /// dry run is not for.
     pub(super) fn of(found: Vec<Input>, options: &IngestOptions) -> Result<Self> {
-        let (places, others) = find::split(found);
-        let mut intake = Self {
-            places,
-            ..Self::default()
-        };
-        for input in others {
-            if find::is_loose(&input) {
-                intake.places.push(Place::Loose(input));
-                continue;
-            }
-            if let Some(format) = recalled(&input) {
-                intake.take(input, format, options)?;
-                continue;
-            }
-            match caught(|| tsql_formats::format(&input.file)) {
-                Ok(Ok(format)) => intake.take(input, format, options)?,
-                Ok(Err(error)) => intake.fail(&input, reason(error.into())),
+        let mut intake = Self::default();
+        let mut files = found;
+        for room in TAKING {
+            let (folders, others) = room.folders(files);
+            intake.rooms.entry(room.name()).or_default().extend(folders);
+            files = others;
+        }
+        for input in files {
+            match caught(|| recalled(&input)) {
+                Ok(Ok(Some(reader))) => intake.give(input, reader, options)?,
+                Ok(Ok(None)) => match caught(|| Opened::of(&input.file)) {
+                    Ok(Ok(opened)) => intake.take(input, opened, options)?,
+                    Ok(Err(error)) => intake.fail(&input, reason(error.into())),
+                    Err(reason) => intake.fail(&input, reason),
+                },
+                Ok(Err(error)) => intake.fail(&input, reason(error)),
                 Err(reason) => intake.fail(&input, reason),
             }
         }
@@ -68,58 +74,111 @@ impl Intake {
         Ok(intake)
     }
 
-    fn take(&mut self, input: Input, format: Format, options: &IngestOptions) -> Result<()> {
-        let given = options.platform.as_deref();
-        let inside = (format == Format::Tar).then(|| find::in_tar(&input));
-        let is_graphnet = matches!(format, Format::Benchmark | Format::Parquet)
-            || inside == Some(Inside::Samples);
-        if options.dry_run && !is_graphnet && !matches!(format, Format::Unknown(_)) {
-            if input.explicit {
-                return Err(Error::Usage(format!(
-                    "{}: a dry run is for samples and benchmark logs of GraphNet",
-                    input.path
-                )));
-            }
-            return Ok(());
-        }
-        match format {
-            Format::Lines(dialect) => match platform::of(given, dialect.dataset(), None, &input)? {
-                Some(platform) => {
-                    self.platforms.insert(platform.clone());
-                    self.logs.push(Job {
-                        input,
-                        platform,
-                        dialect,
-                    });
+    /// Takes a file as what it was told to be.
+    fn take(&mut self, input: Input, mut opened: Opened, options: &IngestOptions) -> Result<()> {
+        let compression = opened.compression;
+        match std::mem::replace(&mut opened.kind, Kind::Archive) {
+            Kind::Log(dialect) => self.give(input, Reader::Lines(dialect, compression), options),
+            Kind::Document(format) => match TAKING.iter().find(|room| room.takes(format)) {
+                Some(room) => {
+                    let reader = Reader::Room(*room, compression, Some(opened));
+                    self.give(input, reader, options)
                 }
-                None => self.nameless(&input, HINT),
+                None => self.skip(&input, &Looks::new(format.described()), options),
             },
-            Format::Benchmark => match runs::hardware(&input) {
-                Ok(label) => {
-                    // A directory of logs is named after anything but the hardware.
-                    match platform::said(given, graphnet::NAME, label.as_deref(), &input) {
-                        Some(platform) => {
-                            self.platforms.insert(platform.clone());
-                            self.benchmarks.push((input, platform));
-                        }
-                        None => self.nameless(&input, NO_HARDWARE),
+            Kind::Archive => {
+                let inside = inside::inside(&input, opened.into_reader());
+                if !self.is_for(inside.room, &input, options)? {
+                    return Ok(());
+                }
+                match inside.room {
+                    Some(room) => {
+                        let admission = room.admit(&input, None, options.platform.as_deref())?;
+                        let what = What::Archive(input.clone(), inside.names);
+                        self.admit(&input, room, what, admission, options)?;
                     }
+                    None => self.archives.push(input),
                 }
-                Err(error) => self.fail(&input, reason(error)),
-            },
-            Format::Parquet if input.explicit || find::is_hub(&input) => {
-                self.places.push(Place::Parquet(input));
+                Ok(())
             }
-            Format::Parquet => self.skip(&input, &Looks::new("a Parquet file"), options)?,
-            Format::Unknown(looks) => self.skip(&input, &looks, options)?,
-            Format::Tar if is_graphnet => self.places.push(Place::Tar(input)),
-            Format::Tar if inside == Some(Inside::Others) => self.archives.push(input),
-            Format::Npz | Format::Tar => {
-                let label = Some(tpugraphs::PLATFORM);
-                let platform = platform::said(given, tpugraphs::NAME, label, &input);
-                self.platforms.extend(platform);
-                self.documents.push((input, format));
+            Kind::Unknown(looks) => self.skip(&input, &looks, options),
+        }
+    }
+
+    /// Is a file for this run? A dry run passes over what it has nothing to say of.
+    fn is_for(
+        &self,
+        room: Option<&dyn Admitting>,
+        input: &Input,
+        options: &IngestOptions,
+    ) -> Result<bool> {
+        if !options.dry_run || room.is_some_and(Admitting::has_dry_run) {
+            return Ok(true);
+        }
+        if input.explicit {
+            let path = &input.path;
+            let reason = format!("{path}: a dry run is for {DRY_RUN}");
+            return Err(Error::Argument {
+                name: "dry_run",
+                reason,
+            });
+        }
+        Ok(false)
+    }
+
+    fn give(&mut self, input: Input, reader: Reader, options: &IngestOptions) -> Result<()> {
+        let asked = options.platform.as_deref();
+        match reader {
+            Reader::Lines(dialect, compression) => {
+                if !self.is_for(None, &input, options)? {
+                    return Ok(());
+                }
+                match platform::of(asked, dialect.dataset(), None, &input)? {
+                    Some(platform) => {
+                        self.platforms.insert(platform.clone());
+                        self.logs.push(Job {
+                            input,
+                            platform,
+                            dialect,
+                            compression,
+                        });
+                    }
+                    None => self.nameless(&input, HINT),
+                }
             }
+            Reader::Room(room, compression, opened) => {
+                if !self.is_for(Some(room), &input, options)? {
+                    return Ok(());
+                }
+                match room.admit(&input, opened, asked) {
+                    Ok(admission) => {
+                        let what = What::File(input.clone(), compression);
+                        self.admit(&input, room, what, admission, options)?;
+                    }
+                    Err(error) => self.fail(&input, reason(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a room what it has admitted.
+    fn admit(
+        &mut self,
+        input: &Input,
+        room: &dyn Admitting,
+        what: What,
+        admission: Admission,
+        options: &IngestOptions,
+    ) -> Result<()> {
+        match admission {
+            Admission::Taken(platform) => {
+                self.platforms.extend(platform.clone());
+                let given = self.rooms.entry(room.name()).or_default();
+                given.push(Given { what, platform });
+            }
+            Admission::Nameless(hint) => self.nameless(input, hint),
+            Admission::Skipped(looks) => self.skip(input, &looks, options)?,
         }
         Ok(())
     }
@@ -161,17 +220,20 @@ impl Intake {
     }
 }
 
-/// What a file of an export was in the store that it came from, whatever it looks like.
-fn recalled(input: &Input) -> Option<Format> {
+/// Who reads a file of an export: what it was in the store that it came from counts, whatever it looks like.
+fn recalled(input: &Input) -> Result<Option<Reader>> {
+    let room = TAKING.iter().find(|room| room.recalls(input));
     let mut dialects = Dialect::ALL.into_iter();
-    let log = dialects.find(|dialect| input.was(dialect.dataset()).is_some());
-    let benchmark = || input.was(graphnet::NAME).map(|_| Format::Benchmark);
-    log.map(Format::Lines).or_else(benchmark)
+    let dialect = dialects.find(|dialect| input.was(dialect.dataset()).is_some());
+    if room.is_none() && dialect.is_none() {
+        return Ok(None);
+    }
+    let (_, compression) = tsql_formats::open(&input.file)?;
+    let room = room.map(|room| Reader::Room(*room, compression, None));
+    Ok(room.or(dialect.map(|dialect| Reader::Lines(dialect, compression))))
 }
 
 const NAMELESS: &str = "no platform is known of it";
-
-const NO_HARDWARE: &str = "\nhint: it names no hardware: give one with --platform NAME";
 
 const HINT: &str =
     "\nhint: give one with --platform NAME, or ingest the folder that is named like it";

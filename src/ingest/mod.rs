@@ -3,123 +3,64 @@
 //! A file's records and other lines are part of the store when the ledger has it. What a crash has left of
 //! one that the ledger does not have gives way to what the next run over it reads. Nothing is ever stored twice: a file that the store has is skipped, of
 //! one that has grown only the new lines are read.
+//!
+//! ```
+//! use tsql::{IngestOptions, Store};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = Store::create("memory:").await?;
+//! let options = IngestOptions::default().strict(true);
+//! let report = store.ingest(&["data".to_owned()], &options).await?;
+//! assert!(report.is_clean() && report.records > 0);
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
+//!
+//! [`Store::append`] and [`Store::appender`] take records while they are made.
 
 mod batches;
-mod budget;
-mod closed;
 pub(crate) mod commits;
-mod details;
-mod documents;
-#[cfg(test)]
-mod failing;
 mod fetch;
-mod group;
+mod inside;
 mod intake;
-mod known;
-pub(crate) mod ledger;
+mod lines;
+mod options;
 pub(crate) mod orphans;
-mod others;
 mod paced;
-mod pipeline;
-mod platform;
-mod prefixes;
 mod report;
-mod run;
-mod runs;
-mod samples;
 mod stream;
-pub(crate) mod tables;
 mod unpack;
+mod whole;
 mod workers;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::{Found, Input, Looks, STDIN, exported};
 
 use crate::error::{Error, Result};
+use crate::formats::taking::{Given, Taking, Visitor};
+pub use crate::formats::{KnownSample, Level, StreamFormat};
+use crate::formats::{platform, visit_each};
 use crate::store::Store;
 #[cfg(any(test, fuzzing))]
 pub(crate) use batches::hand_on;
 use intake::Intake;
-pub use known::{KnownSample, Level};
+pub use lines::Position;
+pub use options::{Event, IngestOptions, Progress};
 #[cfg(any(test, fuzzing))]
 pub(crate) use paced::Handed;
 pub use report::{Report, SkippedFile};
-pub use run::Position;
-pub use stream::{AppendOptions, Appender, StreamFormat};
+pub use stream::{AppendOptions, Appender};
 use tsql_folders::Scratch;
 
-/// How often an ingest begins again because another one took a file of its.
+/// How often an ingest begins again because another one has committed one of its files.
 const ATTEMPTS: u64 = 20;
 
 /// Longest pause before the second attempt.
 const PAUSE_MS: u64 = 50;
-
-/// How to ingest.
-#[derive(Clone)]
-pub struct IngestOptions {
-    /// Platform of the records; without it the hardware that a benchmark log of GraphNet names,
-    /// `tpu-v3` for TpuGraphs, and for a log the name of the directory that it was found in. A log
-    /// that is named itself, or matched by a pattern, needs it.
-    pub platform: Option<String>,
-    /// Stop at the first line that is refused.
-    pub strict: bool,
-    /// Write nothing; only say what would happen. Of samples only.
-    pub dry_run: bool,
-    /// Threads that parse; `None` for one for each core.
-    pub threads: Option<usize>,
-    /// Hears of every file that is begun and of bytes that have been read.
-    pub progress: Progress,
-    /// Set it to stop: what was committed stays.
-    pub stop: Arc<AtomicBool>,
-}
-
-impl Default for IngestOptions {
-    fn default() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        Self {
-            platform: None,
-            strict: false,
-            dry_run: false,
-            threads: None,
-            progress: Arc::new(|_| {}),
-            stop,
-        }
-    }
-}
-
-impl IngestOptions {
-    /// Threads that parse.
-    fn parsers(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.threads.unwrap_or(cores).max(1)
-    }
-}
-
-/// Hears of an ingest's progress.
-pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
-
-/// A step of an ingest.
-#[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
-    /// So many files, of so many bytes, are to be looked at.
-    Planned {
-        /// Number of files.
-        files: u64,
-        /// Their size on disk in bytes.
-        bytes: u64,
-    },
-    /// This file is begun.
-    File(&'a str),
-    /// So many more bytes (after decompression) have been read.
-    Bytes(u64),
-}
 
 impl Store {
     /// Ingests files, directories, patterns, objects and folders of a bucket (`s3://bucket/logs/`),
@@ -171,6 +112,9 @@ impl Store {
         }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
         report.elapsed = started.elapsed();
+        if report.bytes_out > 0 {
+            report.unmerged = self.merge_small().await;
+        }
         Ok(report)
     }
 
@@ -192,30 +136,19 @@ impl Store {
     }
 
     async fn ingest_intake(&self, intake: Intake, options: &IngestOptions) -> Result<Report> {
-        let Intake {
-            logs,
-            documents,
-            benchmarks,
-            places,
-            mut report,
-            ..
-        } = intake;
+        let mut report = intake.report;
+        let logs = intake.logs;
         if !logs.is_empty() {
-            report.add(until_done(async || run::run(self, logs.clone(), options).await).await?);
+            report.add(until_done(async || lines::run(self, logs.clone(), options).await).await?);
         }
-        if !documents.is_empty() {
-            let run = async || documents::run(self, documents.clone(), options).await;
-            report.add(until_done(run).await?);
-        }
-        if !benchmarks.is_empty() {
-            let run = async || runs::run(self, &benchmarks, options).await;
-            report.add(until_done(run).await?);
-        }
-        if !places.is_empty() {
-            let run = async || samples::run(self, places.clone(), options).await;
-            report.add(until_done(run).await?);
-        }
-        Ok(report)
+        let mut rooms = Rooms {
+            store: self,
+            options,
+            given: intake.rooms,
+            report,
+        };
+        visit_each(&mut rooms).await?;
+        Ok(rooms.report)
     }
 
     /// Ingests the logs in an archive, as if it were the folder that it unpacks to.
@@ -243,6 +176,12 @@ impl Store {
         Ok(report)
     }
 
+    /// Merges small files, where there are many; says why they could not be merged.
+    async fn merge_small(&self) -> Option<String> {
+        let merged = self.fold().await;
+        merged.err().map(|error| error.to_string())
+    }
+
     /// Bytes of all data files of all tables.
     ///
     /// # Errors
@@ -262,7 +201,28 @@ impl Store {
     }
 }
 
-/// Runs until no other ingest takes a file of its. A random pause keeps two from taking turns for ever.
+/// Lets each format read what it is given.
+struct Rooms<'a> {
+    store: &'a Store,
+    options: &'a IngestOptions,
+    /// By the names of the formats' rooms.
+    given: BTreeMap<&'static str, Vec<Given>>,
+    report: Report,
+}
+
+impl Visitor for Rooms<'_> {
+    async fn visit<T: Taking>(&mut self, room: T) -> Result<()> {
+        let given = self.given.remove(room.name()).unwrap_or_default();
+        if given.is_empty() {
+            return Ok(());
+        }
+        let run = async || whole::run(room, self.store, given.clone(), self.options).await;
+        self.report.add(until_done(run).await?);
+        Ok(())
+    }
+}
+
+/// Runs until no other ingest commits one of the same files meanwhile. A random pause keeps two from taking turns for ever.
 async fn until_done(run: impl AsyncFn() -> Result<Option<Report>>) -> Result<Report> {
     let started = Instant::now();
     for attempt in 1..=ATTEMPTS {

@@ -14,9 +14,9 @@ use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::prelude::{cast, col, lit};
 
-use super::ledger::Ledger;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::store::{LISTED, Snapshot, Store};
 
 /// Rows of sources: those from a line on (`records`, `runs`), or from a segment on (`lines`).

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use tsql_formats::{Input, Looks, exported};
 
-use super::closed::Closed;
-use super::known::KnownSample;
-use super::samples;
 use crate::error::{Error, Result};
+use crate::formats::{KnownSample, NO_PLATFORM};
+use crate::ledger::Closed;
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 pub(super) const REJECTS_LISTED: usize = 20;
@@ -67,7 +66,7 @@ pub struct Report {
     pub records: u64,
     /// Rows that interrupted runs had left of these files, and that gave way to new ones.
     pub replaced_rows: u64,
-    /// Records that failed when they were measured.
+    /// Records of measurements that failed.
     pub failed_records: u64,
     /// Programs that were only proposed.
     pub unmeasured_records: u64,
@@ -81,7 +80,7 @@ pub struct Report {
     pub rejects: u64,
     /// The first of them: path, line, reason.
     pub first_rejects: Vec<(String, u64, String)>,
-    /// Samples of GraphNet that the store did not have.
+    /// Samples that the store did not have.
     pub samples: u64,
     /// Those of them that have something in common with one that was known before.
     pub known_samples: Vec<KnownSample>,
@@ -93,6 +92,8 @@ pub struct Report {
     pub bytes_in: u64,
     /// Bytes that the store's data files grew by.
     pub bytes_out: u64,
+    /// Why small files were not merged, where that failed: they are merged another time.
+    pub unmerged: Option<String>,
     /// Time taken.
     pub elapsed: Duration,
 }
@@ -133,7 +134,7 @@ impl Report {
             };
             self.exported_files += 1;
             let differs = platform.is_some_and(|platform| platform != exported.platform);
-            if differs && exported.platform != samples::NO_PLATFORM {
+            if differs && exported.platform != NO_PLATFORM {
                 let of = others.entry(exported.platform.as_str());
                 of.or_insert((0, input.path.as_str())).0 += 1;
             }
@@ -188,6 +189,7 @@ impl Report {
         self.first_rejects.extend(other.first_rejects);
         self.known_samples.extend(other.known_samples);
         self.first_notes.extend(other.first_notes);
+        self.unmerged = other.unmerged.or(self.unmerged.take());
         self.elapsed += other.elapsed;
     }
 }

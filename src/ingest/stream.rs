@@ -1,4 +1,4 @@
-//! Streams: records that come as they are measured, stored in groups while they come.
+//! Streams: records that come while they are made, stored in groups while they come.
 //!
 //! ```text
 //! producer ─▶ Appender ─▶ groups of whole lines ─▶ the same pipeline as files ─▶ commit, told
@@ -11,23 +11,23 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Dialect, Input};
+use tsql_formats::Input;
 
-use super::ledger::{Ledger, Reading, Source};
+use super::lines::{self, Job, Message, Position, Reader};
 use super::paced::{Handed, Limits, Paced};
-use super::pipeline::{Job, Message, Reader};
-use super::run::{self, Position};
-use super::{IngestOptions, Report, platform};
+use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
+use crate::formats::{StreamFormat, platform};
+use crate::ledger::{Ledger, Reading, Source};
 use crate::store::Store;
 
 /// Folder of streams among the sources.
@@ -39,55 +39,80 @@ const READ_BYTES: usize = 1 << 16;
 /// Pieces that wait to be stored; then the producer waits.
 const WAITING: usize = 64;
 
-/// What a stream looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StreamFormat {
-    /// auto_scheduler's lines.
-    #[default]
-    Tenset,
-    /// Records as lines of JSON whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
-    Measured,
-    /// The same as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
-    Arrow,
-}
+/// Groups after which small files are merged.
+const MERGE_EVERY: u64 = 32;
 
 /// How to append a stream.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AppendOptions {
-    /// Name of the stream: letters, digits, `-`, `_`, `.` and `/`.
-    pub stream: String,
-    /// Platform of its records.
-    pub platform: String,
-    /// What it looks like.
-    pub format: StreamFormat,
-    /// Lines that are stored together at most.
-    pub group_lines: u64,
-    /// Bytes that are stored together at most.
-    pub group_bytes: u64,
-    /// How long a line may wait to be stored.
-    pub group_time: Duration,
-    /// Stop at the first line that is refused.
-    pub strict: bool,
-    /// Set it to stop: whole lines that were read are stored.
-    pub stop: Arc<AtomicBool>,
+    pub(crate) stream: String,
+    pub(crate) platform: String,
+    pub(crate) format: StreamFormat,
+    pub(crate) group_lines: u64,
+    pub(crate) group_bytes: u64,
+    pub(crate) group_time: Duration,
+    pub(crate) strict: bool,
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 impl AppendOptions {
-    /// The options with the usual groups: 100,000 lines, 64 MiB, 5 seconds.
+    /// Records of a platform as the stream of this name (letters, digits, `-`, `_`, `.` and `/`), in the
+    /// usual groups: 100,000 lines, 64 MiB, 5 seconds.
     #[must_use]
     pub fn new(stream: impl Into<String>, platform: impl Into<String>) -> Self {
         Self {
             stream: stream.into(),
             platform: platform.into(),
-            format: StreamFormat::Tenset,
+            format: StreamFormat::default(),
             group_lines: 100_000,
             group_bytes: 64 << 20,
             group_time: Duration::from_secs(5),
             strict: false,
             stop: Arc::default(),
         }
+    }
+
+    /// What the stream looks like, if it is not the usual format.
+    #[must_use]
+    pub fn format(mut self, format: StreamFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Lines that are stored together at most.
+    #[must_use]
+    pub fn group_lines(mut self, lines: u64) -> Self {
+        self.group_lines = lines;
+        self
+    }
+
+    /// Bytes that are stored together at most.
+    #[must_use]
+    pub fn group_bytes(mut self, bytes: u64) -> Self {
+        self.group_bytes = bytes;
+        self
+    }
+
+    /// How long a line may wait to be stored.
+    #[must_use]
+    pub fn group_time(mut self, time: Duration) -> Self {
+        self.group_time = time;
+        self
+    }
+
+    /// Stops at the first line that is refused.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Set it to stop: whole lines that were read are stored.
+    #[must_use]
+    pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
     }
 
     fn job(&self) -> Result<Job> {
@@ -97,16 +122,18 @@ impl AppendOptions {
                 .all(|part| !part.trim_matches('.').is_empty())
         };
         if !self.stream.chars().all(plain) || !parts(&self.stream) {
-            return Err(Error::Usage(format!(
+            let reason = format!(
                 "`{}` is no name of a stream: letters, digits, `-`, `_`, `.` and `/`",
                 self.stream
-            )));
+            );
+            return Err(Error::Argument {
+                name: "stream",
+                reason,
+            });
         }
         platform::check(&self.platform, "stream")?;
-        let (dialect, ending) = match self.format {
-            StreamFormat::Tenset => (Dialect::Tenset, "json"),
-            StreamFormat::Measured | StreamFormat::Arrow => (Dialect::Measured, "jsonl"),
-        };
+        let dialect = self.format.dialect();
+        let ending = dialect.ending();
         Ok(Job {
             input: Input {
                 file: PathBuf::new(),
@@ -118,6 +145,7 @@ impl AppendOptions {
             },
             platform: self.platform.clone(),
             dialect,
+            compression: None,
         })
     }
 }
@@ -129,6 +157,8 @@ impl AppendOptions {
 pub struct Appender {
     sender: SyncSender<Handed>,
     durable: watch::Receiver<Position>,
+    /// Small files are being merged.
+    merging: watch::Receiver<bool>,
     run: oneshot::Receiver<Result<Report>>,
     written: Position,
     /// What the store had of the stream before.
@@ -140,26 +170,28 @@ impl Store {
     /// beginning on.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a name that cannot be used.
+    /// [`Error::Argument`] for a name that cannot be used.
     pub async fn appender(&self, options: &AppendOptions) -> Result<Appender> {
         let ledger = Ledger::load(self).await?;
         let job = options.job()?;
         let known = ledger.named(&job.input.name).map(Position::of);
         let (sender, input) = sync_channel(WAITING);
         let (told, durable) = watch::channel(Position::default());
+        let (merges, merging) = watch::channel(false);
         let (end, run) = oneshot::channel();
         let (store, options, runtime) = (self.clone(), options.clone(), Handle::current());
         std::thread::spawn(move || {
             let durable = move |position| {
                 told.send_replace(position);
             };
-            let report = runtime.block_on(store.run_stream(job, &options, input, durable));
+            let report = runtime.block_on(store.run_stream(job, &options, input, durable, merges));
             // Whoever dropped the appender does not want to know.
             let _ = end.send(report);
         });
         Ok(Appender {
             sender,
             durable,
+            merging,
             run,
             written: Position::default(),
             known: known.unwrap_or_default(),
@@ -170,7 +202,7 @@ impl Store {
     /// store after each group.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a name that cannot be used; [`Error::Source`] where the store has another
+    /// [`Error::Argument`] for a name that cannot be used; [`Error::Source`] where the store has another
     /// beginning of the stream, or another process appends to it; [`Error::Rejected`] where that is
     /// asked for; failures of the storage. What was told to be durable stays in any case.
     pub async fn append(
@@ -204,7 +236,9 @@ impl Store {
                 }
             }
         });
-        self.run_stream(job, options, received, durable).await
+        let (merging, _) = watch::channel(false);
+        self.run_stream(job, options, received, durable, merging)
+            .await
     }
 
     async fn run_stream(
@@ -213,6 +247,7 @@ impl Store {
         options: &AppendOptions,
         input: Receiver<Handed>,
         durable: impl Fn(Position) + Send + Sync + 'static,
+        merging: watch::Sender<bool>,
     ) -> Result<Report> {
         let begin = Instant::now();
         let limits = Limits {
@@ -226,12 +261,35 @@ impl Store {
         };
         let (name, jobs) = (job.input.path.clone(), [job.clone()]);
         let paced = Paced::new(input, limits, Arc::clone(&options.stop));
-        let read = move |reader: &mut Reader| {
+        let read = move |reader: &mut Reader<'_>| {
             // Nobody listens any more where this ends early: the run says why.
             let _ = reader.stream(&job, paced);
         };
-        let report = run::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable))).await?;
-        let Some(mut report) = report else {
+        let merging = Arc::new(merging);
+        let (due, mut merges) = mpsc::unbounded_channel();
+        // Each of many short streams merges now and then, too.
+        let groups = AtomicU64::new(fastrand::u64(..MERGE_EVERY));
+        let told = Arc::clone(&merging);
+        let durable = move |position| {
+            let count = groups.fetch_add(1, Ordering::Relaxed) + 1;
+            if count.is_multiple_of(MERGE_EVERY) {
+                told.send_replace(true);
+                // Whoever merges ends after this.
+                let _ = due.send(());
+            }
+            durable(position);
+        };
+        let run = lines::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable)));
+        let merged = async {
+            let mut unmerged = None;
+            while merges.recv().await.is_some() {
+                unmerged = self.merge_small().await;
+                merging.send_replace(false);
+            }
+            unmerged
+        };
+        let (report, unmerged) = tokio::join!(run, merged);
+        let Some(mut report) = report? else {
             return Err(Error::Source {
                 location: name,
                 reason: "another process appends to it\n\
@@ -242,6 +300,7 @@ impl Store {
         if let Some((location, reason)) = report.failed_files.pop() {
             return Err(Error::Source { location, reason });
         }
+        report.unmerged = unmerged;
         report.elapsed = begin.elapsed();
         Ok(report)
     }
@@ -260,17 +319,21 @@ impl Appender {
     }
 
     /// Hands over records as columns, one for each key of a line (`workload_key`, `steps`,
-    /// `repeats_ns`, ...). The stream's format is [`StreamFormat::Arrow`] or [`StreamFormat::Measured`].
+    /// `repeats_ns`, ...), for a stream of a format whose lines have such keys.
     ///
     /// # Errors
-    /// [`Error::Usage`] for columns that cannot be lines, and as for [`Appender::write`].
+    /// [`Error::Argument`] for columns that cannot be lines, and as for [`Appender::write`].
     pub async fn write_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         let lines = super::batches::lines(batch);
-        let lines = lines.map_err(|error| Error::Usage(error.to_string()))?;
+        let lines = lines.map_err(|error| Error::Argument {
+            name: "batch",
+            reason: error.to_string(),
+        })?;
         self.write(&lines).await
     }
 
-    /// Waits until all whole lines that were written are durable, and says how far that is. While a
+    /// Waits until all whole lines that were written are durable, and no small files are being merged;
+    /// says how far that is. While a
     /// stream is sent again, nothing of it counts before all that the store has was seen.
     ///
     /// # Errors
@@ -283,7 +346,9 @@ impl Appender {
         let lines = self.written.lines;
         let waited = self.durable.wait_for(|durable| durable.lines >= lines);
         let reached = waited.await.ok().map(|position| *position);
-        match reached {
+        // So nothing is at work while whoever measures goes on.
+        let rested = self.merging.wait_for(|merging| !merging).await.is_ok();
+        match reached.filter(|_| rested) {
             Some(position) => Ok(position),
             None => self.fail().await,
         }
@@ -324,16 +389,16 @@ impl Appender {
     /// The error that ended the run.
     async fn fail<T>(&mut self) -> Result<T> {
         ended((&mut self.run).await)?;
-        Err(Error::Usage("the stream is closed".to_owned()))
+        Err(Error::Closed)
     }
 }
 
 fn ended(outcome: std::result::Result<Result<Report>, RecvError>) -> Result<Report> {
-    let ended = || Err(Error::Usage("the stream is closed".to_owned()));
+    let ended = || Err(Error::Closed);
     outcome.unwrap_or_else(|_| ended())
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Hands on everything of a stream, group by group; `None` where nobody listens any more.
     fn stream(&mut self, job: &Job, mut paced: Paced) -> Option<()> {
         let known = self.ledger.named(&job.input.name).cloned();

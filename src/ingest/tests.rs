@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 
-use super::{AppendOptions, IngestOptions, Report, failing};
+use super::lines::failing;
+use super::{AppendOptions, IngestOptions, Report};
 use crate::error::Error;
 use crate::store::Store;
 

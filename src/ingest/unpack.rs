@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tokio::sync::mpsc;
 use tsql_formats::naming::readable_path;
-use tsql_formats::{Compression, Format, Head, Input, Looks};
+use tsql_formats::{Compression, Head, Input, Kind, Looks};
 
 use super::SkippedFile;
 use super::workers::caught;
@@ -104,8 +104,8 @@ fn member(
     let mut head = Head::new(&mut *entry);
     if Compression::of(&head.bytes).is_none() {
         let looks = match head.tell()? {
-            Format::Unknown(looks) => Some(looks),
-            Format::Tar => Some(Looks::new("an archive within an archive")),
+            Kind::Unknown(looks) => Some(looks),
+            Kind::Archive => Some(Looks::new("an archive within an archive")),
             _ => None,
         };
         if let Some(looks) = looks {

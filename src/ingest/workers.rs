@@ -1,17 +1,22 @@
-//! Threads that turn work into messages, whose order is kept, and what becomes of their panics.
+//! The pool: one thread reads, others turn what it hands on into messages, whose order is kept.
+//!
+//! Queues are short: a slow consumer stops the reader, so memory is bounded. A panic is caught where it can
+//! still be said what it is about ([`caught`]); one that is not ends the run with an error.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
+use super::{Event, Progress};
 use crate::error::{Error, Result};
 
 /// Work or a message with its place among all messages.
-pub(super) type Numbered<M> = (u64, M);
+type Numbered<M> = (u64, M);
 
 /// Calls `read`; the reason where it panics. A file must not end a run, whatever a library makes
 /// of it, and never end it in silence.
@@ -32,6 +37,7 @@ pub(super) struct Ordered<M> {
     messages: mpsc::Receiver<Numbered<M>>,
     early: BTreeMap<u64, M>,
     next: u64,
+    _halt: Halt,
 }
 
 impl<M> Ordered<M> {
@@ -61,42 +67,105 @@ impl<M> Ordered<M> {
     }
 }
 
-/// Where work goes, where a reader's own messages go, and all messages in order.
-pub(super) type Workers<W, M> = (
-    SyncSender<Numbered<W>>,
-    mpsc::Sender<Numbered<M>>,
-    Ordered<M>,
-);
+/// Ends the thread that reads when nobody takes its messages any more.
+struct Halt(Arc<AtomicBool>);
 
-/// Starts `count` threads that turn work into messages. For each of them `waiting` pieces of work
-/// and `done` messages may lie there; the threads end when nobody gives or takes any more.
-pub(super) fn workers<W: Send + 'static, M: Send + 'static>(
-    count: usize,
-    waiting: usize,
-    done: usize,
-    parse: fn(W) -> M,
-) -> Workers<W, M> {
-    let (results, messages) = mpsc::channel(count * done);
-    let (sender, work) = sync_channel::<Numbered<W>>(count * waiting);
-    let work = Arc::new(Mutex::new(work));
-    for _ in 0..count {
-        let (work, results) = (Arc::clone(&work), results.clone());
-        std::thread::spawn(move || {
-            loop {
-                let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let Ok((number, one)) = next else { return };
-                if results.blocking_send((number, parse(one))).is_err() {
-                    return;
-                }
-            }
-        });
+impl Drop for Halt {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
-    let ordered = Ordered {
-        messages,
-        early: BTreeMap::new(),
-        next: 0,
-    };
-    (sender, results, ordered)
+}
+
+/// Threads that parse, and how much may wait.
+#[derive(Clone, Copy)]
+pub(super) struct Pool {
+    pub(super) threads: usize,
+    /// Pieces of work that wait for each thread.
+    pub(super) waiting: usize,
+    /// Messages of each thread that wait to be taken.
+    pub(super) ready: usize,
+}
+
+/// What the thread that reads hands on: work for those that parse, and messages of its own. Each has its
+/// number, by which all come out in order.
+pub(super) struct Desk<W, M> {
+    work: SyncSender<Numbered<W>>,
+    messages: mpsc::Sender<Numbered<M>>,
+    number: u64,
+    progress: Progress,
+    stop: Arc<AtomicBool>,
+}
+
+impl<W, M> Desk<W, M> {
+    /// Hands on something to be parsed; `None` where nobody listens any more.
+    pub(super) fn work(&mut self, work: W) -> Option<()> {
+        let number = self.next();
+        self.work.send((number, work)).ok()
+    }
+
+    /// Hands on a message; `None` where nobody listens any more.
+    pub(super) fn tell(&mut self, message: M) -> Option<()> {
+        let number = self.next();
+        self.messages.blocking_send((number, message)).ok()
+    }
+
+    fn next(&mut self) -> u64 {
+        let number = self.number;
+        self.number += 1;
+        number
+    }
+
+    /// Tells people how far it is.
+    pub(super) fn show(&self, event: Event<'_>) {
+        (self.progress)(event);
+    }
+
+    /// Nobody listens any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Pool {
+    /// Starts a thread that reads and those that parse. They end when all is read, or the messages
+    /// are dropped.
+    pub(super) fn start<W: Send + 'static, M: Send + 'static>(
+        self,
+        progress: Progress,
+        parse: impl Fn(W) -> M + Copy + Send + 'static,
+        read: impl FnOnce(&mut Desk<W, M>) + Send + 'static,
+    ) -> Ordered<M> {
+        let (messages, ordered) = mpsc::channel(self.threads * self.ready);
+        let (sender, work) = sync_channel::<Numbered<W>>(self.threads * self.waiting);
+        let work = Arc::new(Mutex::new(work));
+        for _ in 0..self.threads {
+            let (work, messages) = (Arc::clone(&work), messages.clone());
+            std::thread::spawn(move || {
+                loop {
+                    let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok((number, one)) = next else { return };
+                    if messages.blocking_send((number, parse(one))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut desk = Desk {
+            work: sender,
+            messages,
+            number: 0,
+            progress,
+            stop: Arc::clone(&stop),
+        };
+        std::thread::spawn(move || read(&mut desk));
+        Ordered {
+            messages: ordered,
+            early: BTreeMap::new(),
+            next: 0,
+            _halt: Halt(stop),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -105,16 +174,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_message_is_no_end() {
-        let (work, results, mut messages) = workers(2, 2, 4, |number: u64| {
+        let pool = Pool {
+            threads: 2,
+            waiting: 2,
+            ready: 4,
+        };
+        let parse = |number: u64| {
             assert!(number != 1, "a reader that fails");
             number
-        });
-        drop(results);
-        std::thread::spawn(move || {
+        };
+        let read = |desk: &mut Desk<u64, u64>| {
             for number in 0..3 {
-                let _ = work.send((number, number));
+                let _ = desk.work(number);
             }
-        });
+        };
+        let mut messages = pool.start(Arc::new(|_| {}), parse, read);
         assert_eq!(messages.next().await.unwrap(), Some(0));
         let error = messages.next().await.unwrap_err();
         assert!(error.to_string().contains("before its work was done"));

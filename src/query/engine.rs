@@ -120,7 +120,7 @@ pub(super) fn may_be_set(name: &str) -> Result<()> {
 }
 
 fn wrong_answers(name: &str) -> Error {
-    Error::Usage(format!(
+    Error::Refused(format!(
         "`{name}` stays off: with it some answers are wrong"
     ))
 }

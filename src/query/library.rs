@@ -52,6 +52,7 @@ const FILES: &[(&str, &str)] = &questions![
 
 /// A question with its SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Question {
     /// Its name.
     pub name: &'static str,
@@ -67,6 +68,7 @@ pub struct Question {
 
 /// A value that a question asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Its name.
     pub name: String,
@@ -113,7 +115,8 @@ impl Question {
     /// A value takes the type that the query compares it with.
     ///
     /// # Errors
-    /// [`Error::Usage`] where a file or a platform is not given, or a value is none; [`Error::Unknown`]
+    /// [`Error::Argument`] where a file is not given, or a value is none; [`Error::Ambiguous`] where the platform
+    /// is not known, [`Error::Empty`] where there is none; [`Error::Unknown`]
     /// for a name or a platform that there is not; [`Error::Query`] where a file cannot be read.
     pub async fn ask(
         &self,
@@ -124,9 +127,11 @@ impl Question {
         for (name, doc) in &self.files {
             let Some(path) = last(given, name) else {
                 let own = self.name;
-                return Err(Error::Usage(format!(
-                    "{own} needs a file\nhint: --set {name}=FILE, {doc}"
-                )));
+                let reason = format!("{own} needs a file\nhint: --set {name}=FILE, {doc}");
+                return Err(Error::Argument {
+                    name: "set",
+                    reason,
+                });
             };
             let sql = format!("SELECT * FROM '{}'", path.replace('\'', "''"));
             let table = context.sql(&sql).await.map_err(Error::Query)?.into_view();
@@ -211,13 +216,13 @@ impl Question {
     fn which(&self, missing: &[String], platforms: &[String], left: &[String]) -> Error {
         let own = self.name;
         if platforms.is_empty() {
-            return Error::Usage(format!("{own} is about records, the store has none"));
+            return Error::Empty(format!("{own} is about records, the store has none"));
         }
         let some = left.iter().chain(platforms);
         let set = missing.iter().zip(some);
         let set = set.map(|(name, platform)| format!("--set {name}={platform}"));
         let (set, platforms) = (set.collect::<Vec<_>>().join(" "), platforms.join(", "));
-        Error::Usage(format!(
+        Error::Ambiguous(format!(
             "{own} does not know which platform is meant, there are {platforms}\nhint: {set}"
         ))
     }
@@ -249,7 +254,10 @@ fn value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<ScalarValu
         return Ok(guessed(text));
     };
     let value = ScalarValue::try_from_string(text.to_owned(), wanted);
-    value.map_err(|_| Error::Usage(format!("`{text}` is no value of {name}, which is {wanted}")))
+    value.map_err(|_| Error::Argument {
+        name: "set",
+        reason: format!("`{text}` is no value of {name}, which is {wanted}"),
+    })
 }
 
 fn guessed(text: &str) -> ScalarValue {
@@ -382,7 +390,7 @@ mod tests {
             0
         );
         let wrong = asked(&["a"], number, &[("n", "x")]).await.unwrap_err();
-        assert!(matches!(wrong, Error::Usage(_)), "{wrong}");
+        assert!(matches!(wrong, Error::Argument { .. }), "{wrong}");
         let text = "-- T.\n-- parameter t = 100 : name\nSELECT * FROM records WHERE platform = $t";
         assert_eq!(asked(&["a100", "100"], text, &[]).await.unwrap(), 1);
         assert_eq!(

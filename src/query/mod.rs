@@ -1,4 +1,17 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
+//!
+//! A session sees the store as it was when the session was made. [`questions`] are ready-made.
+//!
+//! ```
+//! use tsql::{Store, query};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = Store::demo().await?;
+//! let context = store.session().await?;
+//! let summary = query::question("platform-summary")?;
+//! let rows = summary.ask(&context, &[]).await?.collect().await.unwrap();
+//! assert!(rows.iter().any(|batch| batch.num_rows() > 0));
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
 
 mod distinct;
 mod engine;
@@ -13,6 +26,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+pub use functions::{Function, function, functions};
 pub use library::{Parameter, Question, question, questions};
 pub(crate) use names::names_tables;
 pub use session::SessionOptions;
@@ -26,7 +40,7 @@ use crate::error::{Error, Result};
 /// The plan of a query as people type it.
 pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {
     let statement = statement::statements(sql)?.pop_front();
-    let statement = statement.ok_or_else(|| Error::Usage("the query is empty".to_owned()))?;
+    let statement = statement.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
     statement::planned(context, statement).await
 }
 

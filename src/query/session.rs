@@ -19,11 +19,25 @@ use crate::store::{SCHEMES, Store, objects_at};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// Read only the logs of the tables that this SQL names; all where it is `None`.
-    pub sql: Option<String>,
+    pub(crate) sql: Option<String>,
+    pub(crate) memory_limit_bytes: Option<usize>,
+}
+
+impl SessionOptions {
+    /// Reads only the logs of the tables that this SQL names; all unless it is set.
+    #[must_use]
+    pub fn sql(mut self, sql: impl Into<String>) -> Self {
+        self.sql = Some(sql.into());
+        self
+    }
+
     /// Memory that joins, sorts and groups may take, in bytes; what does not fit goes to
     /// temporary files.
-    pub memory_limit_bytes: Option<usize>,
+    #[must_use]
+    pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
+        self.memory_limit_bytes = Some(bytes);
+        self
+    }
 }
 
 impl Store {
@@ -77,7 +91,7 @@ impl Store {
         }
         let catalog = context
             .catalog("tsql")
-            .ok_or_else(|| Error::Usage("no catalog".to_owned()))?;
+            .ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
         catalog
             .register_schema("stored", Arc::new(stored))
             .map_err(Error::Query)?;
@@ -103,7 +117,7 @@ fn elsewhere(file: &str) -> Result<Option<Url>> {
     }
     // It would be taken for a part of the file's name, and stand in messages as such.
     if url.query().is_some_and(|query| query.contains('=')) {
-        return Err(Error::Usage(format!(
+        return Err(Error::InvalidLocation(format!(
             "`{file}`: a URL with a query cannot be read or written\nhint: what is signed so is fetched by `curl -o FILE URL`"
         )));
     }

@@ -14,6 +14,7 @@ mod boolean;
 mod depth;
 mod dialect;
 mod names;
+mod pieces;
 mod row_in;
 
 use std::collections::VecDeque;
@@ -23,7 +24,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{CopyToSource, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, Value, VisitMut as _,
+    Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, Value, VisitMut as _,
     VisitorMut,
 };
 
@@ -38,7 +39,7 @@ const STACK_BYTES: usize = 64 << 20;
 /// The statements of a text, ready to be planned.
 ///
 /// # Errors
-/// [`Error::Query`] where it is no SQL, [`Error::Usage`] for what is refused.
+/// [`Error::Query`] where it is no SQL, [`Error::Refused`] for what is refused.
 pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
     depth::bounded(sql, &Typed)?;
     // Chains are as deep as they are long until they are balanced: even to drop them takes stack.
@@ -148,7 +149,7 @@ fn limited(query: &mut Query) -> Result<()> {
     if fetch.with_ties || fetch.percent {
         let reason = "FETCH takes a number of rows: no PERCENT, no WITH TIES\n\
                       hint: rank() OVER (ORDER BY ...) AS place in a subquery, then WHERE place <= n";
-        return Err(Error::Usage(reason.to_owned()));
+        return Err(Error::Refused(reason.to_owned()));
     }
     let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
     let rows = fetch.quantity.unwrap_or_else(one);
@@ -161,7 +162,7 @@ fn limited(query: &mut Query) -> Result<()> {
         }) if limit_by.is_empty() => offset,
         Some(_) => {
             let reason = "LIMIT and FETCH both say how many rows are wanted";
-            return Err(Error::Usage(reason.to_owned()));
+            return Err(Error::Refused(reason.to_owned()));
         }
     };
     query.limit_clause = Some(LimitClause::LimitOffset {
@@ -170,16 +171,6 @@ fn limited(query: &mut Query) -> Result<()> {
         limit_by: Vec::new(),
     });
     Ok(())
-}
-
-/// An expression that stands for the one that was taken out.
-fn nothing() -> Expr {
-    Expr::Value(Value::Null.into())
-}
-
-/// An identifier that is taken as it is.
-fn quoted(name: &str) -> ast::Ident {
-    ast::Ident::with_quote('"', name)
 }
 
 #[cfg(test)]
@@ -206,7 +197,7 @@ mod tests {
             "SELECT 1 FETCH FIRST 5 ROWS WITH TIES",
         ] {
             assert!(
-                matches!(statements(refused), Err(Error::Usage(_))),
+                matches!(statements(refused), Err(Error::Refused(_))),
                 "{refused}"
             );
         }
@@ -258,9 +249,9 @@ mod tests {
             "{exists}"
         );
         let refused = statements("SELECT 1 FROM t WHERE (a, b) NOT IN (SELECT x, y FROM u)");
-        assert!(matches!(refused, Err(Error::Usage(_))));
+        assert!(matches!(refused, Err(Error::Refused(_))));
         let refused = statements("SELECT 1 FROM t WHERE NOT ((a, b) IN (SELECT x, y FROM u))");
-        assert!(matches!(refused, Err(Error::Usage(_))));
+        assert!(matches!(refused, Err(Error::Refused(_))));
     }
 
     #[test]
@@ -360,7 +351,7 @@ mod tests {
     #[test]
     fn settings_that_make_answers_wrong_are_refused() {
         let set = "SET datafusion.optimizer.enable_window_topn = true";
-        assert!(matches!(statements(set), Err(Error::Usage(_))));
+        assert!(matches!(statements(set), Err(Error::Refused(_))));
         assert!(statements("SET datafusion.execution.batch_size = 100").is_ok());
     }
 }

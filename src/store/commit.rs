@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::Store;
-use super::file::DataFile;
+use super::data_file::DataFile;
 use super::log::{About, Attempt, Change, Log, Snapshot, UNLISTED_AGE};
 use crate::error::{Error, Result};
 use crate::schema;
@@ -106,12 +106,13 @@ impl Store {
         let now_ms = chrono::Utc::now().timestamp_millis();
         for file in files {
             let age_ms = now_ms.saturating_sub(file.written_at_ms);
-            if (local || age_ms > OLD.num_milliseconds()) && !file.exists(self, table).await? {
-                return Err(Error::Usage(format!(
-                    "{table}: `{}` was deleted before it was committed, so nothing was: `tsql vacuum` took it for a left-over\n\
-                     hint: run the same command again",
-                    file.path
-                )));
+            if (local || age_ms > OLD.num_milliseconds())
+                && !file.exists(self.location().objects(), table).await?
+            {
+                return Err(Error::Vacuumed {
+                    table: table.to_owned(),
+                    file: file.path.clone(),
+                });
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
 use object_store::ObjectStoreExt as _;
 
-use super::file::DataFile;
+use super::data_file::DataFile;
 use super::rollup::{self, Place};
 use super::verified::Files;
 use super::verify::Verify;

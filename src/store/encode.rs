@@ -16,10 +16,21 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::checksum::Checksums;
-use super::file::{Effort, STATISTICS_TEXT_BYTES};
 use super::rollup::{self, Place};
 use crate::error::{Error, Result};
 use crate::schema::{Column, Encoding, Table};
+
+/// Longest text whose minimum and maximum are kept; a longer one is no use for pruning.
+pub(super) const STATISTICS_TEXT_BYTES: usize = 64;
+
+/// How hard to compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// While data comes in.
+    Ingest,
+    /// When files are rewritten to stay.
+    Optimize,
+}
 
 /// Rows of a page: about as many as TenSet has programs of a graph, so that a query after some graphs
 /// reads little else. Pages of 20,000 rows are 2 % smaller.

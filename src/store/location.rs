@@ -10,7 +10,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
 use url::Url;
 
-use super::file::DataFile;
+use super::data_file::DataFile;
 use super::remote::{Probed, Remote, SCHEMES};
 use super::synced::{Synced, Watch};
 use crate::error::{Error, Result};
@@ -45,7 +45,8 @@ impl Location {
     /// a `tsql.toml` of settings. Asks nobody yet.
     ///
     /// # Errors
-    /// [`Error::Usage`] for any other scheme, a path that cannot be a URL, and settings that are wrong.
+    /// [`Error::InvalidLocation`] for any other scheme and a path that cannot be a URL, [`Error::Setting`] for settings
+    /// that are wrong.
     pub async fn open(given: &str) -> Result<Self> {
         if given == "memory:" {
             return Self::memory();
@@ -56,14 +57,14 @@ impl Location {
             if SCHEMES.contains(&scheme) {
                 return Self::remote(given).await;
             }
-            return Err(Error::Usage(format!(
+            return Err(Error::InvalidLocation(format!(
                 "`{given}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
             )));
         }
         let directory = match Url::parse(given) {
             Ok(url) if url.scheme() == "file" => url
                 .to_file_path()
-                .map_err(|()| Error::Usage(format!("`{given}` is no local directory")))?,
+                .map_err(|()| Error::InvalidLocation(format!("`{given}` is no local directory")))?,
             _ => PathBuf::from(given),
         };
         Self::directory(given, &directory, None)
@@ -77,7 +78,8 @@ impl Location {
     }
 
     async fn remote(given: &str) -> Result<Self> {
-        let wrong = |error: &dyn std::fmt::Display| Error::Usage(format!("`{given}`: {error}"));
+        let wrong =
+            |error: &dyn std::fmt::Display| Error::InvalidLocation(format!("`{given}`: {error}"));
         let mut url = Url::parse(given).map_err(|error| wrong(&error))?;
         if url.query().is_some() {
             let reason = "a query is no part of a store's URL";
@@ -101,7 +103,7 @@ impl Location {
 
     fn memory() -> Result<Self> {
         let url =
-            Url::parse("memory:///store/").map_err(|error| Error::Usage(error.to_string()))?;
+            Url::parse("memory:///store/").map_err(|error| Error::Internal(error.to_string()))?;
         let root = Arc::new(InMemory::new());
         Ok(Self::within("memory:", url, root, Path::from("store")))
     }
@@ -128,12 +130,13 @@ impl Location {
 
     fn directory(given: &str, directory: &FilePath, watch: Option<Watch>) -> Result<Self> {
         let absolute = resolved(directory)?;
-        let url = Url::from_directory_path(&absolute)
-            .map_err(|()| Error::Usage(format!("`{given}` is no directory that a URL can name")))?;
+        let url = Url::from_directory_path(&absolute).map_err(|()| {
+            Error::InvalidLocation(format!("`{given}` is no directory that a URL can name"))
+        })?;
         let disk = Synced::new(LocalFileSystem::new(), watch);
         let root = Arc::new(disk.clone());
         let prefix = Path::from_absolute_path(&absolute)
-            .map_err(|error| Error::Usage(format!("`{given}`: {error}")))?;
+            .map_err(|error| Error::InvalidLocation(format!("`{given}`: {error}")))?;
         Ok(Self {
             directory: Some((absolute, disk)),
             ..Self::within(given, url, root, prefix)
@@ -206,7 +209,7 @@ impl Location {
     pub(super) fn table_url(&self, table: &str) -> Result<Url> {
         self.url
             .join(&format!("{table}/"))
-            .map_err(|error| Error::Usage(error.to_string()))
+            .map_err(|error| Error::InvalidLocation(error.to_string()))
     }
 
     /// The whole object, `None` where there is none.

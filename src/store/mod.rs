@@ -12,14 +12,25 @@
 //!     └── dataset=tenset/platform=k80/part-....parquet
 //! ```
 //!
-//! Architecture invariants: only `log` names the log's format; data files are never changed or
+//! ```
+//! use tsql::{At, Store};
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let store = Store::create("memory:").await?;
+//! let then: At = "2026-11-21T17:00:00Z".parse()?;
+//! let as_it_was = store.at(&then).await;
+//! # Ok::<(), tsql::Error>(()) }).unwrap();
+//! ```
+//!
+//! Architecture invariants: only `log` names the log's format, and `entries` the files that it consists of; data files are never changed or
 //! reused; no table is written that refers to rows of another which are not committed yet.
 
 mod at;
 mod checksum;
 mod commit;
 mod compared;
+mod data_file;
 mod encode;
+mod entries;
 pub(crate) mod file;
 mod footers;
 #[cfg(test)]
@@ -32,6 +43,7 @@ pub(crate) mod rollup;
 mod rollup_table;
 mod scan;
 mod selectivity;
+mod snapshots;
 mod synced;
 mod taking_out;
 mod turn;
@@ -59,6 +71,8 @@ pub(crate) use verify::Settings;
 
 use crate::error::{Error, Result};
 use crate::schema;
+use at::Moment;
+use turn::{Queues, Turn};
 
 /// Version of the store's layout.
 const FORMAT: i64 = 1;
@@ -75,10 +89,8 @@ pub struct Store {
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
     /// It is looked at as it was then.
-    at: Option<Arc<at::Moment>>,
-    /// Told when a writer waits for another process, and for whom it has waited in vain.
-    tell: Option<turn::Tell>,
-    passed: Arc<Mutex<turn::Passed>>,
+    at: Option<Arc<Moment>>,
+    queues: Queues,
 }
 
 impl fmt::Debug for Store {
@@ -170,8 +182,7 @@ impl Store {
             location: Arc::new(location),
             snapshots: Arc::default(),
             at: None,
-            tell: None,
-            passed: Arc::default(),
+            queues: Queues::default(),
         }
     }
 
@@ -198,6 +209,21 @@ impl Store {
         &self.location
     }
 
+    /// The same store, whose writers tell when they wait for another process, and for which.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self {
+            queues: self.queues.telling(tell),
+            ..self
+        }
+    }
+
+    /// Waits for its turn among the writers of a table, on a local disk.
+    async fn turn(&self, table: &str) -> Option<Turn> {
+        let directory = self.location.local_directory()?;
+        self.queues.turn(directory, table).await
+    }
+
     /// All versions of all tables, by table, the newest first.
     ///
     /// # Errors
@@ -217,8 +243,11 @@ impl Store {
     /// [`Error::Storage`] where a file cannot be deleted.
     pub async fn vacuum(&self, options: &VacuumOptions) -> Result<Vec<String>> {
         self.changeable()?;
-        let retain = chrono::Duration::from_std(options.retain)
-            .map_err(|error| Error::Usage(format!("--retain: {error}")))?;
+        let retain =
+            chrono::Duration::from_std(options.retain).map_err(|error| Error::Argument {
+                name: "retain",
+                reason: format!("--retain: {error}"),
+            })?;
         let now_ms = match self.location.now_ms().await {
             // Nothing is deleted then.
             Err(_) if options.dry_run => chrono::Utc::now().timestamp_millis(),
@@ -250,13 +279,33 @@ impl Store {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VacuumOptions {
-    /// What versions of this last while need is kept.
-    pub retain: std::time::Duration,
+    pub(crate) retain: std::time::Duration,
+    pub(crate) force_unlisted: bool,
+    pub(crate) dry_run: bool,
+}
+
+impl VacuumOptions {
+    /// Keeps what versions of this last while need; of a week unless it is set.
+    #[must_use]
+    pub fn retain(mut self, retain: std::time::Duration) -> Self {
+        self.retain = retain;
+        self
+    }
+
     /// Files that no log names go whatever their age. Those of writers that run now are among them, and
     /// their commits fail then; otherwise such a file must be an hour old.
-    pub force_unlisted: bool,
-    /// Only list the files.
-    pub dry_run: bool,
+    #[must_use]
+    pub fn force_unlisted(mut self, force: bool) -> Self {
+        self.force_unlisted = force;
+        self
+    }
+
+    /// Only lists the files.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
 }
 
 impl Default for VacuumOptions {

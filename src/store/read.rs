@@ -8,7 +8,7 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::Expr;
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 
-use super::file::DataFile;
+use super::data_file::DataFile;
 use super::{Snapshot, Store, StoredTable};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};

@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ahash::RandomState;
 use arrow::array::{
@@ -27,6 +27,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::writer::StreamWriter;
 use arrow::row::{RowConverter, SortField};
+use object_store::path::Path;
 
 use crate::schema::{Rollup, Table, viewed};
 
@@ -38,6 +39,9 @@ const WORTH_ROWS: usize = 16;
 
 /// Level of zstd; the sums are small.
 const LEVEL: i32 = 9;
+
+/// Sums that were read before, by file.
+pub(super) type KnownSums = Arc<Mutex<HashMap<Path, Arc<Vec<RecordBatch>>>>>;
 
 /// Most bytes of a file's sums, inflated.
 const MOST_BYTES: u64 = 1 << 30;

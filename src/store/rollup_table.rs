@@ -1,7 +1,6 @@
 //! The sums of all files of a table as a table of its own, for questions that need no rows.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
@@ -20,7 +19,6 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::union::UnionExec;
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 
 use super::rollup::{self, Place};
@@ -32,9 +30,6 @@ const READ_AHEAD: usize = 16;
 
 /// A table with fewer rows answers from its rows as fast. Tests look at sums of small tables, too.
 const WORTH_ROWS: usize = if cfg!(test) { 256 } else { 1 << 16 };
-
-/// Sums that were read before, by file.
-pub(super) type KnownSums = Arc<Mutex<HashMap<Path, Arc<Vec<RecordBatch>>>>>;
 
 /// The sums of a table's files: partition columns, labels, which measures are NULL, rows, sums,
 /// extremes. Of files that keep none, they are made from their rows.

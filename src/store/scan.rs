@@ -35,8 +35,7 @@ use serde_json::Value;
 
 use super::file::{DataFile, Stats};
 use super::footers::Caught;
-use super::rollup::{self, Place};
-use super::rollup_table::KnownSums;
+use super::rollup::{self, KnownSums, Place};
 use super::selectivity::share;
 use super::verified::Files;
 use super::verify::Verify;

@@ -3,15 +3,14 @@
 //! Only that: what keeps them from losing anything is that a commit is one exclusive step. So nobody
 //! waits for ever for a writer that was stopped, and where there are no locks nobody waits at all.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-
-use super::Store;
 
 /// Folder of the files that writers queue up at.
 const FOLDER: &str = ".queues";
@@ -20,19 +19,27 @@ const FOLDER: &str = ".queues";
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 
 /// Where waiting is told.
-pub(super) type Tell = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
+type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The queues of a store's writers, as one of them sees them.
+#[derive(Clone, Default)]
+pub(super) struct Queues {
+    /// Told when a writer waits for another process.
+    tell: Option<Tell>,
+    /// Who was waited for in vain, by queue.
+    passed: Arc<Mutex<HashMap<PathBuf, Vec<u8>>>>,
+}
 
 /// A turn, which lasts as long as this does.
 pub(super) struct Turn {
     _locked: File,
 }
 
-impl Store {
-    /// The same store, whose writers tell when they wait for another process, and for which.
-    #[must_use]
-    pub fn telling(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.tell = Some(std::sync::Arc::new(tell));
-        self
+impl Queues {
+    /// The same, telling.
+    pub(super) fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        let tell: Option<Tell> = Some(Arc::new(tell));
+        Self { tell, ..self }
     }
 
     /// Tells a person, if there is one.
@@ -42,17 +49,19 @@ impl Store {
         }
     }
 
-    /// Waits for its turn among the writers of a table; goes on without one when that takes too long.
-    pub(super) async fn turn(&self, table: &str) -> Option<Turn> {
-        self.turn_within(table, PATIENCE).await
+    /// Waits for its turn among the writers of a table of the store in `directory`; goes on without one when
+    /// that takes too long.
+    pub(super) async fn turn(&self, directory: &Path, table: &str) -> Option<Turn> {
+        self.turn_within(directory, table, PATIENCE).await
     }
 
     async fn turn_within(
         &self,
+        directory: &Path,
         table: &str,
         (silent, patience): (Duration, Duration),
     ) -> Option<Turn> {
-        let folder = self.location().local_directory()?.join(FOLDER);
+        let folder = directory.join(FOLDER);
         let queue = folder.join(table);
         std::fs::create_dir_all(&folder).ok()?;
         let file = File::options()
@@ -103,9 +112,6 @@ impl Store {
     }
 }
 
-/// Who was waited for in vain, by queue.
-pub(super) type Passed = std::collections::HashMap<PathBuf, Vec<u8>>;
-
 impl Turn {
     /// Says who has the lock: the process, and since when, so that another turn is told from this one.
     fn begun(mut file: File) -> Self {
@@ -133,7 +139,6 @@ fn holder(queue: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
     use std::time::Instant;
 
     use super::*;
@@ -141,15 +146,20 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_for_ever_and_whom_for_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let at = folder.path().join("s");
+        let directory = folder.path();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
-        let store = Store::create(at.to_str().unwrap()).await.unwrap();
-        let store = store.telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+        let queues =
+            Queues::default().telling(move |text| tell.lock().unwrap().push(text.to_owned()));
         let brief = (Duration::from_millis(50), Duration::from_millis(200));
-        let first = store.turn("records").await.unwrap();
+        let first = queues.turn(directory, "records").await.unwrap();
         let begun = Instant::now();
-        assert!(store.turn_within("records", brief).await.is_none());
+        assert!(
+            queues
+                .turn_within(directory, "records", brief)
+                .await
+                .is_none()
+        );
         assert!(begun.elapsed() >= brief.1);
         let me = format!("process {}", std::process::id());
         let lines = std::mem::take(&mut *told.lock().unwrap());
@@ -157,17 +167,27 @@ mod tests {
         assert!(lines.iter().all(|line| line.contains(&me)), "{lines:?}");
         // The same holder is not waited for again, another queue is free.
         let begun = Instant::now();
-        assert!(store.turn_within("records", PATIENCE).await.is_none());
-        assert!(store.turn_within("graphs", brief).await.is_some());
+        assert!(
+            queues
+                .turn_within(directory, "records", PATIENCE)
+                .await
+                .is_none()
+        );
+        assert!(
+            queues
+                .turn_within(directory, "graphs", brief)
+                .await
+                .is_some()
+        );
         assert!(begun.elapsed() < PATIENCE.0);
         drop(first);
         // Whoever comes next waits for its turn again.
         let next = loop {
-            if let Some(turn) = store.turn_within("records", brief).await {
+            if let Some(turn) = queues.turn_within(directory, "records", brief).await {
                 break turn;
             }
         };
-        let waiting = store.turn_within("records", PATIENCE);
+        let waiting = queues.turn_within(directory, "records", PATIENCE);
         let ended = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
             drop(next);

@@ -21,7 +21,7 @@ use object_store::{
 use roaring::RoaringBitmap;
 
 use super::checksum::{self, Checksums, Part};
-use super::file::DataFile;
+use super::data_file::DataFile;
 use super::verify::Verify;
 use crate::error::DamagedFile;
 

@@ -29,7 +29,8 @@ impl Verify {
             return Ok(Self::default());
         };
         let parsed = wanted.parse();
-        parsed.map_err(|_| crate::error::Error::Usage(format!("{VARIABLE}: {}", refused(&wanted))))
+        parsed
+            .map_err(|_| crate::error::Error::Setting(format!("{VARIABLE}: {}", refused(&wanted))))
     }
 
     /// What a session asks for.
@@ -93,7 +94,7 @@ impl Settings {
     /// What a session begins with.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] where the environment asks for what there is not.
+    /// [`crate::Error::Setting`] where the environment asks for what there is not.
     pub(crate) fn of_environment() -> crate::error::Result<Self> {
         Ok(Self {
             verify: Verify::of_environment()?,

@@ -49,7 +49,10 @@ pub(crate) struct Executed {
 /// Where it cannot be started, and failures of the store.
 pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Executed> {
     let Some((program, arguments)) = options.command.split_first() else {
-        return Err(Error::Usage("no command".to_owned()));
+        return Err(Error::Argument {
+            name: "command",
+            reason: "no command".to_owned(),
+        });
     };
     let name = Path::new(program).file_name().unwrap_or(program);
     let name = name.to_string_lossy();

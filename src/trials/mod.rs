@@ -11,7 +11,6 @@
 //! commit, for which timing pauses. A journal that a killed run left is sent again as a whole: what
 //! the store has of it is left out, so every finished measurement is stored once.
 
-pub(crate) mod bench;
 pub(crate) mod elsewhere;
 pub(crate) mod exec;
 pub(crate) mod known;

@@ -11,7 +11,6 @@ use tsql_codecs::json;
 use tsql_formats::measured;
 use tsql_formats::rows::{Environment, Writer};
 
-use super::bench::{Bench, Ready, Target};
 use super::line::{counted, line};
 use super::loaded::{Item, Loaded};
 use super::plan::Plan;
@@ -19,8 +18,9 @@ use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
 use crate::store::Store;
+use tsql_measure::backends::Address;
+use tsql_measure::device::{Device, Kernel, Options, Realtime, Setup};
 use tsql_measure::median::median;
-use tsql_measure::runner::{Options, Realtime};
 use tsql_measure::trial::{Cache, Outcome};
 
 /// Outcomes that are looked at to see whether all fail alike.
@@ -36,7 +36,7 @@ pub(crate) struct RunOptions {
     pub(crate) worker: PathBuf,
     /// Where builds lie while they are needed.
     pub(crate) scratch: PathBuf,
-    pub(crate) target: Target,
+    pub(crate) device: Address,
     /// Platform of the records; the device in short without.
     pub(crate) platform: Option<String>,
     /// Name of the run; the program's without.
@@ -99,17 +99,20 @@ pub(crate) struct Done {
     pub(crate) failure: Option<String>,
 }
 
-/// A run that is prepared: the bench is known to work.
-pub(crate) struct Run<'a> {
+/// A kernel that is built, or what came of building it.
+type Built = Result<Result<Box<dyn Kernel>, Outcome>>;
+
+/// A run that is prepared: the device is known to work.
+pub(crate) struct TrialRun<'a> {
     store: &'a Store,
     options: &'a RunOptions,
-    bench: Bench,
+    device: Box<dyn Device>,
     platform: String,
     runtime: Handle,
     environments: HashMap<String, Environment>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> TrialRun<'a> {
     /// # Errors
     /// What the machine lacks: a compiler, a device, room.
     pub(crate) fn new(store: &'a Store, options: &'a RunOptions, runtime: &Handle) -> Result<Self> {
@@ -123,13 +126,17 @@ impl<'a> Run<'a> {
             realtime,
             sandbox: options.sandbox,
         };
-        let bench = Bench::new(&options.worker, &options.scratch, options.target, limits)?;
+        let device = options.device.open(&Setup {
+            program: &options.worker,
+            scratch: &options.scratch,
+            options: limits,
+        })?;
         let platform = options.platform.clone();
         Ok(Self {
-            platform: platform.unwrap_or_else(|| bench.platform()),
+            platform: platform.unwrap_or_else(|| device.platform()),
             store,
             options,
-            bench,
+            device,
             runtime: runtime.clone(),
             environments: HashMap::new(),
         })
@@ -158,7 +165,7 @@ impl<'a> Run<'a> {
             total: plan.total(),
             platform: &self.platform,
             stream: &stream,
-            active: self.bench.active(),
+            active: self.device.active(),
         });
         let mut trials = Vec::new();
         let measured = self.measure(plan, &mut sink, &mut trials, &mut told);
@@ -203,7 +210,7 @@ impl<'a> Run<'a> {
                     return Ok(true);
                 }
                 let outcome = match built? {
-                    Ok(ready) => self.bench.execute(ready)?,
+                    Ok(kernel) => kernel.time()?,
                     Err(outcome) => outcome,
                 };
                 let environment = self.environment(&item.loaded)?;
@@ -235,7 +242,7 @@ impl<'a> Run<'a> {
     }
 
     /// Builds a group of trials, some at the same time.
-    fn build(&self, group: Vec<Item>) -> Vec<(Item, Result<Result<Ready, Outcome>>)> {
+    fn build(&self, group: Vec<Item>) -> Vec<(Item, Built)> {
         let next = std::sync::atomic::AtomicUsize::new(0);
         let built: Vec<_> = group.iter().map(|_| std::sync::Mutex::new(None)).collect();
         let work = || {
@@ -268,14 +275,14 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    fn build_one(&self, item: &Item) -> Result<Result<Ready, Outcome>> {
+    fn build_one(&self, item: &Item) -> Built {
         let manifest = &item.loaded.manifest;
         match manifest.trial(&item.params, &item.config, self.options.input_seed) {
             Ok(mut trial) => {
                 if let Some(cache) = self.options.cache {
                     trial.settings.cache = cache;
                 }
-                self.bench.prepare(&trial).map(Ok)
+                Ok(self.device.build(&trial)?)
             }
             Err(refusal) => Ok(Err(Outcome {
                 error_no: 1,
@@ -297,19 +304,21 @@ impl<'a> Run<'a> {
         }
         let settings = serde_json::json!({
             "protocol": settings,
-            "limits": self.bench.active(),
+            "limits": self.device.active(),
             "seed": self.options.input_seed,
             "tsql": env!("CARGO_PKG_VERSION"),
         });
+        let (language, flags) = (manifest.language(), manifest.flags());
+        let machine = self.device.environment(language, flags)?;
         let environment = Environment {
-            target: self.bench.target(manifest.language()),
+            target: self.device.target(language),
             hardware_params: None,
             target_host: None,
             layout_rewrite_option: None,
             task_input_names: None,
             log_version: measured::VERSION.to_owned(),
             writer: Writer::Python,
-            machine: json::canonical(&self.bench.machine(manifest.language(), manifest.flags())?),
+            machine: json::canonical(&machine),
             settings: json::canonical(&settings.to_string()),
             program: Some(loaded.program.clone()),
         };
@@ -334,7 +343,7 @@ impl<'a> Run<'a> {
         if self.options.keep_going || alike < ALIKE {
             return Ok(());
         }
-        Err(Error::Usage(format!(
+        Err(Error::Measuring(format!(
             "{alike} of the last {LOOKED_AT} kernels failed alike: `{message}`\n\
              hint: mend that, or go on with --keep-going"
         )))

@@ -8,7 +8,8 @@ use tokio::runtime::Handle;
 use tsql_measure::journal::Journal;
 
 use crate::error::{Error, Result};
-use crate::ingest::{AppendOptions, Appender, Report, StreamFormat};
+use crate::formats::StreamFormat;
+use crate::ingest::{AppendOptions, Appender, Report};
 use crate::store::Store;
 
 /// The first line of a journal: whose lines follow.
@@ -67,14 +68,8 @@ fn name_of(store: &Store) -> String {
     )
 }
 
-/// Commits after which small files are merged.
-const FOLD_EVERY: u8 = 32;
-
 /// Takes the lines of one run.
 pub(crate) struct Sink {
-    store: Store,
-    /// Commits since small files were merged.
-    unfolded: u8,
     journal: Journal,
     appender: Appender,
     runtime: Handle,
@@ -101,12 +96,10 @@ impl Sink {
         let appender = runtime.block_on(store.appender(&head.options()))?;
         let name = uuid::Uuid::new_v4().simple().to_string();
         let mut journal = Journal::create(&folder()?, &name)?;
-        let text = serde_json::to_string(&head).map_err(|error| Error::Usage(error.to_string()))?;
+        let text =
+            serde_json::to_string(&head).map_err(|error| Error::Internal(error.to_string()))?;
         journal.append(&text)?;
         Ok(Self {
-            store: store.clone(),
-            // Each of many short runs merges now and then, too.
-            unfolded: fastrand::u8(..FOLD_EVERY),
             journal,
             appender,
             runtime: runtime.clone(),
@@ -135,11 +128,6 @@ impl Sink {
         if count > 0 {
             let flushed = self.runtime.block_on(self.appender.flush());
             flushed.map_err(|error| kept(error, self.journal.path()))?;
-            self.unfolded += 1;
-            if self.unfolded >= FOLD_EVERY {
-                self.unfolded = 0;
-                fold(&self.store, &self.runtime);
-            }
         }
         self.committed_at = Instant::now();
         Ok(count)
@@ -147,21 +135,11 @@ impl Sink {
 
     /// Stores what is left; the journal has done its work then.
     pub(crate) fn finish(self) -> Result<Report> {
-        // Most short runs commit here only.
-        let is_due = self.pending > 0 && self.unfolded + 1 >= FOLD_EVERY;
         let closed = self.runtime.block_on(self.appender.close());
         let report = closed.map_err(|error| kept(error, self.journal.path()))?;
         self.journal.finish()?;
-        if is_due {
-            fold(&self.store, &self.runtime);
-        }
         Ok(report)
     }
-}
-
-/// Merges small files. What cannot be merged now is merged another time.
-fn fold(store: &Store, runtime: &Handle) {
-    let _ = runtime.block_on(store.fold());
 }
 
 /// Timings that cannot be stored now are not lost.

@@ -17,9 +17,9 @@ use datafusion::prelude::{cast, col, lit};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ingest::commits::{application, claim};
-use crate::ingest::ledger::Ledger;
+use crate::ingest::commits::claim;
 use crate::ingest::orphans::Rows;
+use crate::ledger::{Ledger, application};
 use crate::store::{At, Change, Rests, Snapshot, Store};
 
 /// Tables whose rows belong to sources, in the order in which they are emptied.
@@ -71,13 +71,16 @@ impl Store {
     /// took.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an age that a running ingest may have, and failures of the storage.
+    /// [`Error::Argument`] for an age that a running ingest may have, and failures of the storage.
     pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
         if least_age < LEASE {
             let least = LEASE.as_secs() / 60;
-            return Err(Error::Usage(format!(
-                "rows of the last {least} minutes may be of an ingest that is at work"
-            )));
+            let reason =
+                format!("rows of the last {least} minutes may be of an ingest that is at work");
+            return Err(Error::Argument {
+                name: "least_age",
+                reason,
+            });
         }
         self.remove_orphaned_since(least_age).await
     }

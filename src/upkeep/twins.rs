@@ -7,10 +7,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, new_null_array};
 use arrow::datatypes::{Int32Type, Int64Type};
 
-use super::stored;
 use crate::column;
 use crate::error::{Error, Result};
+use crate::formats::{Giving, datasets};
 use crate::ingest::orphans::Rows;
+use crate::optimize::stored;
 use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
@@ -18,19 +19,22 @@ use crate::store::{Change, Snapshot, Store};
 
 /// The last segment of every log that has rows of its own, those with the same bytes together, the
 /// first one first.
-const LOGS: &str = "
-WITH known AS (
-  SELECT source_id, max(segment) AS segment, min(ingested_at) AS first
-  FROM stored.sources
-  WHERE dataset IN ('tenset', 'measured', 'graphnet')
-  GROUP BY source_id
-  HAVING sum(record_count + other_count) > 0 AND count(same_as) = 0
-)
-SELECT s.source_id, s.name, s.dataset, s.platform, s.content_hash, s.end_byte
-FROM stored.sources AS s
-JOIN known AS k ON k.source_id = s.source_id AND k.segment = s.segment
-ORDER BY s.dataset, s.platform, s.content_hash, s.end_byte, k.first, s.name
-";
+fn logs() -> String {
+    format!(
+        "WITH known AS ( \
+           SELECT source_id, max(segment) AS segment, min(ingested_at) AS first \
+           FROM stored.sources \
+           WHERE dataset IN ({}) \
+           GROUP BY source_id \
+           HAVING sum(record_count + other_count) > 0 AND count(same_as) = 0 \
+         ) \
+         SELECT s.source_id, s.name, s.dataset, s.platform, s.content_hash, s.end_byte \
+         FROM stored.sources AS s \
+         JOIN known AS k ON k.source_id = s.source_id AND k.segment = s.segment \
+         ORDER BY s.dataset, s.platform, s.content_hash, s.end_byte, k.first, s.name",
+        datasets(Giving::has_logs)
+    )
+}
 
 /// A file that is in the store under another name, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ impl Store {
         let context = self.session().await?;
         let mut twins = Vec::new();
         let mut first: Option<([String; 3], i64, (i64, String))> = None;
-        for batch in collect(&context, LOGS).await? {
+        for batch in collect(&context, &logs()).await? {
             let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
             let sizes = column::numbers::<Int64Type>(&batch, "end_byte")?;
             let text = |name| column::text(&batch, name);

@@ -10,10 +10,10 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::support::Place;
+use crate::support::{Place, wanted};
 
 /// Kills of each test.
-const KILLS: u64 = 10;
+const KILLS: u64 = 6;
 
 /// A small generator of our own, whose seed is told.
 struct Random(u64);
@@ -50,8 +50,7 @@ impl Random {
 }
 
 fn kills() -> u64 {
-    let given = std::env::var("TSQL_TEST_KILLS").ok();
-    given.and_then(|kills| kills.parse().ok()).unwrap_or(KILLS)
+    wanted("TSQL_TEST_KILLS", KILLS)
 }
 
 /// Every file that comes back has exactly these lines, and records and ledger agree.
@@ -214,7 +213,8 @@ fn files_that_change_between_a_kill_and_the_next_run_are_stored_as_they_are() {
         // The same number of lines, measured anew.
         let second = write(&mut random);
         let again = place.tsql(&args);
-        assert!(matches!(again.code, Some(0 | 1)), "{}", again.stderr);
+        let refuses = second.iter().any(|text| text.contains("no record"));
+        assert_eq!(again.code, Some(i32::from(refuses)), "{}", again.stderr);
         let known = place.rows(&format!(
             "SELECT count(*) FROM sources WHERE name LIKE '{folder}/%'"
         ));
@@ -258,9 +258,7 @@ fn age(folder: &Path) {
 /// Writers and `optimize` beside a `vacuum` that keeps nothing; told which streams were stored, and how many
 /// were not.
 fn beside_vacuum(place: &Place, aged: bool) -> (Vec<(String, String)>, u32) {
-    let given = std::env::var("TSQL_TEST_SECONDS").ok();
-    let seconds = given.and_then(|seconds| seconds.parse().ok());
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(3));
+    let until = Instant::now() + Duration::from_secs(wanted("TSQL_TEST_SECONDS", 3));
     let over = AtomicBool::new(false);
     let (mut stored, mut failed) = (Vec::new(), 0);
     std::thread::scope(|scope| {
@@ -329,12 +327,14 @@ fn vacuum_beside_writers_takes_no_file_that_lives() {
         eprintln!("{} streams stored, {failed} not", stored.len());
         assert!(!stored.is_empty());
         // What failed may have been stored all the same.
+        let found = "SELECT name, count(r.line) FROM files LEFT JOIN records AS r USING (source_id) GROUP BY name";
+        let found = place.rows(found);
         for (name, text) in &stored {
-            let found = place.rows(&format!(
-                "SELECT count(*) FROM records JOIN files USING (source_id) WHERE name = '{name}'"
-            ));
-            let wanted = text.lines().filter(|line| line.starts_with('{')).count();
-            assert_eq!(found, [wanted.to_string()], "{name}");
+            let count = text.lines().filter(|line| line.starts_with('{')).count();
+            assert!(
+                found.contains(&format!("{name},{count}")),
+                "{name}: {count}"
+            );
         }
         let checked = place.tsql(&["check"]);
         let left = checked.stderr.contains("a run was interrupted");

@@ -15,10 +15,10 @@ use tokio::runtime::Runtime;
 use tsql::{IngestOptions, OptimizeOptions, SessionOptions, Store, VacuumOptions};
 
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, log};
+use crate::support::{Place, log, wanted as asked};
 
 /// Damages where nobody asks for more.
-const USUAL: usize = 120;
+const USUAL: u64 = 80;
 
 /// Entries of a log that may be read beside its last checkpoint.
 const READ_ENTRIES: usize = 6;
@@ -82,9 +82,10 @@ fn filled(runtime: &Runtime) -> Place {
     runtime.block_on(async {
         let store = Store::create(folder.to_str().unwrap()).await.unwrap();
         let ingest = async |path: PathBuf, platform: Option<&str>| {
-            let options = IngestOptions {
-                platform: platform.map(str::to_owned),
-                ..IngestOptions::default()
+            let usual = IngestOptions::default();
+            let options = match platform {
+                Some(platform) => usual.platform(platform),
+                None => usual,
             };
             let path = path.to_str().unwrap().to_owned();
             assert!(store.ingest(&[path], &options).await.unwrap().is_clean());
@@ -104,8 +105,7 @@ fn filled(runtime: &Runtime) -> Place {
             }
         }
         // Damage of files that nobody reads would tell nothing.
-        let mut all = VacuumOptions::default();
-        all.retain = Duration::ZERO;
+        let all = VacuumOptions::default().retain(Duration::ZERO);
         store.vacuum(&all).await.unwrap();
     });
     place
@@ -164,8 +164,7 @@ fn answers(
         let said = |error: &dyn std::fmt::Display| error.to_string();
         let store = Store::open(folder.to_str().unwrap()).await;
         let store = store.map_err(|error| said(&error))?;
-        let mut options = SessionOptions::default();
-        options.sql = Some(format!("SELECT 1 FROM {table}"));
+        let options = SessionOptions::default().sql(format!("SELECT 1 FROM {table}"));
         let context = store.session_with(&options).await;
         let context = context.map_err(|error| said(&error))?;
         let mut answers = Vec::new();
@@ -253,8 +252,10 @@ fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[
 
 #[test]
 fn damage_is_told_or_does_not_matter() {
-    let count = std::env::var("TSQL_TEST_DAMAGES").map_or(USUAL, |text| text.parse().unwrap());
-    let seed = std::env::var("TSQL_TEST_SEED").map_or(7, |text| text.parse().unwrap());
+    let (count, seed) = (
+        asked("TSQL_TEST_DAMAGES", USUAL),
+        asked("TSQL_TEST_SEED", 7),
+    );
     eprintln!("TSQL_TEST_DAMAGES={count} TSQL_TEST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
     let runtime = Runtime::new().unwrap();

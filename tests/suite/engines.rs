@@ -268,8 +268,17 @@ fn views_for_duckdb_give_what_tsql_gives() {
         }
         let args = [views.to_str().unwrap(), &questions];
         let answers = run(&python, "views.py", &args);
+        // All of them in one session, each behind its name.
+        let named =
+            VIEWED.map(|asked| format!("SELECT '{}' AS asked; {};", asked.0, viewed(asked)));
+        place.write("viewed.sql", named.concat());
+        let out = place.ok(&["--format", "jsonl", "-f", "viewed.sql"]).stdout;
+        let mut answered = out.split("{\"asked\":");
+        assert_eq!(answered.next(), Some(""));
         for asked in VIEWED {
-            let out = place.ok(&["--format", "jsonl", &viewed(asked)]).stdout;
+            let out = answered.next().unwrap();
+            let (name, out) = out.split_once("}\n").unwrap();
+            assert_eq!(name, format!("\"{}\"", asked.0));
             let theirs = answers[asked.0].as_array().unwrap();
             assert_eq!(out.lines().count(), theirs.len(), "{}", asked.0);
             for (ours, theirs) in out.lines().zip(theirs) {

@@ -30,83 +30,98 @@ fn place() -> Place {
     place
 }
 
-/// Changes a file of a sample; the store must keep it, tell what is wrong, and take the others.
-fn told(file: &str, change: impl Fn(&str) -> Vec<u8>, expected: &str) {
-    let place = place();
-    let name = format!("{SAMPLE}/{file}");
-    let text = String::from_utf8(place.read(&name)).unwrap();
-    place.write(&name, change(&text));
-    let ran = place.ok(&["ingest", "in"]);
-    assert!(ran.stderr.contains(expected), "{file}: {}", ran.stderr);
-    let samples = place.rows("SELECT count(*) FROM samples WHERE variant_of IS NULL");
-    assert_eq!(samples, ["3"]);
-    place.assert_sound(&[
-        &name,
-        "in/samples/ours/convnet-wide/model.py",
-        "in/logs/run.log",
-    ]);
-    let problems = place.rows("SELECT problems FROM samples WHERE problems IS NOT NULL");
-    assert!(!problems.is_empty());
-}
+/// What is done to a file, and what is told of it.
+type Case<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>, &'a str);
 
+/// Copies of a sample, each with one file changed: the store keeps it, tells what is wrong, and takes the others.
 #[test]
 fn odd_files_are_told_and_kept() {
     let bytes = |text: &str| text.as_bytes().to_vec();
-    told(
-        "model.py",
-        |_| Vec::new(),
-        "convnet/model.py:1: no method `forward`",
-    );
-    told(
-        "model.py",
-        |text| bytes(&text.replace("x_1 += x", "with x: pass")),
-        "model.py:37: a statement that is not understood",
-    );
-    told(
-        "model.py",
-        |text| {
-            bytes(&text.replace(
-                "x_1 += x",
-                &format!("y = {}x{}", "(".repeat(200_000), ")".repeat(200_000)),
-            ))
-        },
-        "model.py:37: a statement",
-    );
-    told(
-        "model.py",
-        |text| [b"# \xff\n", text.as_bytes()].concat(),
-        "model.py:1: not UTF-8",
-    );
-    told(
-        "model.py",
-        |text| bytes(&text[..text.len() / 2]),
-        "model.py:",
-    );
-    told(
-        "weight_meta.py",
-        |text| bytes(&text.replace("    std = 0.101", "    std == 0.101")),
-        "weight_meta.py:7: no attribute of a tensor",
-    );
-    told(
-        "weight_meta.py",
-        |text| bytes(&format!("import os\n{text}")),
-        "weight_meta.py:1: no attribute of a tensor",
-    );
-    told(
-        "input_tensor_constraints.py",
-        |text| bytes(&text.replace("S0 = Symbol", "S0 = lambda")),
-        "input_tensor_constraints.py: not understood",
-    );
-    told(
-        "graph_net.json",
-        |text| bytes(&text[..text.len() - 3]),
-        "graph_net.json:7: no JSON object",
-    );
-    told(
-        "graph_net.json",
-        |_| b"[1]".to_vec(),
-        "graph_net.json:1: no JSON object",
-    );
+    let cases: &[Case] = &[
+        (
+            "model.py",
+            &|_: &str| Vec::new(),
+            "model.py:1: no method `forward`",
+        ),
+        (
+            "model.py",
+            &|text: &str| bytes(&text.replace("x_1 += x", "with x: pass")),
+            "model.py:37: a statement that is not understood",
+        ),
+        (
+            "model.py",
+            &|text: &str| {
+                bytes(&text.replace(
+                    "x_1 += x",
+                    &format!("y = {}x{}", "(".repeat(200_000), ")".repeat(200_000)),
+                ))
+            },
+            "model.py:37: a statement",
+        ),
+        (
+            "model.py",
+            &|text: &str| [b"# \xff\n", text.as_bytes()].concat(),
+            "model.py:1: not UTF-8",
+        ),
+        (
+            "model.py",
+            &|text: &str| bytes(&text[..text.len() / 2]),
+            "model.py:",
+        ),
+        (
+            "weight_meta.py",
+            &|text: &str| bytes(&text.replace("    std = 0.101", "    std == 0.101")),
+            "weight_meta.py:7: no attribute of a tensor",
+        ),
+        (
+            "weight_meta.py",
+            &|text: &str| bytes(&format!("import os\n{text}")),
+            "weight_meta.py:1: no attribute of a tensor",
+        ),
+        (
+            "input_tensor_constraints.py",
+            &|text: &str| bytes(&text.replace("S0 = Symbol", "S0 = lambda")),
+            "input_tensor_constraints.py: not understood",
+        ),
+        (
+            "graph_net.json",
+            &|text: &str| bytes(&text[..text.len() - 3]),
+            "graph_net.json:7: no JSON object",
+        ),
+        (
+            "graph_net.json",
+            &|_: &str| b"[1]".to_vec(),
+            "graph_net.json:1: no JSON object",
+        ),
+    ];
+    let place = place();
+    let mut changed = Vec::new();
+    for (number, (file, change, _)) in cases.iter().enumerate() {
+        for entry in fs::read_dir(place.path().join(SAMPLE)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            let copy = format!("in/samples/odd/{number}/{name}");
+            if name == *file {
+                place.write(&copy, change(&text));
+                changed.push(copy);
+            } else {
+                place.write(&copy, text);
+            }
+        }
+    }
+    let ran = place.ok(&["ingest", "in"]);
+    for (name, (_, _, expected)) in changed.iter().zip(cases) {
+        let folder = name.rsplit_once('/').unwrap().0;
+        let told = format!("{folder}/{expected}");
+        assert!(ran.stderr.contains(&told), "{told}: {}", ran.stderr);
+    }
+    let odd = "SELECT count(*), count(problems) FROM samples WHERE path LIKE 'in/samples/odd/%'";
+    let count = cases.len();
+    assert_eq!(place.rows(odd), [format!("{count},{count}")]);
+    let mut files: Vec<&str> = changed.iter().map(String::as_str).collect();
+    files.extend(["in/samples/ours/convnet-wide/model.py", "in/logs/run.log"]);
+    place.assert_sound(&files);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::{Place, wanted};
 
 /// A secret in the environment of every command that measures.
 pub(crate) const PLANTED: &str = "planted-secret";
@@ -234,8 +234,8 @@ fn an_interrupted_run_stores_what_it_measured() {
 /// kills more often, after more measurements.
 #[test]
 fn killed_runs_lose_no_finished_measurement() {
-    let asked = std::env::var("TSQL_TEST_KILLS").ok();
-    let (rounds, most_events) = asked.map_or((12, 14), |kills| (kills.parse().unwrap(), 80));
+    let rounds = usize::try_from(wanted("TSQL_TEST_KILLS", 6)).unwrap();
+    let most_events = if rounds > 6 { 80 } else { 14 };
     let place = Place::new();
     quick(&place);
     let manifest = String::from_utf8(place.read("add.toml")).unwrap();

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tsql::{AppendOptions, Store, StreamFormat};
+use tsql::ingest::StreamFormat;
+use tsql::{AppendOptions, Store};
 
 use crate::support::Place;
 
@@ -124,8 +125,7 @@ fn a_program_appends_batches() {
         let asked = "SELECT workload_key, steps, runtime_ns FROM records \
             JOIN graphs USING (graph_id) JOIN configurations USING (graph_id, config_id)";
         let batches = context.sql(asked).await.unwrap().collect().await.unwrap();
-        let mut options = AppendOptions::new("mine", "p");
-        options.format = StreamFormat::Measured;
+        let options = AppendOptions::new("mine", "p").format(StreamFormat::Measured);
         let mut appender = store.appender(&options).await.unwrap();
         for batch in &batches {
             appender.write_batch(batch).await.unwrap();

@@ -5,7 +5,9 @@
 //! measured ones whose steps are objects, a file of a format that it did not know, and a broken log. The
 //! inputs lie beside it in `p`.
 
-use crate::support::Place;
+use std::time::Instant;
+
+use crate::support::{Place, wanted};
 
 fn unpacked() -> Place {
     let place = Place::new();
@@ -110,14 +112,19 @@ fn what_earlier_versions_wrote_wrong_is_told_and_mended_once() {
 
 #[test]
 fn a_mend_that_is_killed_is_done_by_the_next() {
-    for millis in [10, 40, 80, 150, 250, 400] {
+    let whole = Instant::now();
+    unpacked().ok(&["check", "--mend"]);
+    let whole = whole.elapsed();
+    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
+    // From its beginning to its end.
+    for kill in 0..kills {
         let place = unpacked();
         let mut child = place
             .command(&["check", "--mend"])
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(millis));
+        std::thread::sleep(whole * (2 * kill + 1) / (2 * kills));
         let _ = child.kill();
         child.wait().unwrap();
         assert_eq!(place.rows(PLATFORMS), ["a b,3", "a_b,4", "m,2"]);

@@ -1,11 +1,13 @@
 //! Stores in buckets, on a real server: all that works on a directory, refusals, faults, kills.
+//!
+//! `TSQL_TEST_FAULTS=500` and `TSQL_TEST_KILLS=200` ask for more of them.
 
 use std::io::Write as _;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::faults::Proxy;
-use crate::support::{Place, log};
+use crate::support::{Place, log, wanted};
 use crate::weed::{BUCKET, Weed, weed};
 
 /// A command over a store in a bucket, its output in text.
@@ -234,11 +236,8 @@ fn a_stream_is_told_stored_and_sent_again() {
         &["--rows", "300", "--ack"],
     );
     let begun = done(begun.wait_with_output().unwrap());
-    assert!(
-        begun.code == Some(1) || begun.code == Some(0),
-        "{}",
-        begun.stderr
-    );
+    // The last line is cut.
+    assert_eq!(begun.code, Some(1), "{}", begun.stderr);
     let last = begun.stdout.lines().last().unwrap();
     assert!(
         last.contains(&format!("\"bytes\":{}", text.len() / 2)),
@@ -309,8 +308,9 @@ fn writers_behind_a_bad_network_lose_nothing_and_double_nothing() {
     let begun = Instant::now();
     let mut runs = 0;
     let mut round = 0;
+    let faults = wanted("TSQL_TEST_FAULTS", 120);
     // Rounds until enough faults were met: each sends all streams again, a little longer.
-    while round < 4 || proxy.told().1.iter().map(|(_, count)| count).sum::<u64>() < 500 {
+    while round < 4 || proxy.told().1.iter().map(|(_, count)| count).sum::<u64>() < faults {
         round += 1;
         let writers: Vec<Child> = texts
             .iter()
@@ -371,7 +371,8 @@ fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
         (random >> 33) % limit
     };
     let (mut kills, mut rounds) = (0, 0);
-    while kills < 200 {
+    let enough = wanted("TSQL_TEST_KILLS", 40);
+    while kills < enough {
         rounds += 1;
         let writers: Vec<Child> = (0..texts.len())
             .map(|writer| {
@@ -387,12 +388,12 @@ fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
             .collect();
         for mut writer in writers {
             std::thread::sleep(Duration::from_millis(below(700)));
-            kills += u32::from(writer.try_wait().unwrap().is_none());
+            kills += u64::from(writer.try_wait().unwrap().is_none());
             let _ = writer.kill();
             writer.wait().unwrap();
         }
         assert!(
-            rounds < 400,
+            rounds < 2 * enough,
             "only {kills} writers were still going when they were killed"
         );
     }

@@ -241,7 +241,9 @@ fn tables_describe_and_history_tell_what_is_there() {
     assert!(place.ok(&["tables"]).stdout.contains("records,3,1,"));
     let columns = place.ok(&["describe", "records"]).stdout;
     assert!(
-        columns.contains("runtime_ns,Float64,yes,ns,stored,"),
+        columns.contains("runtime_ns,Float64,yes,ns,stored,,")
+            && columns.contains("graph_id,Int64,no,,stored,\"graphs, configurations\",")
+            && columns.contains("config_id,Int64,no,,stored,configurations,"),
         "{columns}"
     );
     assert!(

@@ -107,6 +107,11 @@ fn ran(output: std::process::Output) -> Ran {
     }
 }
 
+/// A number that a campaign asks for by this variable, or the usual one.
+pub(crate) fn wanted(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).map_or(usual, |text| text.parse().expect("a number"))
+}
+
 /// The folder of real logs that stands beside some checkouts; `.ci/run` requires it.
 pub(crate) fn shared() -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");

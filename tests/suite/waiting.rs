@@ -60,7 +60,7 @@ fn a_writer_that_was_stopped_stops_nobody_else() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let text: String = (1..=60).map(|tile| line(tile, "0.001") + "\n").collect();
+    let text: String = (1..=20).map(|tile| line(tile, "0.001") + "\n").collect();
     let feeder = std::thread::spawn(move || input.write_all(text.as_bytes()));
     let table = stopped_in_its_turn(&place, &child);
     place.write("q/b.json", log(1000, 50));
@@ -84,6 +84,6 @@ fn a_writer_that_was_stopped_stops_nobody_else() {
     assert!(child.wait().unwrap().success());
     let counts =
         "SELECT platform, count(*), count(DISTINCT line) FROM records GROUP BY 1 ORDER BY 1";
-    assert_eq!(place.rows(counts), ["p,60,60", "q,50,50"]);
+    assert_eq!(place.rows(counts), ["p,20,20", "q,50,50"]);
     place.assert_sound(&["q/b.json"]);
 }

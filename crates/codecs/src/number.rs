@@ -314,6 +314,17 @@ impl std::fmt::Write for Buffer {
     }
 }
 
+/// The integer from 0 on that `text` spells in the only way that [`write_integer`] writes it.
+pub(crate) fn integer(text: &[u8]) -> Option<i64> {
+    let plain = match text {
+        [] | [b'0', _, ..] => false,
+        _ => text.len() <= 18 && text.iter().all(u8::is_ascii_digit),
+    };
+    let digit = |byte: &u8| i64::from(byte.wrapping_sub(b'0'));
+    let value = |text: &[u8]| text.iter().fold(0, |value, byte| value * 10 + digit(byte));
+    plain.then(|| value(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

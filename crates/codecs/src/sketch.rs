@@ -20,7 +20,7 @@ mod open;
 
 use crate::json::{number_length, string_length};
 
-use crate::number::write_integer;
+use crate::number::{integer, write_integer};
 use crate::varint;
 pub use open::{numbers, open};
 
@@ -317,17 +317,6 @@ impl<'a> Scanner<'a> {
         self.at = at + 1;
         true
     }
-}
-
-/// The integer from 0 on that `text` spells in the only way that this module writes it.
-fn integer(text: &[u8]) -> Option<i64> {
-    let plain = match text {
-        [] | [b'0', _, ..] => false,
-        _ => text.len() <= 18 && text.iter().all(u8::is_ascii_digit),
-    };
-    let digit = |byte: &u8| i64::from(byte.wrapping_sub(b'0'));
-    let value = |text: &[u8]| text.iter().fold(0, |value, byte| value * 10 + digit(byte));
-    plain.then(|| value(text))
 }
 
 /// Writes the numbers that all `programs` share into `sketch`; returns the closed sketch and the

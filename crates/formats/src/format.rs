@@ -1,245 +1,47 @@
-//! What a file is, told by its beginning.
-//!
-//! A log is a file with a record among its first lines, whatever stands around it: a byte order
-//! mark, a comment, garbage. A file without one is no log, however much its lines look like it, so
-//! that nothing of what this version cannot read is ever kept as if it had been.
+//! What every format has. Each is a module of this crate: how its files are told, read and spelled.
 
-use std::io::{self, Read};
-use std::path::Path;
+use std::fmt;
 
-use super::looks::{self, Looks};
-use super::{Dialect, graphnet, is_comment, open};
-use crate::error::{Error, Result};
+use super::rows::Rows;
 
-/// How much of a file tells most formats.
-const FIRST_BYTES: usize = 16 << 10;
+/// A format of files.
+pub trait Format: fmt::Debug + Sync {
+    /// The dataset of what its files hold.
+    fn dataset(&self) -> &'static str;
 
-/// How much of a file is searched for a record, or for the tags of a benchmark log: other programs
-/// may say a lot before the first.
-const HEAD_BYTES: usize = 4 << 20;
-
-/// What a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A log, line by line.
-    Lines(Dialect),
-    /// Arrays of NumPy.
-    Npz,
-    /// An archive of files, also a compressed one.
-    Tar,
-    /// A benchmark log of GraphNet.
-    Benchmark,
-    /// Rows in a Parquet file.
-    Parquet,
-    /// What no reader takes.
-    Unknown(Looks),
+    /// One of its files in words: `an auto_scheduler log`.
+    fn described(&self) -> &'static str;
 }
 
-/// Where a tar says that it is one.
-const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
+/// A format of logs: each line is a record, or none.
+pub trait Logs: Format {
+    /// Does a line begin like a record?
+    fn begins(&self, line: &[u8]) -> bool;
 
-/// Tells the format of a file.
-pub fn format(file: &Path) -> Result<Format> {
-    let (stream, _) = open(file)?;
-    Head::new(stream).tell().map_err(Error::io(file))
+    /// The rows of whole lines, the last of which may lack its line feed.
+    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows;
+
+    /// How the names of its files end.
+    fn ending(&self) -> &'static str;
 }
 
-/// The beginning of a stream, of which as much is read as is needed.
-pub struct Head<R> {
-    stream: R,
-    /// What was read.
-    pub bytes: Vec<u8>,
-    ended: bool,
-    failure: Option<io::Error>,
-}
-
-impl<R: Read> Head<R> {
-    /// Reads what tells most formats.
-    pub fn new(stream: R) -> Self {
-        let mut head = Self {
-            stream,
-            bytes: Vec::new(),
-            ended: false,
-            failure: None,
-        };
-        head.fill(FIRST_BYTES);
-        head
+/// A format of files, or folders of them, that are read as a whole.
+pub trait Documents: Format {
+    /// Do its files begin with these bytes?
+    fn has_magic(&self, head: &[u8]) -> bool {
+        let _ = head;
+        false
     }
 
-    /// Reads on until there are so many bytes.
-    fn fill(&mut self, bytes: usize) {
-        let missing = bytes.saturating_sub(self.bytes.len()) as u64;
-        let read = (&mut self.stream)
-            .take(missing)
-            .read_to_end(&mut self.bytes);
-        self.ended = self.bytes.len() < bytes;
-        if let Err(error) = read {
-            self.failure = Some(error);
-            self.ended = true;
-        }
+    /// Is this its text? It is asked where no line is a record.
+    fn is_text(&self, head: &[u8]) -> bool {
+        let _ = head;
+        false
     }
 
-    /// Tells what the stream is. What a damaged one was before the damage counts.
-    pub fn tell(&mut self) -> io::Result<Format> {
-        if let Some(format) = self.by_magic() {
-            return Ok(format);
-        }
-        let mut lines = Lines::default();
-        loop {
-            let end = if self.ended {
-                self.bytes.len()
-            } else {
-                memchr::memrchr(b'\n', &self.bytes).map_or(0, |end| end + 1)
-            };
-            if let Some(dialect) = lines.look(&self.bytes, end) {
-                return Ok(Format::Lines(dialect));
-            }
-            if self.ended || self.bytes.len() >= HEAD_BYTES {
-                break;
-            }
-            self.fill((self.bytes.len() * 4).min(HEAD_BYTES));
-        }
-        let rest = self.bytes.get(lines.seen..).unwrap_or(&[]);
-        if let Some(dialect) = Dialect::ALL.into_iter().find(|it| it.begins(rest)) {
-            // A first line that is longer than all that is looked at.
-            return Ok(Format::Lines(dialect));
-        }
-        if let Some(error) = self.failure.take() {
-            return Err(error);
-        }
-        Ok(if !lines.has_text && rest.is_empty() {
-            // Nothing, or comments: there is nothing to lose.
-            Format::Lines(Dialect::Tenset)
-        } else if graphnet::is_log(&self.bytes) {
-            Format::Benchmark
-        } else if let Some((number, dialect, reason)) = lines.refused {
-            Format::Unknown(Looks::new(format!(
-                "lines like those of {}, none of which is a record (line {number}: {reason})",
-                dialect.described()
-            )))
-        } else {
-            Format::Unknown(looks::like(&self.bytes))
-        })
-    }
-
-    fn by_magic(&self) -> Option<Format> {
-        let (at, magic) = TAR_MAGIC;
-        let head = self.bytes.as_slice();
-        if looks::is_npz(head) {
-            Some(Format::Npz)
-        } else if head.get(at..at + magic.len()) == Some(magic) {
-            Some(Format::Tar)
-        } else if head.starts_with(b"PAR1") {
-            Some(Format::Parquet)
-        } else {
-            looks::by_magic(head).map(Format::Unknown)
-        }
-    }
-}
-
-/// The lines that were looked at.
-#[derive(Default)]
-struct Lines {
-    /// Bytes, and number of lines.
-    seen: usize,
-    count: u64,
-    /// One of them is no comment.
-    has_text: bool,
-    /// The first that began like a record: its number, and why it is none.
-    refused: Option<(u64, Dialect, String)>,
-}
-
-impl Lines {
-    /// Looks at the lines up to `end`; the dialect of the first record.
-    fn look(&mut self, head: &[u8], end: usize) -> Option<Dialect> {
-        let new = head.get(self.seen..end).unwrap_or(&[]);
-        self.seen = self.seen.max(end);
-        for line in new.split_inclusive(|&byte| byte == b'\n') {
-            self.count += 1;
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            if line.is_empty() || line == b"\r" || line.starts_with(b"#") {
-                continue;
-            }
-            self.has_text = true;
-            if is_comment(line) {
-                continue;
-            }
-            let dialect = Dialect::ALL.into_iter().find(|it| it.begins(line));
-            let Some(dialect) = dialect else { continue };
-            let rows = dialect.parse(line, false);
-            if !rows.records.is_empty() {
-                return Some(dialect);
-            }
-            let reason = rows.others.into_iter().find_map(|other| other.reason);
-            if let (None, Some(reason)) = (&self.refused, reason) {
-                self.refused = Some((self.count, dialect, reason));
-            }
-        }
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RECORD: &str = r#"{"i": [["[\"mm\", 8]", "llvm", [8, 64], "", 1, []], [[], [["CI", 1]]]], "r": [[0.5], 0, 3.25, 1697658022], "v": "v0.6"}"#;
-    const MEASURED: &str = r#"{"workload_key": ["mm", 8], "steps": {"T": 1}, "repeats_ns": [1]}"#;
-
-    fn told(bytes: &[u8]) -> Format {
-        Head::new(bytes).tell().unwrap()
-    }
-
-    fn looks(bytes: &[u8]) -> String {
-        match told(bytes) {
-            Format::Unknown(looks) => looks.to_string(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_record_among_the_first_lines_makes_a_log() {
-        let tenset = Format::Lines(Dialect::Tenset);
-        for before in ["", "\u{feff}", "# c\n\n", "{}\n", "garbage\n\0\n", "  x\n"] {
-            assert_eq!(told(format!("{before}{RECORD}\n").as_bytes()), tenset);
-        }
-        let much = "what a child process says\n".repeat(100_000);
-        assert_eq!(told(format!("{much}{RECORD}").as_bytes()), tenset);
-        assert_eq!(told(b""), tenset);
-        assert_eq!(told(b"# only\n# comments"), tenset);
-        let measured = format!("{MEASURED}\n{RECORD}\n");
-        assert_eq!(told(measured.as_bytes()), Format::Lines(Dialect::Measured));
-        let long = format!("{}{}", &RECORD[..60], "9, ".repeat(3 << 20));
-        assert_eq!(told(long.as_bytes()), tenset, "its line is still open");
-    }
-
-    #[test]
-    fn what_has_no_record_is_told_by_its_looks() {
-        let newer = RECORD.replace("v0.6", "v0.9");
-        assert_eq!(
-            looks(newer.as_bytes()),
-            "lines like those of an auto_scheduler log, none of which is a record \
-             (line 1: version `v0.9` is not known: v0.2 to v0.6 are)"
-        );
-        assert_eq!(looks(b"# a title\n\nwords\n"), "text");
-        assert_eq!(looks(&[0, 1, 2, 3, 255, 7]), "binary data");
-    }
-
-    #[test]
-    fn damage_before_any_record_is_an_error() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                Err(io::Error::other("damaged"))
-            }
-        }
-        assert!(
-            Head::new(b"text\n".as_slice().chain(Broken))
-                .tell()
-                .is_err()
-        );
-        let record = format!("{RECORD}\n");
-        let told = Head::new(record.as_bytes().chain(Broken)).tell().unwrap();
-        assert_eq!(told, Format::Lines(Dialect::Tenset));
+    /// Does a file of this name in an archive say that the archive is of this format?
+    fn is_member(&self, name: &str) -> bool {
+        let _ = name;
+        false
     }
 }

@@ -15,32 +15,33 @@ mod error;
 pub mod exported;
 mod find;
 mod format;
-pub mod graphnet;
+mod head;
 pub mod lines;
+mod listed;
 mod looks;
 pub mod marker;
-pub mod measured;
 pub mod naming;
+mod opened;
 pub mod rows;
+
+pub mod graphnet;
+pub mod measured;
 pub mod tenset;
 pub mod tpugraphs;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use error::{Error, Result};
 pub use find::{Found, find};
-pub use format::{Format, Head, format};
+pub use format::{Documents, Format, Logs};
+pub use head::{Head, Kind};
+pub use listed::{DOCUMENTS, Dialect};
 pub use looks::Looks;
-use rows::Rows;
+pub use opened::{Opened, Stream, open};
 
 /// Standard input, as it is named on the command line.
 pub const STDIN: &str = "-";
-
-/// What some editors put before the first line.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file to be ingested.
 #[derive(Clone, Debug)]
@@ -101,84 +102,4 @@ impl Compression {
             Self::Zstd => "zstd",
         }
     }
-}
-
-/// Opens a file and undoes its compression.
-pub fn open(file: &Path) -> Result<(Box<dyn Read + Send>, Option<Compression>)> {
-    let opened = File::open(file).map_err(Error::io(file))?;
-    let mut buffered = BufReader::with_capacity(1 << 16, opened);
-    let head = buffered.fill_buf().map_err(Error::io(file))?;
-    let compression = Compression::of(head);
-    Ok((
-        match compression {
-            Some(Compression::Gzip) => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(buffered)) as Box<dyn Read + Send>
-            }
-            Some(Compression::Zstd) => {
-                let reader = zstd::stream::read::Decoder::with_buffer(buffered);
-                Box::new(reader.map_err(Error::io(file))?)
-            }
-            None => Box::new(buffered),
-        },
-        compression,
-    ))
-}
-
-/// What the lines of a log look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// auto_scheduler's.
-    Tenset,
-    /// Those of [`measured`].
-    Measured,
-}
-
-impl Dialect {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Tenset, Self::Measured];
-
-    /// The dataset of its records.
-    pub fn dataset(self) -> &'static str {
-        match self {
-            Self::Tenset => tenset::NAME,
-            Self::Measured => measured::NAME,
-        }
-    }
-
-    /// The dialect that the first line of a log begins like.
-    pub fn of(head: &[u8]) -> Option<Self> {
-        let mut lines = head.split(|&byte| byte == b'\n');
-        let line = lines.find(|line| !is_comment(line))?;
-        Self::ALL.into_iter().find(|it| it.begins(line))
-    }
-
-    /// Does a line begin like a record?
-    fn begins(self, line: &[u8]) -> bool {
-        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        match self {
-            Self::Tenset => tenset::sniff(line),
-            Self::Measured => measured::sniff(line),
-        }
-    }
-
-    /// In words.
-    fn described(self) -> &'static str {
-        match self {
-            Self::Tenset => "an auto_scheduler log",
-            Self::Measured => "measured records",
-        }
-    }
-
-    /// The rows of whole lines, the last of which may lack its line feed.
-    pub fn parse(self, chunk: &[u8], crlf: bool) -> Rows {
-        match self {
-            Self::Tenset => tenset::parse(chunk, crlf),
-            Self::Measured => measured::parse(chunk, crlf),
-        }
-    }
-}
-
-/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
-fn is_comment(line: &[u8]) -> bool {
-    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
 }

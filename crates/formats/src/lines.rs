@@ -220,6 +220,11 @@ impl<R: Read> Chunks<R> {
     }
 }
 
+/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
+pub(crate) fn is_comment(line: &[u8]) -> bool {
+    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

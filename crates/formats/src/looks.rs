@@ -50,18 +50,6 @@ const MAGIC: [(&[u8], &str, Option<&str>); 18] = [
     (b"<svg", "an SVG picture", None),
 ];
 
-/// Is it an archive whose first file is an array? An empty archive begins with its end.
-pub(super) fn is_npz(head: &[u8]) -> bool {
-    // APPNOTE.TXT of the zip format, 4.3.7: the length of the name stands at 26, the name at 30.
-    let first_name = || {
-        let length = head.get(26..28)?;
-        let length = u16::from_le_bytes(length.try_into().ok()?);
-        head.get(30..30 + usize::from(length))
-    };
-    head.starts_with(b"PK\x05\x06")
-        || head.starts_with(b"PK\x03\x04") && first_name().is_some_and(|n| n.ends_with(b".npy"))
-}
-
 /// What a file is that begins with bytes that everybody knows.
 pub(super) fn by_magic(head: &[u8]) -> Option<Looks> {
     let known = MAGIC.iter().find(|(magic, ..)| head.starts_with(magic));
@@ -169,20 +157,5 @@ mod tests {
         assert_eq!(known(b"\x89PNG\r\n\x1a\n"), "a PNG picture");
         assert_eq!(known(b"PK\x03\x04"), "a zip archive");
         assert!(by_magic(b"{").is_none());
-    }
-
-    #[test]
-    fn archives_of_arrays_are_told_from_others() {
-        let zip = |name: &str| {
-            let mut head = b"PK\x03\x04".to_vec();
-            head.resize(26, 0);
-            head.extend([u8::try_from(name.len()).unwrap(), 0, 0, 0]);
-            head.extend(name.as_bytes());
-            head
-        };
-        assert!(is_npz(&zip("config_runtime.npy")));
-        assert!(!is_npz(&zip("a100/x.json")));
-        assert!(!is_npz(b"PK\x03\x04"));
-        assert!(is_npz(b"PK\x05\x06"));
     }
 }

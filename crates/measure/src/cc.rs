@@ -23,12 +23,12 @@ const LINE_CHARACTERS: usize = 500;
 
 /// A compiler for one language.
 #[derive(Clone, Debug)]
-pub struct Compiler {
+pub(crate) struct Compiler {
     pub(crate) language: Language,
     /// Where it is.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// First line of what it says about its version.
-    pub version: String,
+    pub(crate) version: String,
     /// What the environment variable holds behind the program, e.g. `gcc` in `ccache gcc`.
     leading: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl Compiler {
     ///
     /// # Errors
     /// [`Error::Usage`] where there is none, or for CUDA, which has another.
-    pub fn find(language: Language) -> Result<Self> {
+    pub(crate) fn find(language: Language) -> Result<Self> {
         let (variable, usual): (_, &[&str]) = match language {
             Language::C => ("CC", &["cc", "gcc", "clang"]),
             Language::Cxx => ("CXX", &["c++", "g++", "clang++"]),

@@ -14,7 +14,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::library::Kernel;
 use super::memory::Buffer;
-use super::timing::{Bench, Reading};
+use super::timing::{Caller, Reading};
 
 /// Bytes that are walked over at most, and where the system does not tell the size of its caches.
 const FLUSH_MOST_BYTES: usize = 256 << 20;
@@ -26,7 +26,7 @@ const LINE_BYTES: usize = 64;
 const WAY: Duration = Duration::from_micros(50);
 
 /// A kernel with its arguments on this machine.
-pub(super) struct Machine<'a> {
+pub(super) struct Clocked<'a> {
     kernel: &'a Kernel,
     arguments: &'a [*mut c_void],
     base: Instant,
@@ -35,7 +35,7 @@ pub(super) struct Machine<'a> {
     flushed: Option<Buffer>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Clocked<'a> {
     /// With more than one thread, the processor time and the switches are those of the process.
     pub(super) fn new(
         kernel: &'a Kernel,
@@ -69,7 +69,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl Bench for Machine<'_> {
+impl Caller for Clocked<'_> {
     fn start(&mut self) -> Reading {
         let involuntary_switches = self.involuntary_switches();
         let core = sched_getcpu().unwrap_or(0);

@@ -63,7 +63,7 @@ impl Builder<'_> {
 ///
 /// # Errors
 /// Where the program cannot be started.
-pub fn become_confined(arguments: &[OsString]) -> Result<Infallible> {
+pub(crate) fn become_confined(arguments: &[OsString]) -> Result<Infallible> {
     let [folder, readable, program, arguments @ ..] = arguments else {
         return Err(Error::Usage("this command is for tsql itself".to_owned()));
     };

@@ -12,7 +12,7 @@ use super::trial::{Argument, Outcome, Settings};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) task: Task,
-    pub(super) place: Place,
+    pub(super) bounds: Bounds,
     /// The shared library; empty for a probe.
     pub(super) library: PathBuf,
     pub(super) arguments: Vec<Argument>,
@@ -42,7 +42,7 @@ pub(crate) struct Expected {
 
 /// Where and within which limits a worker runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct Bounds {
     /// Process that started it, whose death ends it.
     pub(super) parent: i32,
     /// Core to run on.

@@ -11,7 +11,7 @@
 //!
 //! Knows nothing of stores. A failure of a kernel is an outcome; a fault of the machine is an error,
 //! and no record is made of it. Workers and compilers are processes of the same program: whoever uses this
-//! crate starts [`worker::run`], [`confined::become_confined`] and [`cuda::serve`] where its command line says so.
+//! crate calls [`backends::serve`] with its arguments before all else.
 #![cfg(target_os = "linux")]
 #![cfg_attr(
     test,
@@ -33,16 +33,19 @@ pub mod trial;
 
 mod expr;
 
-pub mod cc;
+pub mod backends;
+mod cc;
 pub mod confined;
+mod cpu;
 #[cfg(feature = "cuda")]
-pub mod cuda;
+mod cuda;
 #[cfg(not(feature = "cuda"))]
 #[path = "cuda/absent.rs"]
-pub mod cuda;
-pub mod runner;
+mod cuda;
+pub mod device;
+mod runner;
 mod timing;
-pub mod worker;
+mod worker;
 
 mod arguments;
 mod clock;

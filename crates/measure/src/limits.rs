@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, SysconfVar, getppid, sysconf};
 
-use super::job::{Job, Place, Task};
+use super::job::{Bounds, Job, Task};
 use super::sandbox::{self, Confined};
 
 /// Address space beyond the buffers: libraries, the kernel's own scratch memory, what flushes the caches.
@@ -22,25 +22,25 @@ const GRACE_S: u64 = 2;
 
 /// Sets all limits of the calling process. Gives the names of those that hold, or why the worker must not start.
 pub(super) fn enter(job: &Job, buffer_bytes: u64) -> Result<Vec<String>, String> {
-    die_with_parent(&job.place)?;
+    die_with_parent(&job.bounds)?;
     let mut active = Vec::new();
     if set_limits(job, buffer_bytes).is_ok() {
         active.push("rlimits".to_owned());
     }
     // Needed for both parts of the sandbox where the user is not root.
     let no_new_privileges = prctl::set_no_new_privs().is_ok();
-    if no_new_privileges && job.place.sandbox {
-        let place = &job.place;
+    if no_new_privileges && job.bounds.sandbox {
+        let bounds = &job.bounds;
         let confined = Confined::Kernel;
-        active.extend(sandbox::enter(confined, &place.folder, &place.readable));
+        active.extend(sandbox::enter(confined, &bounds.folder, &bounds.readable));
     }
     Ok(active)
 }
 
-fn die_with_parent(place: &Place) -> Result<(), String> {
+fn die_with_parent(bounds: &Bounds) -> Result<(), String> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|errno| errno.to_string())?;
     // It may have died before.
-    if getppid() == Pid::from_raw(place.parent) {
+    if getppid() == Pid::from_raw(bounds.parent) {
         Ok(())
     } else {
         Err("the process that started the worker is gone".to_owned())

@@ -21,7 +21,7 @@ use super::confined::Builder;
 use super::cores;
 use super::ending::{Ending, ending};
 use super::environment::{self, For};
-use super::job::{Expected, Job, Place, Task};
+use super::job::{Bounds, Expected, Job, Task};
 use super::process::{self, Keep};
 use super::readable;
 use super::reference::{self, Key, References};
@@ -67,7 +67,7 @@ impl Default for Options {
 }
 
 /// Runs the trials of C and C++ on this machine.
-pub struct Runner {
+pub(crate) struct Runner {
     /// Command line of the worker process.
     worker: Vec<OsString>,
     /// Command line of the process that confines compilers.
@@ -82,7 +82,7 @@ pub struct Runner {
 }
 
 /// A trial that is built, or that failed to build.
-pub struct Prepared {
+pub(crate) struct Prepared {
     trial: Trial,
     folder: TempDir,
     built: Result<Built, Outcome>,
@@ -94,7 +94,7 @@ impl Runner {
     ///
     /// # Errors
     /// Where the folder cannot be made, or a worker does not start.
-    pub fn new(
+    pub(crate) fn new(
         worker: Vec<OsString>,
         builder: Vec<OsString>,
         scratch: &Path,
@@ -115,7 +115,7 @@ impl Runner {
     }
 
     /// What holds of the limits and of the sandbox: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
-    pub fn active(&self) -> &[String] {
+    pub(crate) fn active(&self) -> &[String] {
         &self.active
     }
 
@@ -123,7 +123,7 @@ impl Runner {
     ///
     /// # Errors
     /// As [`Compiler::find`].
-    pub fn compiler(&self, language: Language) -> Result<Compiler> {
+    pub(crate) fn compiler(&self, language: Language) -> Result<Compiler> {
         let mut known = self
             .compilers
             .lock()
@@ -140,7 +140,7 @@ impl Runner {
     ///
     /// # Errors
     /// What the machine lacks: a compiler, room; a reference that does not build.
-    pub fn prepare(&self, trial: &Trial) -> Result<Prepared> {
+    pub(crate) fn prepare(&self, trial: &Trial) -> Result<Prepared> {
         let began = Instant::now();
         let folder = self.new_folder("trial-")?;
         let macros = trial.params.iter().chain(&trial.config);
@@ -168,7 +168,7 @@ impl Runner {
     }
 
     /// Checks and times a kernel that is built. One at a time.
-    pub fn execute(&self, prepared: Prepared) -> Result<Outcome> {
+    pub(crate) fn execute(&self, prepared: Prepared) -> Result<Outcome> {
         let began = Instant::now();
         let trial = &prepared.trial;
         let outcome = match &prepared.built {
@@ -178,7 +178,7 @@ impl Runner {
                     task: Task::Time {
                         expected: self.expected(trial)?,
                     },
-                    place: self.place(trial.settings.threads, prepared.folder.path()),
+                    bounds: self.bounds(trial.settings.threads, prepared.folder.path()),
                     library: built.library.clone(),
                     ..self.job(trial)
                 };
@@ -196,7 +196,8 @@ impl Runner {
     ///
     /// # Errors
     /// A reference that does not build or run.
-    pub fn expected_outputs(&self, trial: &Trial) -> Result<Option<PathBuf>> {
+    #[cfg(feature = "cuda")]
+    pub(crate) fn expected_outputs(&self, trial: &Trial) -> Result<Option<PathBuf>> {
         Ok(self.expected(trial)?.map(|expected| expected.outputs))
     }
 
@@ -248,10 +249,10 @@ impl Runner {
             task: Task::Reference {
                 outputs: written.clone(),
             },
-            place: Place {
+            bounds: Bounds {
                 core: None,
                 realtime: false,
-                ..self.place(trial.settings.threads, folder.path())
+                ..self.bounds(trial.settings.threads, folder.path())
             },
             library: built.library.clone(),
             settings: Settings {
@@ -278,7 +279,7 @@ impl Runner {
     fn job(&self, trial: &Trial) -> Job {
         Job {
             task: Task::Probe,
-            place: self.place(1, self.folder.path()),
+            bounds: self.bounds(1, self.folder.path()),
             library: PathBuf::new(),
             arguments: trial.arguments.clone(),
             settings: trial.settings.clone(),
@@ -287,7 +288,7 @@ impl Runner {
     }
 
     /// A core for itself is for kernels of one thread only: the others' threads would share it.
-    fn place(&self, threads: u32, folder: &Path) -> Place {
+    fn bounds(&self, threads: u32, folder: &Path) -> Bounds {
         let alone = threads <= 1;
         let realtime = alone && self.options.realtime == Realtime::Auto;
         // Without taking the core, being tied to it would mean to queue there while another is free.
@@ -295,7 +296,7 @@ impl Runner {
             .options
             .core
             .or_else(|| realtime.then_some(self.own_core).flatten());
-        Place {
+        Bounds {
             parent: i32::try_from(id()).unwrap_or(0),
             core: core.filter(|_| alone),
             realtime,
@@ -323,7 +324,7 @@ impl Runner {
         let folder = self.new_folder("probe-")?;
         let job = Job {
             task: Task::Probe,
-            place: self.place(1, folder.path()),
+            bounds: self.bounds(1, folder.path()),
             library: PathBuf::new(),
             arguments: Vec::new(),
             settings: Settings::default(),
@@ -341,13 +342,13 @@ impl Runner {
 
     /// Runs a worker on `job` to its end.
     fn work(&self, job: &Job, limit: Duration) -> Result<(Outcome, Vec<String>)> {
-        let path = job.place.folder.join("job.json");
+        let path = job.bounds.folder.join("job.json");
         let text = serde_json::to_vec(job).map_err(|error| Error::Usage(error.to_string()))?;
         fs::write(&path, text).map_err(Error::io(&path))?;
         let input = File::open(&path).map_err(Error::io(&path))?;
         let mut command = self.command(job);
         command.stdin(Stdio::from(input));
-        let busy = job.place.core.filter(|_| job.place.realtime);
+        let busy = job.bounds.core.filter(|_| job.bounds.realtime);
         let finished = process::run(&mut command, limit, Keep::Last(STDERR_BYTES), busy)
             .map_err(Error::io(command.get_program()))?;
         match ending(&finished, limit) {
@@ -359,7 +360,7 @@ impl Runner {
     fn command(&self, job: &Job) -> Command {
         let mut words = self.worker.iter();
         let mut command = Command::new(words.next().cloned().unwrap_or_default());
-        command.args(words).current_dir(&job.place.folder);
+        command.args(words).current_dir(&job.bounds.folder);
         environment::give(&mut command, For::Kernels);
         let threads = job.settings.threads.max(1).to_string();
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
@@ -371,7 +372,7 @@ impl Runner {
                 .env("OMP_PROC_BIND", "close")
                 .env("OMP_PLACES", "cores");
         }
-        command.env("LC_ALL", "C").env("TMPDIR", &job.place.folder);
+        command.env("LC_ALL", "C").env("TMPDIR", &job.bounds.folder);
         command
     }
 

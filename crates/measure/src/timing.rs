@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::median::median;
 use super::trial::{Cache, Repeat, Settings};
 
-/// What is timed, and the clocks to time it with. A simulation in tests.
-pub(crate) trait Bench {
+/// What calls a kernel, and the clocks to time it with. A simulation in tests.
+pub(crate) trait Caller {
     /// Reads all clocks, the wall clock last.
     fn start(&mut self) -> Reading;
     /// Reads all clocks, the wall clock first.
@@ -84,7 +84,7 @@ fn is_clean(repeat: &Repeat, threads: u32) -> bool {
 }
 
 /// Times the kernel on `bench`, which has been called once already, for `first_call`.
-pub(crate) fn time(bench: &mut impl Bench, settings: &Settings, first_call: Duration) -> Timing {
+pub(crate) fn time(bench: &mut impl Caller, settings: &Settings, first_call: Duration) -> Timing {
     let began = bench.start().wall;
     let mut timer = Timer {
         overhead: Window::default(),
@@ -190,7 +190,7 @@ struct Timer<'a, B> {
     elapsed: Duration,
 }
 
-impl<B: Bench> Timer<'_, B> {
+impl<B: Caller> Timer<'_, B> {
     fn window(&mut self, number: u32) -> Window {
         let start = self.bench.start();
         if number > 0 {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A kernel of known cost on a machine that others use as well.
-struct Machine {
+struct Simulated {
     now: Duration,
     cpu: Duration,
     switches: u64,
@@ -18,7 +18,7 @@ struct Machine {
     left: Duration,
 }
 
-impl Machine {
+impl Simulated {
     fn new(cost: impl Fn(u64) -> Duration + 'static) -> Self {
         Self {
             now: Duration::from_secs(5),
@@ -59,7 +59,7 @@ impl Machine {
     }
 }
 
-impl Bench for Machine {
+impl Caller for Simulated {
     fn start(&mut self) -> Reading {
         Reading {
             wall: self.now,
@@ -94,11 +94,11 @@ impl Bench for Machine {
     }
 }
 
-fn fixed(cost_us: u64) -> Machine {
-    Machine::new(move |_| Duration::from_micros(cost_us))
+fn fixed(cost_us: u64) -> Simulated {
+    Simulated::new(move |_| Duration::from_micros(cost_us))
 }
 
-fn times(machine: &mut Machine, settings: &Settings) -> Timing {
+fn times(machine: &mut Simulated, settings: &Settings) -> Timing {
     time(machine, settings, Duration::ZERO)
 }
 
@@ -124,7 +124,7 @@ fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
 
 #[test]
 fn on_a_busy_machine_repeats_become_short_and_clean() {
-    let mut machine = Machine::crowded(Duration::from_micros(100), 3, 9);
+    let mut machine = Simulated::crowded(Duration::from_micros(100), 3, 9);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 5, "0.5 ms in calls of 0.1 ms");
     assert_eq!(timing.flags, [""; 0]);
@@ -135,7 +135,7 @@ fn on_a_busy_machine_repeats_become_short_and_clean() {
 
 #[test]
 fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
-    let mut machine = Machine::crowded(Duration::from_millis(4), 3, 9);
+    let mut machine = Simulated::crowded(Duration::from_millis(4), 3, 9);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 1);
     assert_eq!(timing.flags, ["disturbed", "not_converged"]);
@@ -149,7 +149,7 @@ fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
 #[test]
 fn drifting_times_go_on_to_the_limit_and_say_so() {
     // Each call takes 1 % longer than the one before.
-    let mut machine = Machine::new(|call| {
+    let mut machine = Simulated::new(|call| {
         let growth = 1.01_f64.powi(i32::try_from(call).unwrap());
         Duration::from_secs_f64(0.004 * growth)
     });
@@ -165,7 +165,7 @@ fn drifting_times_go_on_to_the_limit_and_say_so() {
 
 #[test]
 fn a_kernel_that_takes_no_time_ends_too() {
-    let mut machine = Machine::new(|_| Duration::ZERO);
+    let mut machine = Simulated::new(|_| Duration::ZERO);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, NUMBER_MOST);
     assert_eq!(timing.repeats.len(), 10);
@@ -190,7 +190,7 @@ fn a_slow_first_call_was_the_warm_up() {
 #[test]
 fn warm_up_lasts_until_calls_are_steady() {
     let warming = |call| Duration::from_micros(if call < 100 { 2_000 - 10 * call } else { 1_000 });
-    let mut machine = Machine::new(warming);
+    let mut machine = Simulated::new(warming);
     let timing = times(&mut machine, &few_repeats());
     assert!(
         (timing.repeats[0].wall_ns - 1e6).abs() < 1.0,
@@ -202,8 +202,8 @@ fn warm_up_lasts_until_calls_are_steady() {
 #[test]
 fn calls_too_short_to_tell_are_warmed_up_in_groups() {
     /// A clock that costs 60 ns to read and moves in steps of 20.
-    struct Coarse(Machine);
-    impl Bench for Coarse {
+    struct Coarse(Simulated);
+    impl Caller for Coarse {
         fn start(&mut self) -> Reading {
             self.0.run(Duration::from_nanos(60));
             let coarse =
@@ -224,7 +224,7 @@ fn calls_too_short_to_tell_are_warmed_up_in_groups() {
         fn flush(&mut self) {}
         fn give_way(&mut self) {}
     }
-    let mut bench = Coarse(Machine::new(|_| Duration::from_nanos(31)));
+    let mut bench = Coarse(Simulated::new(|_| Duration::from_nanos(31)));
     let settings = Settings {
         min_repeat_ms: 1.0,
         ..few_repeats()
@@ -238,8 +238,9 @@ fn calls_too_short_to_tell_are_warmed_up_in_groups() {
 #[test]
 fn repeats_slowed_by_a_neighbour_do_not_count() {
     // Three of four phases of 30 calls are a quarter slower.
-    let mut machine =
-        Machine::new(|call| Duration::from_micros(if call / 30 % 4 == 3 { 1_000 } else { 1_250 }));
+    let mut machine = Simulated::new(|call| {
+        Duration::from_micros(if call / 30 % 4 == 3 { 1_000 } else { 1_250 })
+    });
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.flags, ["unsteady"]);
     let (counted, slowed): (Vec<Repeat>, Vec<Repeat>) =
@@ -253,7 +254,7 @@ fn repeats_slowed_by_a_neighbour_do_not_count() {
 #[test]
 fn times_of_threads_and_of_cold_calls_differ_by_themselves() {
     for (cache, threads) in [(Cache::Cold, 1), (Cache::Warm, 2)] {
-        let mut machine = Machine::new(|call| Duration::from_micros(10_000 + 100 * (call % 7)));
+        let mut machine = Simulated::new(|call| Duration::from_micros(10_000 + 100 * (call % 7)));
         let settings = Settings {
             cache,
             threads,
@@ -281,7 +282,7 @@ fn cold_calls_are_timed_one_by_one_after_a_flush() {
 
 #[test]
 fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
-    let mut machine = Machine::new(|_| Duration::from_nanos(300));
+    let mut machine = Simulated::new(|_| Duration::from_nanos(300));
     let settings = Settings {
         cache: Cache::Cold,
         ..few_repeats()
@@ -305,8 +306,8 @@ fn threads_that_wait_are_not_taken_for_a_disturbance() {
 
 #[test]
 fn a_repeat_that_ends_on_another_core_is_flagged() {
-    struct Wandering(Machine);
-    impl Bench for Wandering {
+    struct Wandering(Simulated);
+    impl Caller for Wandering {
         fn start(&mut self) -> Reading {
             self.0.start()
         }

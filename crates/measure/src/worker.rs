@@ -11,10 +11,10 @@ use std::time::Instant;
 use nix::unistd::dup2_stdout;
 
 use super::arguments::{Buffers, Stop, out_of_memory};
-use super::clock::{Machine, flush_buffer};
+use super::clock::{Clocked, flush_buffer};
 use super::conditions::Watch;
 use super::ending::BROKEN;
-use super::job::{Expected, Job, Place, Report, Task, failure};
+use super::job::{Bounds, Expected, Job, Report, Task, failure};
 use super::library::{Kernel, LoadError, exit_at_once};
 use super::limits;
 use super::schedule;
@@ -22,7 +22,7 @@ use super::timing;
 use super::trial::{Cache, Outcome};
 
 /// Runs the job on standard input and ends the process.
-pub fn run() -> ! {
+pub(crate) fn run() -> ! {
     let code = match work() {
         Ok(()) => 0,
         Err(error) => {
@@ -51,11 +51,11 @@ fn work() -> io::Result<()> {
     };
     match ready {
         Err(fault) => return report(Report::Fault(fault)),
-        Ok(active) => report(Report::Ready(placed(&job, active)))?,
+        Ok(active) => report(Report::Ready(bound(&job, active)))?,
     }
     let mut step = |step: &str| report(Report::Step(step.to_owned()));
     let done = match &job.task {
-        Task::Probe => probe(&job.place),
+        Task::Probe => probe(&job.bounds),
         Task::Reference { outputs } => refer(&job, outputs, &mut step),
         Task::Time { expected } => measure(&job, expected.as_ref(), &mut step),
     };
@@ -66,19 +66,19 @@ fn work() -> io::Result<()> {
 }
 
 /// Pins the thread where asked, and adds what of it holds.
-fn placed(job: &Job, mut active: Vec<String>) -> Vec<String> {
-    if job.place.core.is_some_and(schedule::pin) {
+fn bound(job: &Job, mut active: Vec<String>) -> Vec<String> {
+    if job.bounds.core.is_some_and(schedule::pin) {
         active.push("pinned".to_owned());
     }
-    if job.place.realtime && schedule::realtime().is_some() {
+    if job.bounds.realtime && schedule::realtime().is_some() {
         active.push("realtime".to_owned());
     }
     active
 }
 
 /// Whether what lies in the folder can be reached: root has given up what opens any folder to it.
-fn probe(place: &Place) -> Result<Outcome, Stop> {
-    let path = place.folder.join("probe");
+fn probe(bounds: &Bounds) -> Result<Outcome, Stop> {
+    let path = bounds.folder.join("probe");
     let written = File::create(&path).and_then(|_| File::open(&path));
     let fault = |error| {
         let path = path.display();
@@ -127,12 +127,12 @@ fn measure(job: &Job, expected: Option<&Expected>, step: &mut Step) -> Result<Ou
     let before = buffers.check_outputs(job, expected)?;
 
     say(step, "while timing")?;
-    let watch = Watch::begin(job.place.core);
+    let watch = Watch::begin(job.bounds.core);
     let mut timing = {
         let threads = job.settings.threads;
-        let mut machine = Machine::new(&kernel, &buffers.pointers, threads, flushed);
-        let _realtime = job.place.realtime.then(schedule::realtime).flatten();
-        timing::time(&mut machine, &job.settings, first_call)
+        let mut kernel = Clocked::new(&kernel, &buffers.pointers, threads, flushed);
+        let _realtime = job.bounds.realtime.then(schedule::realtime).flatten();
+        timing::time(&mut kernel, &job.settings, first_call)
     };
     timing.flags.extend(watch.flags().map(str::to_owned));
 

@@ -11,6 +11,48 @@
     )
 )]
 
+mod metric;
 pub mod ranking;
 pub mod speedup;
 pub mod stats;
+
+pub use metric::{Argument, Gives, Group, Kind, Metric};
+
+/// All metrics, in the order in which they are listed: those of each folder.
+pub const METRICS: &[&[Metric]] = &[ranking::METRICS, speedup::METRICS];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_metric_says_what_it_is() {
+        let mut names = BTreeSet::new();
+        for metric in METRICS.iter().copied().flatten() {
+            let name = metric.name;
+            assert!(names.insert(name), "{name} stands twice");
+            for text in [metric.description, metric.source] {
+                assert!(!text.is_empty(), "{name}");
+            }
+            assert!(metric.example.contains(&format!("{name}(")), "{name}");
+            let optional = metric.arguments.iter().map(|argument| argument.optional);
+            assert!(optional.is_sorted(), "{name}: optional arguments come last");
+            assert!(!metric.arguments.is_empty(), "{name}");
+        }
+        assert!(names.len() >= 9, "{names:?}");
+    }
+
+    #[test]
+    fn no_rows_have_no_metric() {
+        for metric in METRICS.iter().copied().flatten() {
+            let nothing = Group::new(metric.arguments);
+            let is_none = match metric.gives {
+                Gives::Number(of) => of(&nothing).unwrap().is_none(),
+                Gives::Numbers(_, of) => of(&nothing).unwrap().is_none(),
+            };
+            assert!(is_none, "{}", metric.name);
+        }
+    }
+}

@@ -6,7 +6,6 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::bitmap::{self, Bitmap};
 use super::text;
 
 /// Width and height of a picture.
@@ -57,15 +56,6 @@ pub(super) fn colour(place: usize) -> RGBAColor {
 /// The shape of the dots of a curve: differs where [`colour`] comes again.
 pub(super) fn shape(place: usize) -> usize {
     place + place / COLOURS.len()
-}
-
-/// A picture in both forms: 1600 by 900, the PNG as many times larger or smaller as is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// The picture as an SVG document.
-    pub svg: String,
-    /// The picture as a PNG file.
-    pub png: Vec<u8>,
 }
 
 /// What is drawn on either kind of canvas.
@@ -126,7 +116,7 @@ impl Text {
 
 /// Draws in pixels of the picture.
 pub(super) struct Canvas<'a, B: DrawingBackend> {
-    area: &'a DrawingArea<B, Shift>,
+    pub(super) area: &'a DrawingArea<B, Shift>,
 }
 
 #[expect(
@@ -145,7 +135,7 @@ fn stroke(colour: RGBAColor, width: f64) -> ShapeStyle {
     Color::stroke_width(&colour, dot(width).unsigned_abs().max(1))
 }
 
-fn failed(error: impl Display) -> String {
+pub(super) fn failed(error: impl Display) -> String {
     error.to_string()
 }
 
@@ -224,35 +214,4 @@ impl<B: DrawingBackend> Canvas<'_, B> {
             .draw_text(&text::clean(text), &style, at)
             .map_err(failed)
     }
-}
-
-/// Draws on both kinds of canvas.
-pub(super) fn picture(drawing: &impl Drawing, png_width: u32) -> Result<Picture, String> {
-    let (width, height) = (SIZE.0 * ZOOM, SIZE.1 * ZOOM);
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
-        area.fill(&WHITE).map_err(failed)?;
-        drawn(drawing, &area)?;
-    }
-    // The dots stay fine: only the size that is shown changes.
-    let large = format!("<svg width=\"{width}\" height=\"{height}\"");
-    let shown = format!("<svg width=\"{}\" height=\"{}\"", SIZE.0, SIZE.1);
-    let svg = svg.replacen(&large, &shown, 1);
-    let png_size = (png_width, png_width.saturating_mul(SIZE.1) / SIZE.0);
-    let mut pixels = bitmap::blank(png_size);
-    drawn(
-        drawing,
-        &Bitmap::new(&mut pixels, png_size)?.into_drawing_area(),
-    )?;
-    let png = bitmap::png(&pixels, png_size).map_err(failed)?;
-    Ok(Picture { svg, png })
-}
-
-fn drawn<B: DrawingBackend>(
-    drawing: &impl Drawing,
-    area: &DrawingArea<B, Shift>,
-) -> Result<(), String> {
-    drawing.draw(&Canvas { area })?;
-    area.present().map_err(failed)
 }

@@ -2,9 +2,11 @@
 
 use plotters::prelude::DrawingBackend;
 
-use super::canvas::{self, Canvas, Drawing, GREY, Picture, RULE, Text, colour, picture, shape};
-use super::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::{crisp, float, heading, indent, nothing, text, upright};
+use super::canvas::{self, Canvas, Drawing, GREY, RULE, Text, colour, shape};
+use super::page::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
+use super::page::{crisp, float, heading, indent, nothing, upright};
+use super::picture::{Picture, picture};
+use super::text;
 
 /// How wide names in the legend become at most, in how many lines, and how far apart these are.
 const NAMES: f64 = 380.0;

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
 
-use super::LETTERS;
+/// The most letters that are looked at of a title or a name.
+const LETTERS: usize = 400;
 
 /// Letters after which a line may break.
 const BREAKS: [char; 8] = [' ', '/', '_', '-', '.', ',', ':', '|'];

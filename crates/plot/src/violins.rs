@@ -3,9 +3,11 @@
 use plotters::prelude::DrawingBackend;
 use tsql_metrics::stats::quantile;
 
-use super::canvas::{self, Canvas, Drawing, GREY, INK, Picture, Text, colour, picture};
-use super::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::{float, frame, heading, indent, nothing, text, upright};
+use super::canvas::{self, Canvas, Drawing, GREY, INK, Text, colour};
+use super::page::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
+use super::page::{float, frame, heading, indent, nothing, upright};
+use super::picture::{Picture, picture};
+use super::text;
 
 /// Points of one side of a violin.
 const OUTLINE: u32 = 160;

@@ -15,6 +15,7 @@ use tsql_formats::Dialect;
 use super::Mend;
 use crate::column;
 use crate::error::Result;
+use crate::formats::line_datasets;
 use crate::query::collect;
 use crate::store::{Snapshot, Store};
 
@@ -30,18 +31,23 @@ pub(super) const MEND: Mend = Mend {
 };
 
 /// Sources of which every line was refused and which are files.
-const REFUSED: &str = "
-SELECT source_id FROM stored.sources
-WHERE dataset IN ('tenset', 'measured') AND name NOT LIKE 'streams/%' AND path <> '-'
-GROUP BY source_id
-HAVING sum(line_count) > 0 AND sum(reject_count) = sum(line_count) AND count(same_as) = 0";
+fn refused() -> String {
+    format!(
+        "SELECT source_id FROM stored.sources \
+         WHERE dataset IN ({}) AND name NOT LIKE 'streams/%' AND path <> '-' \
+         GROUP BY source_id \
+         HAVING sum(line_count) > 0 AND sum(reject_count) = sum(line_count) AND count(same_as) = 0",
+        line_datasets()
+    )
+}
 
 async fn find(store: &Store) -> Result<HashSet<i64>> {
     let context = store.session().await?;
     let mut heads: HashMap<i64, Vec<u8>> = HashMap::new();
     let sql = format!(
-        "SELECT source_id, text FROM stored.lines WHERE line <= 64 AND source_id IN ({REFUSED}) \
-         ORDER BY source_id, line, segment, part"
+        "SELECT source_id, text FROM stored.lines WHERE line <= 64 AND source_id IN ({}) \
+         ORDER BY source_id, line, segment, part",
+        refused()
     );
     for batch in collect(&context, &sql).await? {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Float64Array, StringArray};
 use tsql_measure::manifest::Manifest;
 use tsql_measure::rerun::Comparison;
 
-use crate::cli::{counted, talk};
+use crate::cli::talk::{counted, talk};
 use crate::trials::Item;
 use crate::trials::elsewhere::Difference;
 use crate::trials::repeat::Again;

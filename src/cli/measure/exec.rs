@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
 
-use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
+use super::resume::tell_resumed;
+use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
+use crate::cli::talk::{counted, talk};
 use crate::store::Store;
 use crate::trials::exec::{ExecOptions, exec};
 
@@ -59,7 +61,7 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    super::tell_resumed(&crate::trials::sink::resume(store, runtime)?);
+    tell_resumed(&crate::trials::sink::resume(store, runtime)?);
     let options = ExecOptions {
         command: command.command,
         platform: command.platform,

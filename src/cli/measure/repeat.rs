@@ -5,21 +5,23 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use tokio::runtime::Handle;
+use tsql_measure::backends::Address;
 use tsql_measure::rerun::MINIMAL_CHANGE;
-use tsql_measure::trial::Language;
 
+use super::bench::Bench;
 use super::compared::{self, Compared};
+use super::resume::tell_resumed;
+use super::trust;
 use super::watch::Watch;
-use super::{Bench, tell_resumed, trust};
-use crate::cli::tables::show;
-use crate::cli::{DONE, Failure, INTERRUPTED, Output, PARTLY, counted, talk};
-use crate::error::{Error, Result};
+use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
+use crate::cli::output::{Output, show};
+use crate::cli::talk::{counted, talk};
+use crate::error::Result;
 use crate::store::Store;
-use crate::trials::bench::Target;
 use crate::trials::elsewhere::{Difference, differences};
 use crate::trials::plan::Listed;
 use crate::trials::repeat::{Chosen, Timing, choose, compared as compare};
-use crate::trials::run::Run;
+use crate::trials::run::TrialRun;
 use crate::trials::sink;
 
 /// Measure chosen records again, here, and say which of them differ beyond noise
@@ -83,20 +85,18 @@ pub(super) fn run(
     }
     let Some(first) = chosen.first() else {
         let reason = "no record that can be measured again\nhint: `tsql measure run` makes such";
-        return Err(Error::Usage(reason.to_owned()).into());
+        return Err(Failure::Usage(reason.to_owned()));
     };
-    let is_cuda = |language: Language| language == Language::Cuda;
-    let cuda = is_cuda(first.item.loaded.manifest.language());
-    let other = |chosen: &&Chosen| is_cuda(chosen.item.loaded.manifest.language()) != cuda;
-    if chosen.iter().any(|one| other(&one)) {
+    let device_of = |chosen: &Chosen| Address::of(chosen.item.loaded.manifest.language());
+    let device = device_of(first);
+    if !chosen.iter().all(|one| device_of(one).is_like(device)) {
         let reason =
             "some are for the GPU, some for the processor\nhint: choose those of one platform";
-        return Err(Error::Usage(reason.to_owned()).into());
+        return Err(Failure::Usage(reason.to_owned()));
     }
     trust::ask(&chosen, command.trust)?;
-    let device = if cuda { Target::Cuda(0) } else { Target::Cpu };
     let options = command.bench.options(device, stop)?;
-    let mut run = Run::new(store, &options, runtime)?;
+    let mut run = TrialRun::new(store, &options, runtime)?;
     let elsewhere = elsewhere(&mut run, &chosen)?;
     compared::warn(&elsewhere);
     let items = chosen.iter().map(|chosen| chosen.item.clone()).collect();
@@ -150,7 +150,7 @@ pub(super) fn run(
 }
 
 /// What of the machine was different when each record was taken.
-fn elsewhere(run: &mut Run<'_>, chosen: &[Chosen]) -> Result<Vec<Vec<Difference>>> {
+fn elsewhere(run: &mut TrialRun<'_>, chosen: &[Chosen]) -> Result<Vec<Vec<Difference>>> {
     let mut elsewhere = Vec::with_capacity(chosen.len());
     for one in chosen {
         let now = run.environment(&one.item.loaded)?.machine;

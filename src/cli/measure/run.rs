@@ -6,19 +6,20 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
+use tsql_measure::backends::Address;
 use tsql_measure::manifest::Manifest;
 use tsql_measure::median::median;
 use tsql_measure::search::Kind;
 use tsql_measure::space::Config;
-use tsql_measure::trial::Language;
 
+use super::bench::Bench;
+use super::resume::tell_resumed;
 use super::watch::{Watch, time};
-use super::{Bench, tell_resumed};
-use crate::cli::{DONE, Failure, INTERRUPTED, PARTLY, counted, talk};
+use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
+use crate::cli::talk::{counted, talk};
 use crate::store::Store;
-use crate::trials::bench::Target;
 use crate::trials::plan::{Plan, Searches};
-use crate::trials::run::Summary;
+use crate::trials::run::{Summary, TrialRun};
 use crate::trials::{Loaded, known, sink};
 
 /// Trials where neither `--trials` nor `--search grid` says how many.
@@ -112,12 +113,9 @@ pub(super) fn run(
     runtime: &Handle,
 ) -> Result<u8, Failure> {
     tell_resumed(&sink::resume(store, runtime)?);
-    let device = match loaded.manifest.language() {
-        Language::Cuda => Target::Cuda(0),
-        Language::C | Language::Cxx => Target::Cpu,
-    };
+    let device = Address::of(loaded.manifest.language());
     let options = command.bench.options(device, stop)?;
-    let mut run = crate::trials::run::Run::new(store, &options, runtime)?;
+    let mut run = TrialRun::new(store, &options, runtime)?;
     let known = if command.skip_existing {
         let environment = run.environment(loaded)?;
         runtime.block_on(known::measured(store, run.platform(), &environment))?

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tsql_measure::templates;
 
-use crate::cli::{DONE, talk};
+use crate::cli::outcome::DONE;
+use crate::cli::talk::talk;
 use crate::error::Result;
 
 /// Programs that come with tsql, to measure or to begin with

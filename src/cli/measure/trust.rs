@@ -9,11 +9,11 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use tsql_codecs::identity::ContentHasher;
 
-use crate::cli::{counted, talk};
+use crate::cli::talk::{counted, talk};
 use crate::error::{Error, Result};
 use crate::trials::repeat::Chosen;
-use tsql_measure::cc::Compiler;
-use tsql_measure::trial::{Language, Program};
+use tsql_measure::backends::Address;
+use tsql_measure::trial::Program;
 
 /// Returns where the user trusts the programs of these records: he said so before, or says so now.
 ///
@@ -32,11 +32,18 @@ pub(super) fn ask(chosen: &[Chosen], trusted: bool) -> Result<()> {
         if ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
             return Ok(());
         }
-        return Err(Error::Usage("nothing was built or run".to_owned()));
+        return Err(untrusted("nothing was built or run".to_owned()));
     }
-    Err(Error::Usage(format!(
+    Err(untrusted(format!(
         "{list}\nhint: --trust builds and runs them; tsql \"SELECT program FROM environments\" shows their texts"
     )))
+}
+
+fn untrusted(reason: String) -> Error {
+    Error::Argument {
+        name: "trust",
+        reason,
+    }
 }
 
 /// What would be run: compiler, flags, and sources with the hash of their text.
@@ -54,7 +61,11 @@ fn list(chosen: &[Chosen]) -> Result<String> {
         for program in manifest.programs() {
             let compiler = match compilers.entry(program.language) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(compiler(program.language)?),
+                Entry::Vacant(place) => place.insert(
+                    Address::of(program.language)
+                        .backend
+                        .compiler(program.language)?,
+                ),
             };
             let (flags, sources) = (program.flags.join(" "), sources(program));
             lines.push(format!("    {compiler} {flags}: {sources}"));
@@ -63,13 +74,6 @@ fn list(chosen: &[Chosen]) -> Result<String> {
     // Nothing that the store says begins a line of its own.
     let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', "\\n")).collect();
     Ok(lines.join("\n"))
-}
-
-fn compiler(language: Language) -> Result<String> {
-    if language == Language::Cuda {
-        return Ok("nvrtc".to_owned());
-    }
-    Ok(Compiler::find(language)?.path.display().to_string())
 }
 
 fn sources(program: &Program) -> String {

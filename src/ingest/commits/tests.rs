@@ -1,5 +1,6 @@
 //! Two runs over files of the same name, one of them held up before any of its commits; power cuts.
 
+mod interleavings;
 mod power_cuts;
 
 use std::path::Path as FilePath;
@@ -14,7 +15,8 @@ use object_store::path::Path;
 use object_store::{ObjectStore as _, ObjectStoreExt as _};
 use tokio::sync::Semaphore;
 
-use crate::ingest::{AppendOptions, IngestOptions, StreamFormat};
+use crate::formats::StreamFormat;
+use crate::ingest::{AppendOptions, IngestOptions};
 use crate::store::Store;
 use crate::store::hooked::Hooked;
 
@@ -69,12 +71,17 @@ impl Gate {
 }
 
 async fn ingest(store: &Store, folder: &FilePath) {
+    ingest_all(store, &[folder]).await;
+}
+
+async fn ingest_all(store: &Store, folders: &[impl AsRef<FilePath>]) {
     let options = IngestOptions {
         platform: Some("p".to_owned()),
         ..IngestOptions::default()
     };
-    let input = folder.to_str().unwrap().to_owned();
-    let report = store.ingest(&[input], &options).await.unwrap();
+    let inputs = folders.iter().map(|folder| folder.as_ref().to_str());
+    let inputs: Vec<String> = inputs.map(|input| input.unwrap().to_owned()).collect();
+    let report = store.ingest(&inputs, &options).await.unwrap();
     assert!(report.failed_files.is_empty(), "{report:?}");
 }
 

@@ -3,57 +3,54 @@
 //! For numbers that are given out one after another, such as `config_id`: a bit each where a hash
 //! table takes 9 to 18 bytes. Any numbers are counted right, scattered ones slowly.
 
-use std::sync::Arc;
-
 use arrow::array::ArrayRef;
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_array, as_int64_array};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use roaring::RoaringTreemap;
 
+use super::about::About;
+use super::aggregate::{Aggregate, Gathering};
+
 /// The function.
+pub(super) fn aggregate() -> Aggregate {
+    let about = About::new(
+        "count_distinct_dense",
+        "How many different numbers there are, in a bitmap",
+        "SELECT count_distinct_dense(config_id) FROM records",
+    )
+    .takes(
+        "number",
+        DataType::Int64,
+        "one of numbers that were given out one after another",
+    );
+    Aggregate::new(&about, CountDistinctDense)
+}
+
+/// As the planner takes it.
 pub(crate) fn udaf() -> AggregateUDF {
-    AggregateUDF::from(CountDistinctDense {
-        signature: Signature::exact(vec![DataType::Int64], Volatility::Immutable),
-    })
+    aggregate().into()
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CountDistinctDense {
-    signature: Signature,
-}
+#[derive(Debug)]
+struct CountDistinctDense;
 
-impl AggregateUDFImpl for CountDistinctDense {
-    fn name(&self) -> &'static str {
-        "count_distinct_dense"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+impl Gathering for CountDistinctDense {
+    fn gives(&self, _: &[DataType]) -> Result<DataType> {
         Ok(DataType::Int64)
     }
 
-    fn is_nullable(&self) -> bool {
-        false
-    }
-
-    fn default_value(&self, _: &DataType) -> Result<ScalarValue> {
-        Ok(ScalarValue::Int64(Some(0)))
-    }
-
-    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn gatherer(&self, _: usize) -> Result<Box<dyn Accumulator>> {
         Ok(Box::new(Seen::default()))
     }
 
-    fn state_fields(&self, _: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        Ok(vec![Arc::new(Field::new("seen", DataType::Binary, true))])
+    fn state(&self, _: usize) -> Vec<(&'static str, DataType)> {
+        vec![("seen", DataType::Binary)]
+    }
+
+    fn of_nothing(&self) -> Option<ScalarValue> {
+        Some(ScalarValue::Int64(Some(0)))
     }
 }
 

@@ -10,65 +10,74 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification};
+use datafusion::logical_expr::function::AggregateFunctionSimplification;
 use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility,
-};
+use datafusion::logical_expr::{Accumulator, Expr};
 
-pub(super) fn all() -> [AggregateUDF; 2] {
-    let function = |name, alias: &str, ascending| {
-        AggregateUDF::from(ExtremeBy {
-            name,
-            aliases: vec![alias.to_owned()],
-            ascending,
-            signature: Signature::any(2, Volatility::Immutable),
-        })
+use super::about::About;
+use super::aggregate::{Aggregate, Gathering};
+
+pub(super) fn all() -> [Aggregate; 2] {
+    let function = |about: About, alias, name, ascending| {
+        let about =
+            about
+                .takes("value", None, "what is given")
+                .takes("key", None, "what is compared");
+        Aggregate::new(&about, ExtremeBy { name, ascending }).alias(alias)
     };
+    let [least, greatest] = ["min_by", "max_by"];
     [
-        function("min_by", "arg_min", true),
-        function("max_by", "arg_max", false),
+        function(
+            About::new(
+                least,
+                "The value where the key is least; of several such the least value",
+                "SELECT platform, min_by(config_id, runtime_ns) FROM records GROUP BY platform",
+            ),
+            "arg_min",
+            least,
+            true,
+        ),
+        function(
+            About::new(
+                greatest,
+                "The value where the key is greatest; of several such the least value",
+                "SELECT platform, max_by(config_id, runtime_ns) FROM records GROUP BY platform",
+            ),
+            "arg_max",
+            greatest,
+            false,
+        ),
     ]
 }
 
 /// One of the two functions; the planner writes it as the `first_value` in the order of the key.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct ExtremeBy {
     name: &'static str,
-    aliases: Vec<String>,
     /// Is the least key wanted?
     ascending: bool,
-    signature: Signature,
 }
 
-impl AggregateUDFImpl for ExtremeBy {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn aliases(&self) -> &[String] {
-        &self.aliases
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        match types {
+impl Gathering for ExtremeBy {
+    fn gives(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
             [value, _] => Ok(value.clone()),
             _ => plan_err!("{} takes a value and a key", self.name),
         }
     }
 
-    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn gatherer(&self, _: usize) -> Result<Box<dyn Accumulator>> {
         let name = self.name;
         plan_err!(
             "{name} is no window function\nhint: first_value(value) OVER (PARTITION BY ... ORDER BY key)"
         )
     }
 
-    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
+    fn state(&self, _: usize) -> Vec<(&'static str, DataType)> {
+        Vec::new()
+    }
+
+    fn written_as(&self) -> Option<AggregateFunctionSimplification> {
         let ascending = self.ascending;
         Some(Box::new(move |call, _| first_value(call, ascending)))
     }

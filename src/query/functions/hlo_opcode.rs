@@ -6,17 +6,24 @@ use arrow::array::{ArrayRef, StringViewArray};
 use arrow::datatypes::{DataType, Int16Type};
 use datafusion::common::Result;
 use datafusion::common::cast::as_primitive_array;
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::hlo::opcode_name;
 
-/// XLA's name of an operation from its number; NULL for a number that it did not have.
-pub(super) fn udf() -> ScalarUDF {
-    let types = vec![DataType::Int16];
-    super::function("hlo_opcode", types, DataType::Utf8View, names)
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "hlo_opcode",
+        "XLA's name of an operation from its number; NULL for a number that it did not have",
+        "SELECT hlo_opcode(arrow_cast(2, 'Int16'))",
+    )
+    .takes("opcode", DataType::Int16, "the number")
+    .by("TpuGraphs (arXiv 2308.13490); `HloOpcode` of XLA");
+    Scalar::new(&about, DataType::Utf8View, names)
 }
 
 fn names(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let opcodes = as_primitive_array::<Int16Type>(super::argument(args, 0)?)?;
+    let opcodes = as_primitive_array::<Int16Type>(argument(args, 0)?)?;
     let names = opcodes.iter();
     let names = names.map(|opcode| opcode.and_then(|opcode| opcode_name(opcode.into())));
     Ok(Arc::new(names.collect::<StringViewArray>()))

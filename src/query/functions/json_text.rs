@@ -7,33 +7,55 @@ use arrow::array::{ArrayRef, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
-use datafusion::logical_expr::ScalarUDF;
 use serde_json::{Map, Value};
 use tsql_formats::graphnet;
 
+use super::about::About;
 use super::lists::Lengths;
+use super::scalar::{Scalar, argument};
 
-/// A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or
-/// null.
-pub(super) fn field() -> ScalarUDF {
-    let types = vec![DataType::Utf8View; 2];
-    super::function("json_text", types, DataType::Utf8View, fields)
+/// A field of a JSON object.
+pub(super) fn field() -> Scalar {
+    let about = About::new(
+        "json_text",
+        "A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or null",
+        "SELECT json_text('{\"device\": \"cuda\"}', 'device')",
+    ).takes("json", DataType::Utf8View, "the object").takes(
+        "key",
+        DataType::Utf8View,
+        "name of the field",
+    );
+    Scalar::new(&about, DataType::Utf8View, fields)
 }
 
-/// The last parts of a path, from `samples` or `paddle_samples` on.
-pub(super) fn key() -> ScalarUDF {
-    let types = vec![DataType::Utf8View];
-    super::function("sample_key", types, DataType::Utf8View, keys)
+/// What names a sample.
+pub(super) fn key() -> Scalar {
+    let about = About::new(
+        "sample_key",
+        "What names a sample of GraphNet: the last parts of a path, from `samples` or `paddle_samples` on",
+        "SELECT sample_key('/data/samples/torchvision/resnet18')",
+    ).takes(
+        "path",
+        DataType::Utf8View,
+        "the sample's path, as a log or a folder has it",
+    );
+    Scalar::new(&about, DataType::Utf8View, keys)
 }
 
 /// The lines of a text.
-pub(super) fn lines() -> ScalarUDF {
+pub(super) fn lines() -> Scalar {
+    let about = About::new(
+        "split_lines",
+        "The lines of a text as a list",
+        "SELECT split_lines('a.json' || chr(10) || 'b.json')",
+    )
+    .takes("text", DataType::Utf8View, "the text");
     let list = DataType::new_list(DataType::Utf8View, true);
-    super::function("split_lines", vec![DataType::Utf8View], list, line_lists)
+    Scalar::new(&about, list, line_lists)
 }
 
 fn line_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let texts = as_string_view_array(super::argument(args, 0)?)?;
+    let texts = as_string_view_array(argument(args, 0)?)?;
     let (mut lengths, mut lines) = (Lengths::default(), Vec::new());
     for text in texts {
         let before = lines.len();
@@ -45,8 +67,8 @@ fn line_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn fields(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let objects = as_string_view_array(super::argument(args, 0)?)?;
-    let keys = as_string_view_array(super::argument(args, 1)?)?;
+    let objects = as_string_view_array(argument(args, 0)?)?;
+    let keys = as_string_view_array(argument(args, 1)?)?;
     let field = |(object, key): (Option<&str>, Option<&str>)| {
         let mut object: Map<String, Value> = serde_json::from_str(object?).ok()?;
         match object.remove(key?)? {
@@ -60,7 +82,7 @@ fn fields(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let paths = as_string_view_array(super::argument(args, 0)?)?;
+    let paths = as_string_view_array(argument(args, 0)?)?;
     let keys = paths.iter().map(|path| path.map(graphnet::sample_key));
     Ok(Arc::new(keys.collect::<StringViewArray>()))
 }

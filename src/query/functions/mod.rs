@@ -1,24 +1,32 @@
 //! SQL functions of tsql, one file each. Registered by name, so that a plan that uses them runs on
 //! any worker that has called [`register`].
+//!
+//! What is said of a function (`about`) and what it does stand together: a `scalar` has values of a
+//! row, an `aggregate` the rows of a group. Aggregates that measure something are metrics of
+//! `tsql_metrics`; they are listed there, and made by `metric`.
+
+mod about;
+mod aggregate;
+mod lists;
+mod metric;
+mod scalar;
 
 pub(super) mod count_distinct_dense;
 mod extreme_by;
 mod fill_sketch;
 mod hlo_opcode;
 mod json_text;
-mod lists;
 mod lossy_text;
-mod min_repeat_ns;
+mod macro_speedup_score;
 mod node_feature;
 mod odd_repeats;
 mod open_sketch;
+mod packed_repeats;
 mod percentile_cont;
-mod ranking;
-mod repeat_noise;
-mod repeats_ns;
 mod scaled;
 mod sketch_params;
-mod speedup;
+#[cfg(test)]
+mod tests;
 mod time_at;
 mod unpack_calls;
 mod unpack_checks;
@@ -26,151 +34,129 @@ mod unpack_graph;
 mod unpack_tensors;
 mod workload;
 
-use std::sync::Arc;
-
-use arrow::array::{Array, ArrayRef, BinaryViewArray, Float64Array, Float64Builder, Int32Array};
-use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
-use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
-use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, Signature, Volatility, create_udf,
-};
+use datafusion::logical_expr::{AggregateUDF, Documentation, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-/// All of them.
-pub(crate) fn all() -> Vec<ScalarUDF> {
+use self::scalar::Scalar;
+use crate::error::{Error, Result};
+
+/// Those of the values of a row.
+fn scalars() -> Vec<Scalar> {
     vec![
-        ScalarUDF::from(fill_sketch::FillSketch::new()),
-        hlo_opcode::udf(),
-        ScalarUDF::from(lossy_text::LossyText::new()),
-        ScalarUDF::from(min_repeat_ns::MinRepeatNs::new()),
-        node_feature::one(),
-        node_feature::all(),
-        open_sketch::udf(),
-        ScalarUDF::from(repeat_noise::RepeatNoise::new()),
-        ScalarUDF::from(repeats_ns::RepeatsNs::new()),
-        ScalarUDF::from(scaled::Scaled::new()),
-        sketch_params::udf(),
+        fill_sketch::function(),
+        hlo_opcode::function(),
         json_text::field(),
         json_text::key(),
         json_text::lines(),
+        lossy_text::function(),
+        macro_speedup_score::function(),
+        node_feature::one(),
+        node_feature::all(),
         odd_repeats::flags(),
         odd_repeats::repeats(),
-        speedup::formula(),
-        ScalarUDF::from(time_at::TimeAt::new()),
+        open_sketch::function(),
+        packed_repeats::list(),
+        packed_repeats::least(),
+        packed_repeats::noise(),
+        scaled::function(),
+        sketch_params::function(),
+        time_at::function(),
         unpack_calls::uses(),
         unpack_calls::named_nodes(),
         unpack_checks::checks(),
         unpack_checks::passes_at(),
-        unpack_tensors::udf(),
         unpack_graph::nodes(),
         unpack_graph::edges(),
         unpack_graph::steps(),
-        ScalarUDF::from(workload::Workload::name()),
-        ScalarUDF::from(workload::Workload::args()),
+        unpack_tensors::function(),
+        workload::name(),
+        workload::args(),
     ]
+}
+
+/// Those of the rows of a group.
+fn aggregates() -> Vec<AggregateUDF> {
+    metric::all()
+        .chain(extreme_by::all())
+        .chain([count_distinct_dense::aggregate()])
+        .map(AggregateUDF::from)
+        .chain([percentile_cont::udaf()])
+        .collect()
 }
 
 /// Makes them known to a session.
 pub(crate) fn register(context: &SessionContext) {
-    all()
-        .into_iter()
-        .for_each(|function| context.register_udf(function));
-    let aggregates = ranking::all().into_iter().chain(speedup::all());
-    aggregates
-        .chain(extreme_by::all())
-        .chain([count_distinct_dense::udaf(), percentile_cont::udaf()])
-        .for_each(|aggregate| context.register_udaf(aggregate));
+    for function in scalars() {
+        context.register_udf(function.into());
+    }
+    for aggregate in aggregates() {
+        context.register_udaf(aggregate);
+    }
 }
 
-/// A function of arrays without further ado.
-fn function(
-    name: &str,
-    types: Vec<DataType>,
-    gives: DataType,
-    run: fn(&[ArrayRef]) -> Result<ArrayRef>,
-) -> ScalarUDF {
-    let run = move |args: &[ColumnarValue]| {
-        let arrays = ColumnarValue::values_to_arrays(args)?;
-        run(&arrays).map(ColumnarValue::Array)
-    };
-    create_udf(name, types, gives, Volatility::Immutable, Arc::new(run))
+/// What is said of a function, for those who write SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// How it is called: `name(one, two[, three])`.
+    pub call: String,
+    /// Does it take the rows of a group?
+    pub is_aggregate: bool,
+    /// What it gives, and where that is defined.
+    pub doc: String,
+    /// Its arguments: name and meaning.
+    pub arguments: Vec<(String, String)>,
+    /// A query that any store answers.
+    pub example: String,
 }
 
-/// An argument of a [`function`].
-fn argument(args: &[ArrayRef], place: usize) -> Result<&ArrayRef> {
-    args.get(place)
-        .ok_or_else(|| DataFusionError::Internal(format!("no argument {place}")))
+/// The functions that SQL has beside DataFusion's, by name.
+#[must_use]
+pub fn functions() -> Vec<Function> {
+    let mut functions = Vec::new();
+    for scalar in scalars().into_iter().map(ScalarUDF::from) {
+        functions.extend(Function::of(scalar.name(), false, scalar.documentation()));
+    }
+    for aggregate in aggregates() {
+        functions.extend(Function::of(
+            aggregate.name(),
+            true,
+            aggregate.documentation(),
+        ));
+    }
+    functions.sort_by(|a, b| a.name.cmp(&b.name));
+    functions
 }
 
-fn exact(types: Vec<DataType>) -> Signature {
-    Signature::exact(types, Volatility::Immutable)
-}
-
-/// The signature of functions over packed repeats: mean, count, the packed rest.
-fn repeats_signature() -> Signature {
-    exact(vec![
-        DataType::Float64,
-        DataType::Int32,
-        DataType::BinaryView,
-    ])
-}
-
-/// The columns that packed repeats are made of.
-struct PackedRepeats {
-    runtime_ns: Float64Array,
-    count: Int32Array,
-    bytes: BinaryViewArray,
-}
-
-impl PackedRepeats {
-    fn from_args(args: &ScalarFunctionArgs) -> Result<Self> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [runtime_ns, count, bytes] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(
-                "three arguments were promised".to_owned(),
-            ));
-        };
-        Ok(Self {
-            runtime_ns: as_float64_array(runtime_ns)?.clone(),
-            count: as_int32_array(count)?.clone(),
-            bytes: as_binary_view_array(bytes)?.clone(),
+impl Function {
+    fn of(name: &str, is_aggregate: bool, said: Option<&Documentation>) -> Option<Self> {
+        let said = said?;
+        Some(Self {
+            name: name.to_owned(),
+            call: said.syntax_example.clone(),
+            is_aggregate,
+            doc: said.description.clone(),
+            arguments: said.arguments.clone().unwrap_or_default(),
+            example: said.sql_example.clone().unwrap_or_default(),
         })
     }
+}
 
-    /// What `of` makes of mean, count and packed bytes of each row; NULL where there are no repeats.
-    fn each<T>(
-        &self,
-        mut of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<T>,
-    ) -> impl Iterator<Item = Result<Option<T>>> {
-        let nulls = NullBuffer::union(self.runtime_ns.nulls(), self.count.nulls());
-        let columns = self.runtime_ns.values().iter().zip(self.count.values());
-        columns
-            .enumerate()
-            .map(move |(row, (&runtime_ns, &count))| {
-                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                    return Ok(None);
-                }
-                let bytes = self.bytes.is_valid(row).then(|| self.bytes.value(row));
-                match of(runtime_ns, count, bytes) {
-                    Some(made) => Ok(Some(made)),
-                    None => Err(DataFusionError::Execution(
-                        "records: damaged repeats".to_owned(),
-                    )),
-                }
-            })
-    }
-
-    /// As [`PackedRepeats::each`], for numbers.
-    fn numbers(
-        &self,
-        of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<f64>,
-    ) -> Result<ColumnarValue> {
-        let mut numbers = Float64Builder::with_capacity(self.runtime_ns.len());
-        for number in self.each(of) {
-            numbers.append_option(number?);
-        }
-        Ok(ColumnarValue::Array(Arc::new(numbers.finish())))
-    }
+/// The function of this name.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none of ours.
+pub fn function(name: &str) -> Result<Function> {
+    let functions = functions();
+    let found = functions.iter().find(|function| function.name == name);
+    found.cloned().ok_or_else(|| Error::Unknown {
+        kind: "function",
+        name: name.to_owned(),
+        known: functions
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
 }

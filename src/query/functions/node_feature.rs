@@ -6,29 +6,49 @@ use arrow::array::{Array, ArrayRef, Int64Array, Int64Builder, ListBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::graph::unpack_features;
 use tsql_codecs::hlo::{FEATURE_COUNT, FEATURES, feature_index};
 
-/// One feature by name: `node_feature(features, 'shape_dimensions_0')`.
-pub(super) fn one() -> ScalarUDF {
-    let types = vec![DataType::BinaryView, DataType::Utf8View];
-    super::function("node_feature", types, DataType::Int64, by_name)
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+/// One feature by name.
+pub(super) fn one() -> Scalar {
+    let about = About::new(
+        "node_feature",
+        "One of the 140 features of a node by its name",
+        "SELECT node_feature(features, 'shape_dimensions_0') FROM nodes LIMIT 3",
+    )
+    .takes("features", DataType::BinaryView, FEATURES_OF)
+    .takes("name", DataType::Utf8View, "the feature's name")
+    .by(SOURCE);
+    Scalar::new(&about, DataType::Int64, by_name)
 }
 
 /// All features in their order.
-pub(super) fn all() -> ScalarUDF {
+pub(super) fn all() -> Scalar {
+    let about = About::new(
+        "node_features",
+        "The 140 features of a node as a list",
+        "SELECT node_features(features) FROM nodes LIMIT 3",
+    )
+    .takes("features", DataType::BinaryView, FEATURES_OF)
+    .by(SOURCE);
     let list = DataType::new_list(DataType::Int64, true);
-    super::function("node_features", vec![DataType::BinaryView], list, lists)
+    Scalar::new(&about, list, lists)
 }
+
+const FEATURES_OF: &str = "the features, packed, as `nodes.features`";
+
+const SOURCE: &str = "TpuGraphs (arXiv 2308.13490)";
 
 fn unpacked(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
     unpack_features(features).ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))
 }
 
 fn by_name(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let features = as_binary_view_array(super::argument(args, 0)?)?;
-    let names = as_string_view_array(super::argument(args, 1)?)?;
+    let features = as_binary_view_array(argument(args, 0)?)?;
+    let names = as_string_view_array(argument(args, 1)?)?;
     let mut last = ("", 0);
     let one = |(features, name): (Option<&[u8]>, _)| {
         let (Some(features), Some(name)) = (features, name) else {
@@ -56,7 +76,7 @@ fn unknown(name: &str) -> datafusion::common::DataFusionError {
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let features = as_binary_view_array(super::argument(args, 0)?)?;
+    let features = as_binary_view_array(argument(args, 0)?)?;
     let mut lists = ListBuilder::new(Int64Builder::with_capacity(features.len() * FEATURE_COUNT));
     for features in features.iter() {
         match features {

@@ -6,28 +6,50 @@ use arrow::array::{Array as _, ArrayRef, ListBuilder, StringBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::{as_list_array, as_string_view_array};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_formats::measured::disturbed::values;
 use tsql_formats::measured::words;
 
 use crate::column::{disturbed, text_at, texts_at};
 
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
 /// Words that were joined by commas.
-pub(super) fn flags() -> ScalarUDF {
+pub(super) fn flags() -> Scalar {
     let list = DataType::new_list(DataType::Utf8, true);
-    let types = vec![list.clone(), DataType::Utf8View];
-    super::function("flags", types, list, flag_lists)
+    let about = About::new(
+        "flags",
+        "What was said of a measurement, also of files that keep it as text",
+        "SELECT flags(flag_list, flags) FROM stored.records LIMIT 3",
+    )
+    .takes("list", list.clone(), "words as a list")
+    .takes(
+        "text",
+        DataType::Utf8View,
+        "words that were joined by commas, where there is no list",
+    );
+    Scalar::new(&about, list, flag_lists)
 }
 
 /// Repeats that were a list of JSON; NULL where that lists something else.
-pub(super) fn repeats() -> ScalarUDF {
+pub(super) fn repeats() -> Scalar {
     let list = disturbed::data_type();
-    let types = vec![list.clone(), DataType::Utf8View];
-    super::function("disturbed_repeats", types, list, disturbed_lists)
+    let about = About::new(
+        "disturbed_repeats",
+        "Repeats that do not count, also of files that keep them as text",
+        "SELECT disturbed_repeats(disturbed_list, disturbed_repeats) FROM stored.records LIMIT 3",
+    )
+    .takes("list", list.clone(), "repeats as a list")
+    .takes(
+        "text",
+        DataType::Utf8View,
+        "a list of JSON, where there is no list",
+    );
+    Scalar::new(&about, list, disturbed_lists)
 }
 
 fn flag_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (lists, texts) = (super::argument(args, 0)?, super::argument(args, 1)?);
+    let (lists, texts) = (argument(args, 0)?, argument(args, 1)?);
     if texts.null_count() == texts.len() {
         return Ok(Arc::clone(lists));
     }
@@ -41,7 +63,7 @@ fn flag_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn disturbed_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (lists, texts) = (super::argument(args, 0)?, super::argument(args, 1)?);
+    let (lists, texts) = (argument(args, 0)?, argument(args, 1)?);
     if texts.null_count() == texts.len() {
         return Ok(Arc::clone(lists));
     }

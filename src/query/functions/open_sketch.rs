@@ -9,19 +9,26 @@ use arrow::buffer::Buffer;
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::steps;
 
-/// the sketch with a hole for every number, from the stored one and the packed parameters.
-pub(super) fn udf() -> ScalarUDF {
-    let types = vec![DataType::Utf8View, DataType::BinaryView];
-    super::function("open_sketch", types, DataType::Utf8View, opened)
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "open_sketch",
+        "The sketch with a hole for each number, also for those that were written into the stored one",
+        "SELECT open_sketch(sketch, params) FROM stored.configurations LIMIT 3",
+    )
+        .takes("sketch", DataType::Utf8View, "as it is stored")
+        .takes("params", DataType::BinaryView, "the numbers, packed");
+    Scalar::new(&about, DataType::Utf8View, opened)
 }
 
 /// All rows of a graph share a sketch of kilobytes, in memory too: it is opened once.
 fn opened(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let sketches = as_string_view_array(super::argument(args, 0)?)?;
-    let params = as_binary_view_array(super::argument(args, 1)?)?;
+    let sketches = as_string_view_array(argument(args, 0)?)?;
+    let params = as_binary_view_array(argument(args, 1)?)?;
     let mut out = StringViewBuilder::with_capacity(sketches.len());
     let mut known: HashMap<u128, (u32, u32)> = HashMap::new();
     let views = sketches.views().iter().zip(sketches.iter());

@@ -18,33 +18,53 @@ use datafusion::logical_expr::function::{
     AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs,
 };
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
+    Signature,
 };
 use datafusion::physical_expr::expressions::Literal;
 
+use super::about::About;
+
 pub(super) fn udaf() -> AggregateUDF {
-    AggregateUDF::from(Exact(PercentileCont::new()))
+    let about = About::new(
+        "percentile_cont",
+        "The value at a share of the sorted values, between two of them in proportion",
+        "SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY runtime_ns) FROM records",
+    )
+    .takes("share", DataType::Float64, "from 0 to 1, written out")
+    .by("SQL:2003; NumPy's default quantile");
+    AggregateUDF::from(Exact {
+        theirs: PercentileCont::new(),
+        documentation: about.documentation(),
+    })
 }
 
-/// DataFusion's function with an accumulator of ours.
+/// DataFusion's function with an accumulator of ours, and what we say of it.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Exact(PercentileCont);
+struct Exact {
+    theirs: PercentileCont,
+    documentation: Documentation,
+}
 
 impl AggregateUDFImpl for Exact {
     fn name(&self) -> &str {
-        self.0.name()
+        self.theirs.name()
     }
 
     fn aliases(&self) -> &[String] {
-        self.0.aliases()
+        self.theirs.aliases()
     }
 
     fn signature(&self) -> &Signature {
-        self.0.signature()
+        self.theirs.signature()
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        Some(&self.documentation)
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.0.return_type(types)
+        self.theirs.return_type(types)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -75,11 +95,11 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.0.simplify()
+        self.theirs.simplify()
     }
 
     fn supports_within_group_clause(&self) -> bool {
-        self.0.supports_within_group_clause()
+        self.theirs.supports_within_group_clause()
     }
 }
 

@@ -2,61 +2,36 @@
 
 use std::sync::Arc;
 
-use arrow::array::Float64Array;
+use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::common::cast::{as_int16_array, as_int64_array};
-use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 use tsql_codecs::number::Decimal;
 
-/// The double nearest to `digits * 10^exponent`.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Scaled {
-    signature: Signature,
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "scaled",
+        "The double nearest to digits * 10^exponent",
+        "SELECT scaled(125, arrow_cast(-2, 'Int16'))",
+    )
+    .takes("digits", DataType::Int64, "a whole number")
+    .takes("exponent", DataType::Int16, "the power of ten");
+    Scalar::new(&about, DataType::Float64, numbers)
 }
 
-impl Scaled {
-    pub(super) fn new() -> Self {
-        Self {
-            signature: super::exact(vec![DataType::Int64, DataType::Int16]),
-        }
-    }
-}
-
-impl ScalarUDFImpl for Scaled {
-    fn name(&self) -> &'static str {
-        "scaled"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [digits, exponents] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(
-                "two arguments were promised".to_owned(),
-            ));
+fn numbers(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let digits = as_int64_array(argument(args, 0)?)?;
+    let exponents = as_int16_array(argument(args, 1)?)?;
+    let number = |(digits, exponent): (Option<i64>, Option<i16>)| {
+        let decimal = Decimal {
+            digits: digits?,
+            exponent: i32::from(exponent?),
         };
-        let rows = as_int64_array(digits)?
-            .iter()
-            .zip(as_int16_array(exponents)?);
-        let scaled: Float64Array = rows
-            .map(|(digits, exponent)| {
-                Some(
-                    Decimal {
-                        digits: digits?,
-                        exponent: i32::from(exponent?),
-                    }
-                    .to_f64(0),
-                )
-            })
-            .collect();
-        Ok(ColumnarValue::Array(Arc::new(scaled)))
-    }
+        Some(decimal.to_f64(0))
+    };
+    let numbers: Float64Array = digits.iter().zip(exponents).map(number).collect();
+    Ok(Arc::new(numbers))
 }

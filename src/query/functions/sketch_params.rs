@@ -6,19 +6,26 @@ use arrow::array::{Array as _, ArrayRef, Int64Builder, ListBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_err};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::steps::Numbers;
 
-/// the numbers that fill the holes of a sketch, as a list; of layouts the code of each group.
-pub(super) fn udf() -> ScalarUDF {
-    let types = vec![DataType::Utf8View, DataType::BinaryView];
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "sketch_params",
+        "The numbers that fill the holes of a sketch, as a list; of layouts the code of each group",
+        "SELECT sketch_params(sketch, params) FROM stored.configurations LIMIT 3",
+    )
+    .takes("sketch", DataType::Utf8View, "as it is stored")
+    .takes("params", DataType::BinaryView, "the numbers, packed");
     let list = DataType::new_list(DataType::Int64, true);
-    super::function("sketch_params", types, list, lists)
+    Scalar::new(&about, list, lists)
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let sketches = as_string_view_array(super::argument(args, 0)?)?;
-    let params = as_binary_view_array(super::argument(args, 1)?)?;
+    let sketches = as_string_view_array(argument(args, 0)?)?;
+    let params = as_binary_view_array(argument(args, 1)?)?;
     let mut lists = ListBuilder::new(Int64Builder::with_capacity(sketches.len()));
     let mut numbers = Numbers::default();
     for (sketch, params) in sketches.iter().zip(params.iter()) {

@@ -5,97 +5,64 @@
 
 use std::sync::Arc;
 
-use arrow::array::TimestampMicrosecondArray;
+use arrow::array::{ArrayRef, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::cast::as_int64_array;
 use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
-use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
-use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature};
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
 
 const MICROSECONDS: i64 = 1_000_000;
 
 /// Seconds whose microseconds are an `i64`.
 const REACH: std::ops::RangeInclusive<i64> = i64::MIN / MICROSECONDS..=i64::MAX / MICROSECONDS;
 
-/// The time so many seconds after the beginning of 1970; NULL where a time of microseconds does not
-/// reach so far (292,000 years).
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct TimeAt {
-    signature: Signature,
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "time_at",
+        "The time so many seconds after the beginning of 1970 (UTC); NULL where a time of microseconds does not reach so far (292,000 years)",
+        "SELECT time_at(1700000000)",
+    ).takes("seconds", DataType::Int64, "seconds since 1970");
+    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    Scalar::new(&about, time, times).rising(seconds_of)
 }
 
-impl TimeAt {
-    pub(super) fn new() -> Self {
-        Self {
-            signature: super::exact(vec![DataType::Int64]),
-        }
-    }
+fn times(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let seconds = as_int64_array(argument(args, 0)?)?;
+    // Nearly always: a product without a question for each value is several times as fast.
+    let fit = seconds
+        .values()
+        .iter()
+        .all(|seconds| REACH.contains(seconds));
+    let times: TimestampMicrosecondArray = if fit {
+        seconds.unary(|seconds| seconds * MICROSECONDS)
+    } else {
+        seconds.unary_opt(|seconds| seconds.checked_mul(MICROSECONDS))
+    };
+    Ok(Arc::new(times.with_timezone("UTC")))
 }
 
-impl ScalarUDFImpl for TimeAt {
-    fn name(&self) -> &'static str {
-        "time_at"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Timestamp(
-            TimeUnit::Microsecond,
-            Some("UTC".into()),
-        ))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let seconds = as_int64_array(super::argument(&arrays, 0)?)?;
-        // Nearly always: a product without a question for each value is several times as fast.
-        let fit = seconds
-            .values()
-            .iter()
-            .all(|seconds| REACH.contains(seconds));
-        let times: TimestampMicrosecondArray = if fit {
-            seconds.unary(|seconds| seconds * MICROSECONDS)
-        } else {
-            seconds.unary_opt(|seconds| seconds.checked_mul(MICROSECONDS))
-        };
-        Ok(ColumnarValue::Array(Arc::new(times.with_timezone("UTC"))))
-    }
-
-    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
-        Ok(inputs
-            .first()
-            .map_or(SortProperties::Unordered, |input| input.sort_properties))
-    }
-
-    /// A comparison with a literal becomes one of the stored seconds, which files and pages are
-    /// chosen by. Times are those of the seconds `from <= s < end`: one where the literal is a whole
-    /// second; none otherwise, and then both bounds are the next second, as nothing lies between.
-    fn preimage(
-        &self,
-        args: &[Expr],
-        literal: &Expr,
-        _: &SimplifyContext,
-    ) -> Result<PreimageResult> {
-        let ([seconds], Expr::Literal(ScalarValue::TimestampMicrosecond(Some(time), _), _)) =
-            (args, literal)
-        else {
-            return Ok(PreimageResult::None);
-        };
-        let end = time.div_euclid(MICROSECONDS) + 1;
-        let whole = time.rem_euclid(MICROSECONDS) == 0;
-        let from = if whole { end - 1 } else { end };
-        let [from, end] = [from, end].map(|second| ScalarValue::Int64(Some(second)));
-        Ok(PreimageResult::Range {
-            expr: seconds.clone(),
-            interval: Box::new(Interval::try_new(from, end)?),
-        })
-    }
+/// A comparison with a literal becomes one of the stored seconds, which files and pages are
+/// chosen by. Times are those of the seconds `from <= s < end`: one where the literal is a whole
+/// second; none otherwise, and then both bounds are the next second, as nothing lies between.
+fn seconds_of(args: &[Expr], literal: &Expr) -> Result<PreimageResult> {
+    let ([seconds], Expr::Literal(ScalarValue::TimestampMicrosecond(Some(time), _), _)) =
+        (args, literal)
+    else {
+        return Ok(PreimageResult::None);
+    };
+    let end = time.div_euclid(MICROSECONDS) + 1;
+    let whole = time.rem_euclid(MICROSECONDS) == 0;
+    let from = if whole { end - 1 } else { end };
+    let [from, end] = [from, end].map(|second| ScalarValue::Int64(Some(second)));
+    Ok(PreimageResult::Range {
+        expr: seconds.clone(),
+        interval: Box::new(Interval::try_new(from, end)?),
+    })
 }
 
 #[cfg(test)]
@@ -108,7 +75,7 @@ mod tests {
     #[tokio::test]
     async fn comparisons_are_those_of_the_times() {
         let context = SessionContext::new_with_config(SessionConfig::new());
-        context.register_udf(TimeAt::new().into());
+        context.register_udf(function().into());
         let sql = "CREATE TABLE seconds AS SELECT * FROM (VALUES \
                    (-2), (-1), (0), (1), (34), (35), (36), (NULL)) AS v(s)";
         context.sql(sql).await.unwrap().collect().await.unwrap();
@@ -149,7 +116,7 @@ mod tests {
     #[tokio::test]
     async fn what_no_time_reaches_is_null() {
         let context = SessionContext::new();
-        context.register_udf(TimeAt::new().into());
+        context.register_udf(function().into());
         let sql = "SELECT time_at(s) IS NULL FROM (VALUES \
                    (arrow_cast(9223372036854, 'Int64')), (9223372036855), (NULL), (-9223372036855)) AS v(s)";
         let batches = context.sql(sql).await.unwrap().collect().await.unwrap();

@@ -7,11 +7,12 @@ use arrow::array::{ArrayRef, Int64Array, StringViewArray};
 use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::graph::{unpack_numbers, unpack_steps};
 use tsql_codecs::opgraph::{Operand, unpack_operands};
 
+use super::about::About;
 use super::lists::{Lengths, fields, list_type};
+use super::scalar::{Scalar, argument};
 
 fn use_fields() -> Fields {
     use DataType::Int64;
@@ -25,11 +26,26 @@ fn use_fields() -> Fields {
     ])
 }
 
-/// Of each use of a value the node and its type, which of its operands it is, and what it uses.
-pub(super) fn uses() -> ScalarUDF {
-    let types = vec![DataType::BinaryView; 3];
-    super::function("unpack_uses", types, list_type(use_fields()), use_lists)
+/// The edges of a captured graph.
+pub(super) fn uses() -> Scalar {
+    let about = About::new(
+        "unpack_uses",
+        "Of each use of a value in a captured graph: the node and its type, which of its operands it is, and what it uses",
+        "SELECT unpack_uses(types, type_of_node, edges) FROM stored.graphs WHERE dataset = 'graphnet' LIMIT 1",
+    )
+        .takes("types", DataType::BinaryView, TYPES)
+        .takes("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
+        .takes(
+            "edges",
+            DataType::BinaryView,
+            "operands of each node, packed",
+        );
+    Scalar::new(&about, list_type(use_fields()), use_lists)
 }
+
+const TYPES: &str = "distinct node types of the graph, packed";
+
+const TYPE_OF_NODE: &str = "which of them each node has, packed";
 
 fn node_fields() -> Fields {
     fields([
@@ -40,12 +56,18 @@ fn node_fields() -> Fields {
     ])
 }
 
-/// Number, type, name and output types of each node.
-pub(super) fn named_nodes() -> ScalarUDF {
-    let mut types = vec![DataType::BinaryView; 2];
-    types.extend([DataType::Utf8View, DataType::Utf8View]);
-    let gives = list_type(node_fields());
-    super::function("unpack_named_nodes", types, gives, node_lists)
+/// The nodes of a captured graph.
+pub(super) fn named_nodes() -> Scalar {
+    let about = About::new(
+        "unpack_named_nodes",
+        "Number, type, name and output types of each node of a captured graph",
+        "SELECT unpack_named_nodes(types, type_of_node, NULL, output_types) FROM stored.graphs WHERE dataset = 'graphnet' LIMIT 1",
+    )
+        .takes("types", DataType::BinaryView, TYPES)
+        .takes("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
+        .takes("names", DataType::Utf8View, "a line for each node")
+        .takes("output_types", DataType::Utf8View, "a line for each node");
+    Scalar::new(&about, list_type(node_fields()), node_lists)
 }
 
 fn damaged(what: &str) -> DataFusionError {
@@ -64,7 +86,7 @@ fn types_of_nodes(types: &[u8], places: &[u8]) -> Result<Vec<i64>> {
 }
 
 fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let bytes = |place| as_binary_view_array(super::argument(args, place)?);
+    let bytes = |place| as_binary_view_array(argument(args, place)?);
     let (types, places, edges) = (bytes(0)?, bytes(1)?, bytes(2)?);
     let mut lengths = Lengths::default();
     let (mut users, mut ids, mut ordinals) = (Vec::new(), Vec::new(), Vec::new());
@@ -107,10 +129,10 @@ fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let types = as_binary_view_array(super::argument(args, 0)?)?;
-    let places = as_binary_view_array(super::argument(args, 1)?)?;
-    let names = as_string_view_array(super::argument(args, 2)?)?;
-    let outputs = as_string_view_array(super::argument(args, 3)?)?;
+    let types = as_binary_view_array(argument(args, 0)?)?;
+    let places = as_binary_view_array(argument(args, 1)?)?;
+    let names = as_string_view_array(argument(args, 2)?)?;
+    let outputs = as_string_view_array(argument(args, 3)?)?;
     let mut lengths = Lengths::default();
     let (mut numbers, mut ids) = (Vec::new(), Vec::new());
     let (mut texts, mut output_types) = (Vec::new(), Vec::new());

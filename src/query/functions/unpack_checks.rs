@@ -7,9 +7,10 @@ use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringViewA
 use arrow::datatypes::{DataType, Fields, Int32Type, Int64Type};
 use datafusion::common::Result;
 use datafusion::common::cast::{as_primitive_array, as_string_view_array};
-use datafusion::logical_expr::ScalarUDF;
 
+use super::about::About;
 use super::lists::{Lengths, fields, list_type};
+use super::scalar::{Scalar, argument};
 
 fn check_fields() -> Fields {
     use DataType::{Float64, Int64, Utf8View};
@@ -23,21 +24,39 @@ fn check_fields() -> Fields {
     ])
 }
 
-/// Key, output and value of each check.
-pub(super) fn checks() -> ScalarUDF {
-    let types = vec![DataType::Utf8View; 3];
-    super::function("unpack_checks", types, list_type(check_fields()), lists)
+/// The checks of a run.
+pub(super) fn checks() -> Scalar {
+    let about = About::new(
+        "unpack_checks",
+        "Key, output, type, tolerances and value of each check of a benchmark run",
+        "SELECT unpack_checks(check_keys, check_values, eager_datatypes) FROM stored.runs LIMIT 1",
+    )
+    .takes("keys", DataType::Utf8View, "a line for each tolerance")
+    .takes(
+        "values",
+        DataType::Utf8View,
+        "a line of values for each of them, one for each output",
+    )
+    .takes("datatypes", DataType::Utf8View, "types of the outputs");
+    Scalar::new(&about, list_type(check_fields()), lists)
 }
 
-/// Whether a run passes at tolerance t: bit t + 10.
-pub(super) fn passes_at() -> ScalarUDF {
-    let types = vec![DataType::Int32, DataType::Int64];
-    super::function("passes_at", types, DataType::Boolean, bits)
+/// Whether a run passes.
+pub(super) fn passes_at() -> Scalar {
+    let about = About::new(
+        "passes_at",
+        "Whether all outputs of a run are right at tolerance t: bit t + 10",
+        "SELECT passes_at(arrow_cast(1024, 'Int32'), 0)",
+    )
+    .takes("passes", DataType::Int32, "the bits, as `runs.passes`")
+    .takes("t", DataType::Int64, "the tolerance, from -10 to 5")
+    .by("GraphNet paper, section on the speedup score");
+    Scalar::new(&about, DataType::Boolean, bits)
 }
 
 fn bits(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let passes = as_primitive_array::<Int32Type>(super::argument(args, 0)?)?;
-    let levels = as_primitive_array::<Int64Type>(super::argument(args, 1)?)?;
+    let passes = as_primitive_array::<Int32Type>(argument(args, 0)?)?;
+    let levels = as_primitive_array::<Int64Type>(argument(args, 1)?)?;
     let bit = |(passes, level): (Option<i32>, Option<i64>)| {
         let bit = u32::try_from(level?.checked_add(10)?).ok()?;
         Some(passes?.checked_shr(bit)? & 1 == 1)
@@ -56,9 +75,9 @@ fn tolerances(key: &str) -> (Option<f64>, Option<f64>) {
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let keys = as_string_view_array(super::argument(args, 0)?)?;
-    let values = as_string_view_array(super::argument(args, 1)?)?;
-    let datatypes = as_string_view_array(super::argument(args, 2)?)?;
+    let keys = as_string_view_array(argument(args, 0)?)?;
+    let values = as_string_view_array(argument(args, 1)?)?;
+    let datatypes = as_string_view_array(argument(args, 2)?)?;
     let mut lengths = Lengths::default();
     let (mut names, mut outputs, mut types) = (Vec::new(), Vec::new(), Vec::new());
     let (mut atols, mut rtols, mut found) = (Vec::new(), Vec::new(), Vec::new());

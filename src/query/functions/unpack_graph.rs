@@ -7,37 +7,58 @@ use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Fields, Int64Type};
 use datafusion::common::cast::{as_binary_view_array, as_primitive_array};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::graph::{unpack_edges, unpack_numbers, unpack_steps};
 
+use super::about::About;
 use super::lists::{Lengths, fields, list_type};
+use super::scalar::{Scalar, argument};
 
-/// Number and node type of each node.
-pub(super) fn nodes() -> ScalarUDF {
-    let types = vec![DataType::BinaryView, DataType::BinaryView];
-    super::function(
+/// The nodes of a graph.
+pub(super) fn nodes() -> Scalar {
+    let about = About::new(
         "unpack_nodes",
-        types,
-        pairs_type("node", "type"),
-        node_lists,
+        "Number and node type of each node of a graph",
+        "SELECT unpack_nodes(types, type_of_node) FROM stored.graphs LIMIT 1",
     )
+    .takes(
+        "types",
+        DataType::BinaryView,
+        "distinct node types of the graph, packed",
+    )
+    .takes(
+        "type_of_node",
+        DataType::BinaryView,
+        "which of them each node has, packed",
+    );
+    Scalar::new(&about, pairs_type("node", "type"), node_lists)
 }
 
-/// User and operand of each edge.
-pub(super) fn edges() -> ScalarUDF {
-    let types = vec![DataType::BinaryView, DataType::Int64];
-    super::function(
+/// The edges of a graph.
+pub(super) fn edges() -> Scalar {
+    let about = About::new(
         "unpack_edges",
-        types,
-        pairs_type("user", "operand"),
-        edge_lists,
+        "User and operand of each edge of a graph",
+        "SELECT unpack_edges(edges, node_count) FROM stored.graphs LIMIT 1",
     )
+    .takes("edges", DataType::BinaryView, "the edges, packed")
+    .takes(
+        "node_count",
+        DataType::Int64,
+        "how many nodes the graph has",
+    );
+    Scalar::new(&about, pairs_type("user", "operand"), edge_lists)
 }
 
-/// Numbers that were packed as steps from one to the next.
-pub(super) fn steps() -> ScalarUDF {
+/// Rising numbers.
+pub(super) fn steps() -> Scalar {
+    let about = About::new(
+        "unpack_steps",
+        "Numbers that were packed as steps from one to the next",
+        "SELECT unpack_steps(slots) FROM stored.graphs LIMIT 1",
+    )
+    .takes("packed", DataType::BinaryView, "the steps");
     let list = DataType::new_list(DataType::Int64, true);
-    super::function("unpack_steps", vec![DataType::BinaryView], list, step_lists)
+    Scalar::new(&about, list, step_lists)
 }
 
 fn pairs(first: &str, second: &str) -> Fields {
@@ -57,8 +78,8 @@ fn damaged(what: &str) -> datafusion::common::DataFusionError {
 }
 
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let types = as_binary_view_array(super::argument(args, 0)?)?;
-    let places = as_binary_view_array(super::argument(args, 1)?)?;
+    let types = as_binary_view_array(argument(args, 0)?)?;
+    let places = as_binary_view_array(argument(args, 1)?)?;
     let mut lengths = Lengths::default();
     let (mut numbers, mut ids) = (Vec::new(), Vec::new());
     for (types, places) in types.iter().zip(places.iter()) {
@@ -81,8 +102,8 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn edge_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let packed = as_binary_view_array(super::argument(args, 0)?)?;
-    let counts = as_primitive_array::<Int64Type>(super::argument(args, 1)?)?;
+    let packed = as_binary_view_array(argument(args, 0)?)?;
+    let counts = as_primitive_array::<Int64Type>(argument(args, 1)?)?;
     let mut lengths = Lengths::default();
     let (mut users, mut operands) = (Vec::new(), Vec::new());
     for (packed, count) in packed.iter().zip(counts.iter()) {
@@ -103,7 +124,7 @@ fn edge_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn step_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let packed = as_binary_view_array(super::argument(args, 0)?)?;
+    let packed = as_binary_view_array(argument(args, 0)?)?;
     let mut lengths = Lengths::default();
     let mut numbers = Vec::new();
     for packed in packed.iter() {

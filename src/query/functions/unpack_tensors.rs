@@ -10,11 +10,12 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
-use datafusion::logical_expr::ScalarUDF;
 use tsql_codecs::tensors::{self, Packed, Tensor};
 use tsql_formats::graphnet::meta;
 
+use super::about::About;
 use super::lists::{Lengths, fields, list_type};
+use super::scalar::{Scalar, argument};
 
 fn tensor_fields() -> Fields {
     use DataType::{Float64, Int64, Utf8View};
@@ -37,11 +38,23 @@ fn tensor_fields() -> Fields {
     ])
 }
 
-/// The tensors of each sample.
-pub(super) fn udf() -> ScalarUDF {
-    let mut types = vec![DataType::Utf8View; 1 + Packed::COLUMNS.len()];
-    types.push(DataType::BinaryView);
-    super::function("unpack_tensors", types, list_type(tensor_fields()), lists)
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "unpack_tensors",
+        "The weights and inputs of a sample of GraphNet",
+        "SELECT unpack_tensors(argument_names, tensor_names, tensor_original_names, tensor_shapes, tensor_dtypes, tensor_devices, tensor_means, tensor_stds, tensor_mins, tensor_maxs, tensor_keys, tensor_symbolic_shapes, tensor_other_data, tensor_data) FROM stored.samples LIMIT 1",
+    ).takes(
+        "argument_names",
+        DataType::Utf8View,
+        "arguments of the graph, a line each",
+    );
+    let columns = Packed::COLUMNS.into_iter();
+    let about = columns
+        .fold(about, |about, column| {
+            about.takes(column, DataType::Utf8View, "the column of this name")
+        })
+        .takes("tensor_data", DataType::BinaryView, "the elements, packed");
+    Scalar::new(&about, list_type(tensor_fields()), lists)
 }
 
 /// Columns that are being made.
@@ -106,13 +119,13 @@ impl Columns {
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let arguments = as_string_view_array(super::argument(args, 0)?)?;
+    let arguments = as_string_view_array(argument(args, 0)?)?;
     let mut texts: Vec<&StringViewArray> = Vec::new();
     for place in 0..Packed::COLUMNS.len() {
-        texts.push(as_string_view_array(super::argument(args, place + 1)?)?);
+        texts.push(as_string_view_array(argument(args, place + 1)?)?);
     }
     let last = 1 + Packed::COLUMNS.len();
-    let data: &BinaryViewArray = as_binary_view_array(super::argument(args, last)?)?;
+    let data: &BinaryViewArray = as_binary_view_array(argument(args, last)?)?;
     let mut lengths = Lengths::default();
     let mut columns = Columns::default();
     for row in 0..data.len() {

@@ -2,66 +2,43 @@
 
 use std::sync::Arc;
 
-use arrow::array::StringViewArray;
+use arrow::array::{ArrayRef, StringViewArray};
 use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
-use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature};
 use tsql_codecs::json;
 
-/// First entry of a workload key (a JSON list), or all others as a JSON list; NULL for a key that
-/// is no such list.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Workload {
-    signature: Signature,
-    args: bool,
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+/// First entry of a workload key.
+pub(super) fn name() -> Scalar {
+    let about = About::new(
+        "workload_name",
+        "The first entry of a workload key; NULL for a key that is no JSON list",
+        "SELECT workload_name('[\"12b88b\", 1, 56]')",
+    )
+    .takes("workload_key", DataType::Utf8View, KEY);
+    Scalar::new(&about, DataType::Utf8View, |args| parts(args, first))
 }
 
-impl Workload {
-    pub(super) fn name() -> Self {
-        Self {
-            signature: super::exact(vec![DataType::Utf8View]),
-            args: false,
-        }
-    }
-
-    pub(super) fn args() -> Self {
-        Self {
-            signature: super::exact(vec![DataType::Utf8View]),
-            args: true,
-        }
-    }
+/// All other entries.
+pub(super) fn args() -> Scalar {
+    let about = About::new(
+        "workload_args",
+        "All entries of a workload key but the first, as a JSON list; NULL for a key that is none",
+        "SELECT workload_args('[\"12b88b\", 1, 56]')",
+    )
+    .takes("workload_key", DataType::Utf8View, KEY);
+    Scalar::new(&about, DataType::Utf8View, |args| parts(args, arguments))
 }
 
-impl ScalarUDFImpl for Workload {
-    fn name(&self) -> &'static str {
-        if self.args {
-            "workload_args"
-        } else {
-            "workload_name"
-        }
-    }
+const KEY: &str = "the key, as `graphs.workload_key`";
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8View)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [keys] = arrays.as_slice() else {
-            return Err(DataFusionError::Internal(
-                "one argument was promised".to_owned(),
-            ));
-        };
-        let part = if self.args { arguments } else { first };
-        let keys = as_string_view_array(keys)?.iter();
-        let parts: StringViewArray = keys.map(|key| key.and_then(part)).collect();
-        Ok(ColumnarValue::Array(Arc::new(parts)))
-    }
+fn parts(args: &[ArrayRef], part: fn(&str) -> Option<String>) -> Result<ArrayRef> {
+    let keys = as_string_view_array(argument(args, 0)?)?.iter();
+    let parts: StringViewArray = keys.map(|key| key.and_then(part)).collect();
+    Ok(Arc::new(parts))
 }
 
 fn first(key: &str) -> Option<String> {

@@ -14,6 +14,7 @@
 //! appended in as many steps as the tree is deep. The optimizer makes chains of trees again, and [`trees`]
 //! makes trees of those.
 
+mod levels;
 pub(in crate::query) mod trees;
 
 use std::ops::ControlFlow::{Break, Continue};
@@ -24,6 +25,8 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+use levels::{levels, sides};
 
 /// Terms from which on a chain of comparisons is a list.
 const LISTED: usize = 32;
@@ -94,20 +97,6 @@ fn is_too_deep(expr: &Expr) -> bool {
         };
     }
     true
-}
-
-/// The sides of a node of this operator.
-fn sides(expr: &Expr, op: Operator) -> Option<(&Expr, &Expr)> {
-    match expr {
-        Expr::BinaryExpr(binary) if binary.op == op => Some((&binary.left, &binary.right)),
-        _ => None,
-    }
-}
-
-/// Levels on the left.
-fn levels(expr: &Expr, op: Operator) -> usize {
-    let left = std::iter::successors(Some(expr), |expr| Some(sides(expr, op)?.0));
-    left.count() - 1
 }
 
 fn is_perfect(expr: &Expr, op: Operator) -> bool {

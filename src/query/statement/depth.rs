@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::nothing;
+use super::pieces::nothing;
 use crate::error::{Error, Result};
 use crate::query::mended::chains::trees::{FLAT, terms, tree};
 use crate::query::mended::chains::{DEEPEST, too_deep};
@@ -25,7 +25,7 @@ const UNITED: usize = 1000;
 /// Refuses a text with a chain that is too long even to be parsed.
 ///
 /// # Errors
-/// [`Error::Usage`] with what may be written instead.
+/// [`Error::Refused`] with what may be written instead.
 pub(super) fn bounded(sql: &str, dialect: &dyn Dialect) -> Result<()> {
     // Two bytes at least are an operator and what it is applied to.
     if sql.len() < 2 * LONGEST {
@@ -57,7 +57,7 @@ pub(super) fn bounded(sql: &str, dialect: &dyn Dialect) -> Result<()> {
             _ => {}
         }
         if sum > LONGEST {
-            return Err(Error::Usage(format!(
+            return Err(Error::Refused(format!(
                 "a chain of more than {LONGEST} operators\n\
                  hint: `x IN (...)` for many comparisons, a table or `VALUES (...)` for many rows"
             )));
@@ -109,7 +109,7 @@ pub(super) fn united(query: &Query) -> Result<()> {
     if count <= UNITED {
         return Ok(());
     }
-    Err(Error::Usage(format!(
+    Err(Error::Refused(format!(
         "{count} queries in one UNION, EXCEPT or INTERSECT: at most {UNITED} are taken\n\
          hint: `VALUES (...), (...)` for rows that are written out, `IN (...)` for many values of a column"
     )))
@@ -155,7 +155,7 @@ impl Depth {
     pub(super) fn enter(&mut self, expr: &Expr) -> Result<()> {
         self.0 += counts(expr);
         if self.0 > DEEPEST {
-            return Err(Error::Usage(too_deep()));
+            return Err(Error::Refused(too_deep()));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
 
-use super::{nothing, quoted};
+use super::pieces::{nothing, quoted};
 
 /// Names columns that are not named and would be called like one before them: `a_2`.
 pub(super) fn make_unique(items: &mut [SelectItem]) {

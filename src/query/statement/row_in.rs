@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::dialect::Typed;
-use super::nothing;
+use super::pieces::nothing;
 use crate::error::{Error, Result};
 
 /// Rewrites the parts of a condition that must be true.
@@ -53,7 +53,7 @@ fn unnested(expr: &Expr) -> &Expr {
 fn refused() -> Error {
     let reason = "a row can be IN a subquery, not NOT IN it\n\
                   hint: NOT EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
-    Error::Usage(reason.to_owned())
+    Error::Refused(reason.to_owned())
 }
 
 fn written(row_in: Expr) -> Result<Expr> {

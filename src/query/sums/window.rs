@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Window, WindowFunctionDefinition,
 };
 
-use super::{answered, unaliased};
+use super::aggregate::{answered, unaliased};
 
 /// The same rows with the values joined; `None` where they have to be read in windows.
 pub(super) fn joined(window: &Window) -> Result<Option<LogicalPlan>> {

@@ -10,7 +10,7 @@ use super::sealed;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use crate::store::checksum::Checksums;
-use crate::store::file::{DataFile, Stats};
+use crate::store::data_file::{DataFile, Stats};
 use crate::store::rollup::Place;
 
 /// A scan of ours would give wrong rows for these; nothing that tsql writes has them.

@@ -8,12 +8,12 @@
 //! they are switched off; see `commit` for ours.
 
 mod actions;
+mod change;
+mod confirmed;
 mod past;
 mod sealed;
 mod torn;
-pub(super) mod web;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ use deltalake_core::table::state::DeltaTableState;
 use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
 use url::Url;
 
-use super::file::DataFile;
+use super::data_file::DataFile;
+use super::entries::entry_path;
 use super::location::Location;
 use super::synced::DISK;
 use crate::error::{Error, Result};
@@ -38,6 +39,7 @@ use actions::{add, columns, data_file, refuse_features, remove};
 
 use sealed::OfTable;
 
+pub(crate) use change::{About, Change};
 pub(crate) use past::Entry;
 pub(super) use past::UNLISTED_AGE;
 pub use past::Version;
@@ -48,9 +50,6 @@ const CHECKPOINT_INTERVAL: u64 = 10;
 /// Pauses of a writer that waits until it sees a table that another one makes.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
-/// Folder of the log in that of its table.
-const FOLDER: &str = "_delta_log";
 
 /// What a commit says about itself: the name of the attempt that made it.
 const ATTEMPT: &str = "tsqlAttempt";
@@ -78,28 +77,6 @@ pub(crate) struct Snapshot {
     of_files: OfTable,
 }
 
-/// What a commit does.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Change {
-    pub(crate) add: Vec<DataFile>,
-    pub(crate) remove: Vec<DataFile>,
-    /// Application transactions: who, and how far.
-    pub(crate) transactions: Vec<(String, i64)>,
-    /// The rows stay the same, only their files change.
-    pub(crate) rewrite: bool,
-}
-
-/// What is said of an attempt to commit besides what it does.
-#[derive(Clone, Debug)]
-pub(crate) struct About<'a> {
-    /// For people.
-    pub(crate) detail: &'a str,
-    /// A name that is used once.
-    pub(crate) name: &'a str,
-    /// Versions of other tables that the writer has seen.
-    pub(crate) seen: BTreeMap<String, u64>,
-}
-
 /// How an attempt to commit ended.
 pub(crate) enum Attempt {
     /// It is in the log, as this version.
@@ -108,17 +85,6 @@ pub(crate) enum Attempt {
     Conflict,
     /// It failed, or only seemed to: read the log before believing it.
     Unclear(Error),
-}
-
-/// The entry of a version, in the folder of its table.
-fn entry_path(version: u64) -> String {
-    format!("{FOLDER}/{version:020}.json")
-}
-
-/// Does a file of a log with this name stay as it is, once it is written?
-pub(super) fn is_lasting(name: &str) -> bool {
-    let number = name.get(..20).unwrap_or_default();
-    number.bytes().all(|byte| byte.is_ascii_digit()) && number.len() == 20
 }
 
 impl Log {

@@ -8,8 +8,9 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::{Log, Snapshot, entry_path, failure};
+use super::{Log, Snapshot, failure};
 use crate::error::{Error, Result};
+use crate::store::entries::entry_path;
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
 /// so long between a file and its commit, and who does looks before it commits.
@@ -20,6 +21,7 @@ const ENTRIES_AT_ONCE: usize = 32;
 
 /// One version of a table, for people.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Version {
     /// Table.
     pub table: String,

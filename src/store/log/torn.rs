@@ -12,9 +12,10 @@ use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::json;
 
-use super::{FOLDER, Log, entry_path};
+use super::Log;
 use crate::error::{Error, Result};
 use crate::store::Location;
+use crate::store::entries::{FOLDER, entry_path};
 
 impl Log {
     /// Puts another entry in the place of the last one, if that is no entry; what was done, in words.

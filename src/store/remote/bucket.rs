@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use object_store::ObjectStore;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::client::ClientConfigKey;
 use object_store::path::Path;
 
-use super::Remote;
 use super::credentials::{self, Chain};
 use super::guard::Guard;
 use super::settings::Bucket;
@@ -18,14 +18,18 @@ use crate::error;
 /// How long one request may take, the sending of a part of a data file among it.
 const REQUEST_TIMEOUT: &str = "120s";
 
-/// The part of a bucket below `prefix`.
-pub(super) async fn open(bucket: &str, prefix: Path) -> error::Result<Remote> {
+/// The part of a bucket below `prefix`: its objects, the ends of files that are kept of it, and who lets
+/// writers in.
+pub(super) async fn open(
+    bucket: &str,
+    prefix: Path,
+) -> error::Result<(Arc<dyn ObjectStore>, Tails, Guard)> {
     let settings = Bucket::load(bucket)?;
     if let (Some(file), Some(profile)) = (&settings.found_in, &settings.profile)
         && credentials::runs_a_program(profile).await
     {
         let file = file.display();
-        return Err(error::Error::Usage(format!(
+        return Err(error::Error::Setting(format!(
             "`{file}` of the working directory chooses the profile `{profile}`, which runs a program for its credentials\n\
                  hint: AWS_PROFILE={profile} chooses it, or the same settings in ~/.config/tsql/tsql.toml"
         )));
@@ -37,12 +41,8 @@ pub(super) async fn open(bucket: &str, prefix: Path) -> error::Result<Remote> {
         .with_retry(waiting.retries())
         .with_http_connector(Counted(Arc::clone(&waiting)));
     let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
-    Ok(Remote {
-        inner,
-        tails: Arc::new(Tails::new(&name)),
-        guard: Guard::new(&name, prefix, settings.single_writer, waiting),
-        is_web: false,
-    })
+    let guard = Guard::new(&name, prefix, settings.single_writer, waiting);
+    Ok((inner, Tails::new(&name), guard))
 }
 
 /// The client of a bucket, and the name of its server.

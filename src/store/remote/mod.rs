@@ -21,6 +21,7 @@ mod settings;
 mod tails;
 mod traffic;
 mod waiting;
+mod web;
 
 use std::fmt;
 use std::ops::Range;
@@ -40,7 +41,7 @@ use object_store::{
 use url::Url;
 
 use crate::error;
-use crate::store::log::{self, web};
+use crate::store::entries;
 use guard::Guard;
 use tails::Tails;
 use traffic::Counted;
@@ -78,10 +79,10 @@ impl Remote {
             // The URL is not repeated: it is in messages, the ledger and the shell's history soon enough.
             let reason = "a user or secret does not belong into a URL\nhint: AWS_ACCESS_KEY_ID and \
                           AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
-            return Err(error::Error::Usage(reason.to_owned()));
+            return Err(error::Error::InvalidLocation(reason.to_owned()));
         }
         let prefix = Path::from_url_path(url.path())
-            .map_err(|error| error::Error::Usage(format!("`{url}`: {error}")))?;
+            .map_err(|error| error::Error::InvalidLocation(format!("`{url}`: {error}")))?;
         if WEB.contains(&url.scheme()) {
             let origin = url.origin().ascii_serialization();
             let waiting = Arc::new(Waiting::new(&origin, None)?);
@@ -101,9 +102,15 @@ impl Remote {
             });
         }
         let bucket = url.host_str().filter(|bucket| !bucket.is_empty());
-        let bucket =
-            bucket.ok_or_else(|| error::Error::Usage(format!("`{url}` names no bucket")))?;
-        bucket::open(bucket, prefix).await
+        let bucket = bucket
+            .ok_or_else(|| error::Error::InvalidLocation(format!("`{url}` names no bucket")))?;
+        let (inner, tails, guard) = bucket::open(bucket, prefix).await?;
+        Ok(Self {
+            inner,
+            tails: Arc::new(tails),
+            guard,
+            is_web: false,
+        })
     }
 
     /// Remembers the size of a file that will never change.
@@ -129,7 +136,7 @@ impl Remote {
     ) -> BoxStream<'static, Result<ObjectMeta>> {
         let tails = Arc::clone(&self.tails);
         let learn = move |file: &ObjectMeta| {
-            if file.location.filename().is_some_and(log::is_lasting) {
+            if file.location.filename().is_some_and(entries::is_lasting) {
                 let written = || file.last_modified.to_rfc3339();
                 let version = file.e_tag.clone().unwrap_or_else(written);
                 tails.know(file.location.clone(), file.size, &version);

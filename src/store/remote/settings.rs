@@ -70,7 +70,7 @@ impl Settings {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.map_or(1, |before| before.matches('\n').count() + 1);
             let reason = error.message();
-            Error::Usage(format!("{}:{line}: {reason}", path.display()))
+            Error::Setting(format!("{}:{line}: {reason}", path.display()))
         })
     }
 
@@ -85,7 +85,7 @@ impl Settings {
         let owner = file.metadata().map_err(Error::io(path))?;
         if own_only && !tsql_folders::is_own(&owner) {
             let path = path.display();
-            return Err(Error::Usage(format!(
+            return Err(Error::Setting(format!(
                 "settings in `{path}` of the working directory belong to another user\n\
                  hint: {VARIABLE}={path} uses them nevertheless, {VARIABLE}=/dev/null none"
             )));
@@ -98,7 +98,7 @@ impl Bucket {
     /// The settings of the bucket `name`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a file that does not say what it should, or is somebody else's.
+    /// [`Error::Setting`] for a file that does not say what it should, or is somebody else's.
     pub(super) fn load(name: &str) -> Result<Self> {
         let mut bucket = find(name)?.unwrap_or_default();
         bucket.single_writer |= std::env::var_os(SINGLE_WRITER).is_some_and(|value| value == "1");

@@ -66,11 +66,11 @@ impl Waiting {
     /// For so many seconds at most, unless a variable or nobody says how long.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a variable that is no number of seconds.
+    /// [`Error::Setting`] for a variable that is no number of seconds.
     pub(super) fn new(server: &str, seconds: Option<u64>) -> Result<Self> {
         let variable = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
         let variable = variable.map(|text| {
-            let wrong = |_| Error::Usage(format!("{VARIABLE}=`{text}` is no number of seconds"));
+            let wrong = |_| Error::Setting(format!("{VARIABLE}=`{text}` is no number of seconds"));
             text.parse::<u64>().map_err(wrong)
         });
         let seconds = seconds.or(variable.transpose()?);

@@ -27,6 +27,7 @@ use fastrand::Rng;
 use tokio::runtime::Runtime;
 
 use crate::engines;
+use crate::support::wanted;
 use answers::Row;
 use grammar::{Chooser, Known};
 use oracle::Oracle;
@@ -34,17 +35,13 @@ use shapes::{OF_SUMS, Question, SHAPES};
 use stores::Filled;
 
 /// Questions of one run, where nobody wants another number.
-const QUESTIONS: u64 = 300;
+const QUESTIONS: u64 = 150;
 
 /// What everything is drawn from, where nobody wants another: a run that others can repeat.
 const SEED: u64 = 1;
 
 /// Failures that are shown.
 const SHOWN: usize = 12;
-
-fn wanted(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
-}
 
 /// A store under questions.
 struct Campaign<'a> {

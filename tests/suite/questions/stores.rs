@@ -163,9 +163,10 @@ impl Filled {
     }
 
     fn ingest(&mut self, runtime: &Runtime, path: &str, platform: Option<&str>) {
-        let options = IngestOptions {
-            platform: platform.map(str::to_owned),
-            ..IngestOptions::default()
+        let usual = IngestOptions::default();
+        let options = match platform {
+            Some(platform) => usual.platform(platform),
+            None => usual,
         };
         let inputs = [path.to_owned()];
         let report = runtime

@@ -1,8 +1,7 @@
 //! A sketch with all its holes open again: as it was before [`super::specialise`] wrote numbers into it.
 
 use crate::json::{number_length, string_length};
-
-use super::integer;
+use crate::number::integer;
 use crate::varint;
 
 /// Appends `sketch` to `out` with a hole for every number that is one of its own; `hole` hears of each

@@ -195,7 +195,7 @@ fn scores_are_upstreams() {
                 let es = speedup::error_aware_speedup_score(&samples, t, &params).unwrap();
                 same("ES", es, &scores["ESt"][&at]);
                 let all = &scores["agg"][&at];
-                let own = speedup::macro_score(&samples, t, &params).unwrap();
+                let own = speedup::speedup_statistics(&samples, t, &params).unwrap();
                 same("alpha", own.alpha, &all["alpha"]);
                 same("beta", own.beta, &all["beta"]);
                 same("lambda", own.lambda, &all["lambda"]);
@@ -274,7 +274,7 @@ fn exported_scores_are_upstreams() {
             let own = speedup::error_aware_speedup_score(&samples, t, &params).unwrap();
             assert!(close(own, golden.as_f64().unwrap()), "{name} {t}");
         }
-        let own = speedup::aggregate_score(&samples, &params).unwrap();
+        let own = speedup::aggregate_speedup_score(&samples, &params).unwrap();
         assert!(
             close(own, aggregated["score"].as_f64().unwrap()),
             "{name} {own}"
@@ -317,7 +317,7 @@ fn paper_tables_follow_from_the_formula() {
             [3, 4, 5, 6, 7, 8, 9].map(|place: usize| fields[place].parse::<f64>().ok());
         let score = |penalty| {
             let (alpha, beta) = (alpha.unwrap(), beta.unwrap());
-            speedup::aggregated_score(alpha, beta, lambda.unwrap(), eta.unwrap(), 0.0, penalty)
+            speedup::macro_speedup_score(alpha, beta, lambda.unwrap(), eta.unwrap(), 0.0, penalty)
         };
         if let Some(s) = s {
             worst = worst.max((score(0.1) - s).abs());

@@ -273,8 +273,8 @@ fn scores_of_odd_samples() {
     let params = Params::default();
     assert_eq!(speedup::speedup_score(&[], 0, &params), None);
     assert_eq!(speedup::error_aware_speedup_score(&[], 0, &params), None);
-    assert_eq!(speedup::macro_score(&[], 0, &params), None);
-    assert_eq!(speedup::aggregate_score(&[], &params), None);
+    assert_eq!(speedup::speedup_statistics(&[], 0, &params), None);
+    assert_eq!(speedup::aggregate_speedup_score(&[], &params), None);
     let near = |score: Option<f64>, expected: f64| (score.unwrap() - expected).abs() < 1e-12;
     let zero = [
         sample(Some(0.0), 0xffff, "correct"),
@@ -282,7 +282,7 @@ fn scores_of_odd_samples() {
     ];
     assert_eq!(speedup::speedup_score(&zero, 0, &params), Some(0.0));
     assert_eq!(
-        speedup::aggregate_score(&zero, &params),
+        speedup::aggregate_speedup_score(&zero, &params),
         Some(f64::NEG_INFINITY)
     );
     let without = [sample(None, 0xffff, "correct")];
@@ -295,7 +295,7 @@ fn scores_of_odd_samples() {
         speedup::error_aware_speedup_score(&without, 3, &params),
         1.0
     ));
-    let own = speedup::macro_score(&without, 1, &params).unwrap();
+    let own = speedup::speedup_statistics(&without, 1, &params).unwrap();
     assert_eq!(
         (own.correct, own.pi),
         (0, vec![("runtime_fail".to_owned(), 1.0)])
@@ -337,7 +337,7 @@ fn scores_of_odd_samples() {
         0.1
     ));
     assert!(near(
-        speedup::macro_score(&failed, 5, &extended).map(|own| own.es),
+        speedup::speedup_statistics(&failed, 5, &extended).map(|own| own.es),
         1.0
     ));
 }

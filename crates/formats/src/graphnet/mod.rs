@@ -21,6 +21,9 @@ pub(crate) mod paddle;
 pub mod program;
 pub(crate) mod render;
 pub mod sample;
+mod told;
+
+pub use told::{BenchmarkLog, Hub, Samples};
 
 /// The dataset's name in the tables.
 pub const NAME: &str = "graphnet";
@@ -43,55 +46,9 @@ pub fn sample_key(path: &str) -> &str {
     root.unwrap_or(path)
 }
 
-/// Does a file begin like a benchmark log? It has more than one kind of tag, each behind a prompt of
-/// one word at most: programs and documents that speak of tags have them within quotes and sentences.
-pub fn is_log(head: &[u8]) -> bool {
-    const TAGS: [&[u8]; 6] = [
-        b"[Processing] ",
-        b"[Config] ",
-        b"[Datatype][",
-        b"[Performance][",
-        b"[Result] status: ",
-        b"[Fail due to ",
-    ];
-    let mut found = [false; TAGS.len()];
-    for start in memchr::memchr_iter(b'[', head) {
-        let rest = head.get(start..).unwrap_or(&[]);
-        let tag = TAGS.iter().position(|tag| rest.starts_with(tag));
-        let Some(seen) = tag.and_then(|tag| found.get_mut(tag)) else {
-            continue;
-        };
-        let before = head.get(..start).unwrap_or(&[]);
-        let line = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
-        let prompt = before.get(line..).unwrap_or(&[]);
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/".contains(byte);
-        *seen |= match prompt.strip_suffix(b" ") {
-            Some(word) => !word.is_empty() && word.iter().all(is_word),
-            None => prompt.is_empty(),
-        };
-    }
-    found.iter().filter(|found| **found).count() > 1
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_log, sample_key};
-
-    #[test]
-    fn logs_are_told_from_programs_that_write_them() {
-        let log = "noise\ntest-log [Processing] /s/x\ntest-log [Config] model: x\n";
-        assert!(is_log(log.as_bytes()));
-        assert!(is_log(b"[Processing] /s/x\n[Result] status: failed\n"));
-        assert!(!is_log(
-            b"test-log [Processing] /s/x\ntest-log [Processing] /s/y\n"
-        ));
-        let program =
-            "    print(f\"{prompt} [Processing] {path}\")\n    # reads [Config] model: x\n";
-        assert!(!is_log(program.as_bytes()));
-        assert!(!is_log(
-            b"The tag [Processing] begins a record, [Config] follows.\n"
-        ));
-    }
+    use super::sample_key;
 
     #[test]
     fn paths_are_known_by_their_end() {

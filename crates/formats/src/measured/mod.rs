@@ -20,6 +20,8 @@ use std::collections::HashMap;
 use super::rows::{
     Details, Environment, Kernel, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
 };
+use crate::lines::is_comment;
+use crate::{Format, Logs};
 
 pub use kernel::{build, of as kernel};
 use line::Line;
@@ -31,14 +33,42 @@ use tsql_codecs::{repeats, varint};
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "measured";
 
-/// Version of the form of the lines.
-pub const VERSION: &str = "1";
+/// Its lines.
+#[derive(Debug)]
+pub struct Log;
+
+impl Format for Log {
+    fn dataset(&self) -> &'static str {
+        NAME
+    }
+
+    fn described(&self) -> &'static str {
+        "measured records"
+    }
+}
+
+impl Logs for Log {
+    fn begins(&self, line: &[u8]) -> bool {
+        sniff(line)
+    }
+
+    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
+        parse(chunk, crlf)
+    }
+
+    fn ending(&self) -> &'static str {
+        "jsonl"
+    }
+}
 
 /// Does a line look like one of these?
-pub(crate) fn sniff(line: &[u8]) -> bool {
+fn sniff(line: &[u8]) -> bool {
     let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
     line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
 }
+
+/// Version of the form of the lines.
+pub const VERSION: &str = "1";
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed.
 pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
@@ -51,7 +81,7 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
         let end = memchr::memchr(b'\n', rest);
         let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
         rest = after.get(1..).unwrap_or(&[]);
-        let read = if super::is_comment(line) {
+        let read = if is_comment(line) {
             Err(None)
         } else {
             parser.record(line).map_err(Some)

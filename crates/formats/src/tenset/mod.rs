@@ -17,7 +17,9 @@ use std::rc::Rc;
 
 use ahash::RandomState;
 
+use crate::lines::is_comment;
 use crate::rows::{Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern};
+use crate::{Format, Logs};
 
 pub use render::Frame;
 use tsql_codecs::identity::ProgramHash;
@@ -29,8 +31,36 @@ use tsql_codecs::varint;
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "tenset";
 
+/// Its logs.
+#[derive(Debug)]
+pub struct Log;
+
+impl Format for Log {
+    fn dataset(&self) -> &'static str {
+        NAME
+    }
+
+    fn described(&self) -> &'static str {
+        "an auto_scheduler log"
+    }
+}
+
+impl Logs for Log {
+    fn begins(&self, line: &[u8]) -> bool {
+        sniff(line)
+    }
+
+    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
+        parse(chunk, crlf)
+    }
+
+    fn ending(&self) -> &'static str {
+        "json"
+    }
+}
+
 /// Does a line look like one of an auto_scheduler log?
-pub(crate) fn sniff(line: &[u8]) -> bool {
+fn sniff(line: &[u8]) -> bool {
     let line = line.get(..64).unwrap_or(line).iter().copied();
     let line: Vec<u8> = line.filter(|byte| !byte.is_ascii_whitespace()).collect();
     [b"{\"i\":[[".as_slice(), b"{\"r\":[[", b"{\"v\":\"v0."]
@@ -100,7 +130,7 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
 
 impl<'a> Parser<'a> {
     fn line(&mut self, line: &'a [u8], fields: &mut parse::Fields<'a>) {
-        let reason = if super::is_comment(line) {
+        let reason = if is_comment(line) {
             None
         } else {
             let parsed = parse::parse(line, fields, &mut self.scan);

@@ -418,10 +418,41 @@ mod tests {
         }
     }
 
+    /// Bytes that change what a line is made of.
+    const SIGNS: &[u8] = b"[]{}\",:\\ 0-1.eEn\x00\xff";
+
+    /// The line after some of its bytes have been changed, left out, doubled, or have changed places.
+    fn mutated(changes: &[(proptest::sample::Index, proptest::sample::Index, u8)]) -> Vec<u8> {
+        let mut line = LINE.as_bytes().to_vec();
+        for (at, with, what) in changes {
+            let length = line.len();
+            let at = at.index(length);
+            match what % 5 {
+                0 => line[at] = SIGNS[with.index(SIGNS.len())],
+                1 => line.insert(at, SIGNS[with.index(SIGNS.len())]),
+                2 => drop(line.remove(at)),
+                3 => line.swap(at, with.index(length)),
+                _ => {
+                    let end = at + with.index(length - at);
+                    let part = line[at..end].to_vec();
+                    line.splice(at..at, part);
+                }
+            }
+        }
+        line
+    }
+
     proptest::proptest! {
         #[test]
-        fn no_bytes_make_it_panic(line: Vec<u8>) {
-            let _ = parse(&line, &mut Fields::default(), &mut Scan::default());
+        fn a_line_that_was_changed_anywhere_is_refused_or_json(
+            changes in proptest::collection::vec(proptest::prelude::any::<(proptest::sample::Index, proptest::sample::Index, u8)>(), 1..4)
+        ) {
+            let line = mutated(&changes);
+            if parse(&line, &mut Fields::default(), &mut Scan::default()).is_ok() {
+                let text = String::from_utf8_lossy(&line);
+                let json = serde_json::from_slice::<serde::de::IgnoredAny>(&line);
+                proptest::prop_assert!(json.is_ok(), "{text}");
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod archive;
 mod grouping;
 mod npy;
 mod place;
+mod told;
 
 use std::collections::HashMap;
 use std::io::{Read, Seek};
@@ -23,6 +24,7 @@ use archive::{Archive, Member};
 use grouping::{Grouped, Grouping, Planes};
 pub use npy::{Dtype, Header};
 pub use place::Place;
+pub use told::Arrays;
 use tsql_codecs::graph::{Graph, Kind, NodeType, pack_features};
 use tsql_codecs::hlo::FEATURE_COUNT;
 use tsql_codecs::layout::{Layouts, VECTOR_WIDTH};

@@ -9,7 +9,7 @@ use super::driver::{Buffer, Call, Context, Device, DeviceAttribute, Event};
 use super::job::failure;
 use super::limits::{admit, match_parameters};
 use super::monitor::Gpu;
-use super::timing::{self, Bench, Condition, Timing};
+use super::timing::{self, Condition, Launcher, Timing};
 use crate::conditions::Watch;
 use crate::trial::{Cache, Check, Outcome, Repeat, Settings, Trial};
 
@@ -182,7 +182,7 @@ struct Timed<'t, 'c, 'k> {
     began: Instant,
 }
 
-impl Bench for Timed<'_, '_, '_> {
+impl Launcher for Timed<'_, '_, '_> {
     fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code> {
         if let Some(flush) = self.flush.as_ref().filter(|_| flushed) {
             // While the device writes, the launch is prepared: its cost is not in the time.

@@ -23,14 +23,14 @@ use crate::trial::{Outcome, Trial};
 
 /// A kernel for one architecture, as the ELF file that the driver loads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cubin {
+pub(crate) struct Cubin {
     pub(crate) bytes: Vec<u8>,
     /// Seconds that compiling took.
-    pub cost_s: f64,
+    pub(crate) cost_s: f64,
 }
 
 /// Compiles trials; many threads may do so at once.
-pub struct Compiler {
+pub(crate) struct Compiler {
     command: Vec<OsString>,
     toolkit: Toolkit,
     /// Confine the compiling process.
@@ -42,7 +42,7 @@ impl Compiler {
     ///
     /// # Errors
     /// [`Error::Usage`] where NVRTC is missing.
-    pub fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
+    pub(crate) fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
         let toolkit = probe
             .toolkit
             .clone()
@@ -58,7 +58,11 @@ impl Compiler {
     /// Compiles `trial` for `architecture` (`sm_90`) within its `timeout_build_s`.
     ///
     /// What the compiler refuses is an outcome; what this machine lacks is an error.
-    pub fn compile(&self, trial: &Trial, architecture: &str) -> Result<Result<Cubin, Outcome>> {
+    pub(crate) fn compile(
+        &self,
+        trial: &Trial,
+        architecture: &str,
+    ) -> Result<Result<Cubin, Outcome>> {
         let started = Instant::now();
         let limit_s = trial.settings.timeout_build_s;
         let directory = Scratch::new()?;

@@ -14,6 +14,7 @@ mod check;
 mod child;
 mod code;
 mod compiler;
+mod device;
 mod driver;
 mod job;
 mod library;
@@ -29,7 +30,4 @@ mod tests;
 mod timing;
 mod worker;
 
-pub use compiler::{Compiler, Cubin};
-pub use probe::{DeviceFacts, Probe, probe};
-pub use serve::serve;
-pub use worker::Worker;
+pub(crate) use device::Cuda;

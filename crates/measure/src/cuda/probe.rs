@@ -13,33 +13,33 @@ use super::monitor::Monitor;
 use super::nvrtc::Nvrtc;
 
 /// What there is, and what is missing.
-pub struct Probe {
+pub(crate) struct Probe {
     /// In the order of their numbers.
-    pub devices: Vec<DeviceFacts>,
+    pub(crate) devices: Vec<DeviceFacts>,
     /// CUDA version of the driver, e.g. `13.0`.
     pub(crate) driver_cuda: Option<String>,
     /// Version of NVRTC, e.g. `13.0`.
-    pub nvrtc: Option<String>,
+    pub(crate) nvrtc: Option<String>,
     /// What is missing, one or two lines each (the second is a `hint: `).
-    pub missing: Vec<String>,
+    pub(crate) missing: Vec<String>,
     pub(super) toolkit: Option<Toolkit>,
 }
 
 /// A device.
-pub struct DeviceFacts {
+pub(crate) struct DeviceFacts {
     /// Its number for the driver.
-    pub ordinal: u32,
+    pub(crate) ordinal: u32,
     /// As the driver says it: `NVIDIA H200`.
-    pub name: String,
+    pub(crate) name: String,
     /// `sm_90`.
-    pub architecture: String,
+    pub(crate) architecture: String,
     /// Its part of the environment. No uuid, only a hash of it.
-    pub facts: Value,
+    pub(crate) facts: Value,
 }
 
 impl Probe {
     /// All of it in lines for a reader.
-    pub fn sentences(&self) -> Vec<String> {
+    pub(crate) fn sentences(&self) -> Vec<String> {
         let devices = self.devices.iter().map(|device| {
             let DeviceFacts {
                 ordinal,
@@ -81,13 +81,13 @@ impl Probe {
     }
 
     /// Kernels can be compiled and timed here.
-    pub fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         !self.devices.is_empty() && self.toolkit.is_some()
     }
 }
 
 /// Looks for everything.
-pub fn probe() -> Probe {
+pub(crate) fn probe() -> Probe {
     let places = Places::of_environment();
     let compiler = find_compiler(&places.candidates());
     let nvrtc = compiler.as_ref().map(|(_, version)| version.clone());

@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// Where it is asked for something else, or nobody listens.
-pub fn serve(arguments: &[&OsStr]) -> Result<()> {
+pub(crate) fn serve(arguments: &[&OsStr]) -> Result<()> {
     let mut replies = Replies::open().map_err(Error::io("standard output"))?;
     let lines = read_lines();
     let mode: Vec<_> = arguments.iter().map(|word| word.to_str()).collect();

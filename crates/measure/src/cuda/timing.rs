@@ -29,8 +29,8 @@ const CLOCK_PART: f64 = 0.75;
 const COOL_DOWN: Duration = Duration::from_millis(100);
 const REDOS: u32 = 3;
 
-/// What is timed, and the watch.
-pub(super) trait Bench {
+/// What launches a kernel, and the watch. A simulation in tests.
+pub(super) trait Launcher {
     /// Nanoseconds that `launches` took on the device, after a flush of its L2 cache if `flushed`.
     fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code>;
 
@@ -63,7 +63,7 @@ pub(super) struct Timing {
 }
 
 /// Times what is on the bench.
-pub(super) fn time(bench: &mut impl Bench, settings: &Settings) -> Result<Timing, Code> {
+pub(super) fn time(bench: &mut impl Launcher, settings: &Settings) -> Result<Timing, Code> {
     let end_s = bench.seconds() + settings.max_time_s;
     let warm = warm_up(bench, end_s)?;
     let short = warm.launch_ns < SHORT_NS;
@@ -110,7 +110,7 @@ struct Warm {
 }
 
 /// Launches until the GPU is warm, more at a time so that short kernels keep it busy.
-fn warm_up(bench: &mut impl Bench, end_s: f64) -> Result<Warm, Code> {
+fn warm_up(bench: &mut impl Launcher, end_s: f64) -> Result<Warm, Code> {
     let began_s = bench.seconds();
     let (mut done, mut done_ns, mut launches) = (0_u32, 0.0, 1_u32);
     // The least: the host can be late with launches, and the first one loads the code.
@@ -154,7 +154,7 @@ fn launches(launch_ns: f64, repeat_ns: f64) -> u32 {
 
 /// One repeat, done again where the GPU was throttled; nanoseconds of all its launches.
 fn repeat(
-    bench: &mut impl Bench,
+    bench: &mut impl Launcher,
     number: u32,
     flushed: bool,
     warm_clock_mhz: Option<u32>,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    impl Bench for Paper {
+    impl Launcher for Paper {
         fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code> {
             let took_ns = self.launch_ns[self.at % self.launch_ns.len()] * f64::from(launches);
             self.at += 1;

@@ -21,7 +21,7 @@ const START: Duration = Duration::from_secs(60);
 const TRIALS: u32 = 200;
 
 /// A process with a context on a device. It ends with this value.
-pub struct Worker {
+pub(crate) struct Worker {
     command: Vec<OsString>,
     ordinal: u32,
     child: Option<Child>,
@@ -35,7 +35,7 @@ impl Worker {
     ///
     /// # Errors
     /// [`Error::Source`] where the device gives no context.
-    pub fn start(command: &[OsString], ordinal: u32) -> Result<Self> {
+    pub(crate) fn start(command: &[OsString], ordinal: u32) -> Result<Self> {
         let mut worker = Self {
             command: command.to_vec(),
             ordinal,
@@ -51,7 +51,7 @@ impl Worker {
     /// outputs, one after the other in the order of the arguments; it must be there where the trial has a check.
     ///
     /// What the kernel does wrong is an outcome; what the machine does is an error.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         trial: &Trial,
         cubin: &Cubin,

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 
 use super::{ingest, lines, stored, time};
 use crate::error::Result;
-use crate::ingest::{AppendOptions, StreamFormat};
+use crate::formats::StreamFormat;
+use crate::ingest::AppendOptions;
 use crate::store::{Step, Store, Watch};
 
 /// Images of the usual test.

@@ -13,6 +13,8 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 
+use super::levels::levels;
+
 /// Terms of a chain that may be as deep as they stand.
 pub(in crate::query) const FLAT: usize = 32;
 
@@ -43,7 +45,7 @@ fn balanced(expr: Expr) -> Transformed<Expr> {
         Expr::BinaryExpr(binary) if is_word(binary.op) => binary.op,
         _ => return Transformed::no(expr),
     };
-    if super::levels(&expr, op) < FLAT {
+    if levels(&expr, op) < FLAT {
         return Transformed::no(expr);
     }
     let terms = terms(expr, |expr| match expr {

@@ -11,7 +11,7 @@ use super::{add, answer, reads_sums};
 use crate::store::Store;
 
 /// Stores, and questions of each (`TSQL_TEST_STORES`, `TSQL_TEST_QUESTIONS`).
-const STORES: u64 = 3;
+const STORES: u64 = 2;
 const QUESTIONS: u64 = 30;
 
 /// Graphs in `graphs`; records refer to a few more.
@@ -203,7 +203,33 @@ fn source(random: &mut Rng) -> String {
     }
 }
 
+/// Windows over all rows of a label, and which rows see which values.
+fn windows(random: &mut Rng) -> String {
+    let calls = [
+        "count(*)",
+        "count(r.runtime_ns)",
+        "sum(r.runtime_ns)",
+        "avg(r.runtime_ns)",
+        "min(r.runtime_ns)",
+        "max(r.runtime_ns)",
+    ];
+    let labels = ["r.platform", "r.graph_id", "r.split", "r.graph_id, r.split"];
+    let mut call = || {
+        let (call, by) = (one(random, &calls), one(random, &labels));
+        format!("{call} OVER (PARTITION BY {by})")
+    };
+    let (first, second) = (call(), call());
+    let condition = condition(random, 1);
+    format!(
+        "SELECT a, b, count(*), min(config_id), max(config_id) FROM (SELECT r.config_id, {first} AS a, {second} AS b \
+         FROM records AS r WHERE {condition}) AS q GROUP BY a, b"
+    )
+}
+
 fn question(random: &mut Rng) -> String {
+    if random.u8(..8) == 0 {
+        return windows(random);
+    }
     let keys = [
         "r.platform",
         "r.graph_id",

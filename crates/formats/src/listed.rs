@@ -1,0 +1,75 @@
+//! The lists of formats. A new one is a line in [`Dialect::ALL`] where its files are lines, in [`DOCUMENTS`]
+//! where they are read as a whole.
+
+use super::format::{Documents, Logs};
+use super::lines::is_comment;
+use super::rows::Rows;
+use super::{graphnet, measured, tenset, tpugraphs};
+
+/// The formats that are read as a whole.
+pub const DOCUMENTS: [&dyn Documents; 4] = [
+    &tpugraphs::Arrays,
+    &graphnet::Samples,
+    &graphnet::Hub,
+    &graphnet::BenchmarkLog,
+];
+
+/// What the lines of a log look like: one of the formats of logs.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect(&'static dyn Logs);
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::TENSET, Self::MEASURED];
+
+    /// auto_scheduler's.
+    pub const TENSET: Self = Self(&tenset::Log);
+
+    /// Those of [`measured`].
+    pub const MEASURED: Self = Self(&measured::Log);
+
+    /// The dataset of its records.
+    pub fn dataset(self) -> &'static str {
+        self.0.dataset()
+    }
+
+    /// A log in words.
+    pub fn described(self) -> &'static str {
+        self.0.described()
+    }
+
+    /// How the names of its files end.
+    pub fn ending(self) -> &'static str {
+        self.0.ending()
+    }
+
+    /// The one that the first line of a log begins like.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let mut lines = head.split(|&byte| byte == b'\n');
+        let line = lines.find(|line| !is_comment(line))?;
+        Self::that_begins(line)
+    }
+
+    /// The one in which a line begins like a record.
+    pub(crate) fn that_begins(line: &[u8]) -> Option<Self> {
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        let mut all = Self::ALL.into_iter();
+        all.find(|dialect| dialect.0.begins(line))
+    }
+
+    /// The rows of whole lines, the last of which may lack its line feed.
+    pub fn parse(self, chunk: &[u8], crlf: bool) -> Rows {
+        self.0.parse(chunk, crlf)
+    }
+}
+
+impl PartialEq for Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.dataset() == other.dataset()
+    }
+}
+
+impl Eq for Dialect {}
+
+/// What some editors put before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

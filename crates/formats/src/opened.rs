@@ -1,0 +1,71 @@
+//! A file that was opened, its compression undone.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::Path;
+
+use super::{Compression, Head, Kind};
+use crate::error::{Error, Result};
+
+/// What a file says, after decompression.
+pub type Stream = Box<dyn Read + Send>;
+
+/// Opens a file and undoes its compression.
+pub fn open(file: &Path) -> Result<(Stream, Option<Compression>)> {
+    let opened = File::open(file).map_err(Error::io(file))?;
+    let mut buffered = BufReader::with_capacity(1 << 16, opened);
+    let head = buffered.fill_buf().map_err(Error::io(file))?;
+    let compression = Compression::of(head);
+    Ok((
+        match compression {
+            Some(Compression::Gzip) => {
+                Box::new(flate2::bufread::MultiGzDecoder::new(buffered)) as Stream
+            }
+            Some(Compression::Zstd) => {
+                let reader = zstd::stream::read::Decoder::with_buffer(buffered);
+                Box::new(reader.map_err(Error::io(file))?)
+            }
+            None => Box::new(buffered),
+        },
+        compression,
+    ))
+}
+
+/// A file whose beginning was read: what it is, and how it goes on.
+pub struct Opened {
+    /// What it is.
+    pub kind: Kind,
+    /// What its bytes are compressed with.
+    pub compression: Option<Compression>,
+    head: Head<Stream>,
+}
+
+impl Opened {
+    /// Opens a file and tells what it is.
+    pub fn of(file: &Path) -> Result<Self> {
+        let (stream, compression) = open(file)?;
+        let mut head = Head::new(stream);
+        let kind = head.tell().map_err(Error::io(file))?;
+        Ok(Self {
+            kind,
+            compression,
+            head,
+        })
+    }
+
+    /// A file that is known to be this, whatever it looks like.
+    pub fn known(file: &Path, kind: Kind) -> Result<Self> {
+        let (stream, compression) = open(file)?;
+        let head = Head::new(stream);
+        Ok(Self {
+            kind,
+            compression,
+            head,
+        })
+    }
+
+    /// All of the file, from its beginning on.
+    pub fn into_reader(self) -> impl Read {
+        self.head.into_reader()
+    }
+}

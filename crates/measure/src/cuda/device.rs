@@ -1,0 +1,165 @@
+//! GPUs as devices: each with a compiler for its architecture and a worker of its own. References run on
+//! the processor.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::compiler::{Compiler, Cubin};
+use super::probe::{DeviceFacts, probe};
+use super::serve;
+use super::worker::Worker;
+use crate::cpu::runner;
+use crate::device::{Backend, Device, Kernel, Served, Setup, short};
+use crate::error::{Error, Result};
+use crate::machine::{Machine, Toolchain};
+use crate::runner::Runner;
+use crate::trial::{Language, Outcome, Trial};
+
+/// The argument that makes this program a compiler or a worker.
+const WORKER: &str = "__measure-cuda-worker";
+
+/// GPUs that have CUDA.
+#[derive(Debug)]
+pub(crate) struct Cuda;
+
+impl Backend for Cuda {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn noun(&self) -> &'static str {
+        "a GPU"
+    }
+
+    fn is_numbered(&self) -> bool {
+        true
+    }
+
+    fn runs(&self, language: Language) -> bool {
+        language == Language::Cuda
+    }
+
+    fn compiler(&self, _: Language) -> Result<String> {
+        Ok("nvrtc".to_owned())
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        probe().sentences()
+    }
+
+    fn facts(&self) -> Vec<serde_json::Value> {
+        let devices = probe().devices.into_iter();
+        devices.map(|device| device.facts).collect()
+    }
+
+    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<Served> {
+        if name != WORKER {
+            return None;
+        }
+        let args: Vec<&OsStr> = args.iter().map(OsString::as_os_str).collect();
+        Some(serve::serve(&args).map_or_else(Served::Failed, |()| Served::Done))
+    }
+
+    fn open(&self, number: u32, setup: &Setup<'_>) -> Result<Box<dyn Device>> {
+        let host = runner(setup)?;
+        let mut machine = Machine::read();
+        let mut probe = probe();
+        if !probe.is_ready() {
+            return Err(Error::Usage(probe.missing.join("\n")));
+        }
+        let command = setup.command(WORKER);
+        let compiler = Compiler::new(&command, &probe, setup.options.sandbox)?;
+        let place = probe
+            .devices
+            .iter()
+            .position(|device| device.ordinal == number);
+        let device = place.map(|place| probe.devices.swap_remove(place));
+        let facts = device.ok_or_else(|| {
+            let hint = "hint: `tsql measure devices` lists those there are";
+            Error::Usage(format!("no GPU has the number {number}\n{hint}"))
+        })?;
+        machine.gpus = vec![facts.facts.clone()];
+        Ok(Box::new(CudaDevice {
+            compiler,
+            facts,
+            nvrtc: probe.nvrtc.unwrap_or_default(),
+            machine,
+            workers: Arc::new(Workers {
+                gpu: Mutex::new(Worker::start(&command, number)?),
+                host,
+            }),
+        }))
+    }
+}
+
+/// A GPU, with what compiles for it.
+struct CudaDevice {
+    compiler: Compiler,
+    facts: DeviceFacts,
+    /// Version of NVRTC.
+    nvrtc: String,
+    machine: Machine,
+    workers: Arc<Workers>,
+}
+
+/// What checks and times its kernels.
+struct Workers {
+    /// A kernel at a time.
+    gpu: Mutex<Worker>,
+    /// For references.
+    host: Runner,
+}
+
+impl Device for CudaDevice {
+    fn active(&self) -> &[String] {
+        self.workers.host.active()
+    }
+
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn toolchain(&self, _: Language, flags: &[String]) -> Result<Toolchain> {
+        Ok(Toolchain::new(Path::new("nvrtc"), &self.nvrtc, flags))
+    }
+
+    fn target(&self, _: Language) -> String {
+        format!("cuda -arch={}", self.facts.architecture)
+    }
+
+    fn platform(&self) -> String {
+        short(&self.facts.name)
+    }
+
+    fn build(&self, trial: &Trial) -> Result<Result<Box<dyn Kernel>, Outcome>> {
+        let compiled = self.compiler.compile(trial, &self.facts.architecture)?;
+        Ok(compiled.map(|cubin| -> Box<dyn Kernel> {
+            Box::new(Launched {
+                workers: Arc::clone(&self.workers),
+                trial: trial.clone(),
+                cubin,
+            })
+        }))
+    }
+}
+
+/// A kernel that is launched.
+struct Launched {
+    workers: Arc<Workers>,
+    trial: Trial,
+    cubin: Cubin,
+}
+
+impl Kernel for Launched {
+    fn time(self: Box<Self>) -> Result<Outcome> {
+        let outputs = self.workers.host.expected_outputs(&self.trial)?;
+        let worker = self.workers.gpu.lock();
+        let mut worker = worker.unwrap_or_else(PoisonError::into_inner);
+        let timed = worker.run(&self.trial, &self.cubin, outputs.as_deref())?;
+        Ok(Outcome {
+            all_cost_s: timed.all_cost_s + self.cubin.cost_s,
+            ..timed
+        })
+    }
+}

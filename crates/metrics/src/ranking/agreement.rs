@@ -1,0 +1,133 @@
+//! How pairs of configurations are ranked by runtimes and by scores, counted without looking at each.
+
+use std::cmp::Ordering;
+
+use super::pair::Pair;
+
+/// How pairs of configurations agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Agreement {
+    /// All pairs of configurations.
+    pub(super) pairs: u64,
+    /// Pairs with equal runtimes, with equal scores, with both equal.
+    pub(super) runtime_ties: u64,
+    pub(super) score_ties: u64,
+    pub(super) both_ties: u64,
+    /// Pairs ranked the other way round.
+    pub(super) discordant: u64,
+}
+
+/// Sorts by score and counts, while sorting by runtime, what was the wrong way round (Knight 1966).
+pub(super) fn agreement(pairs: &[Pair]) -> Agreement {
+    let mut order: Vec<Pair> = pairs.to_vec();
+    order.sort_unstable_by(|a, b| {
+        nan_last(a.score, b.score).then_with(|| nan_last(a.runtime, b.runtime))
+    });
+    let count = order.len() as u64;
+    let score_ties = ties(&order, |a, b| equal(a.score, b.score));
+    let both_ties = ties(&order, |a, b| {
+        equal(a.score, b.score) && equal(a.runtime, b.runtime)
+    });
+    let mut runtimes: Vec<f64> = order.iter().map(|pair| pair.runtime).collect();
+    let discordant = sort_counting(&mut runtimes);
+    Agreement {
+        pairs: count * count.saturating_sub(1) / 2,
+        runtime_ties: ties(&runtimes, |a, b| equal(*a, *b)),
+        score_ties,
+        both_ties,
+        discordant,
+    }
+}
+
+/// Pairs within runs of equal neighbours.
+fn ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
+    let runs = sorted.chunk_by(|a, b| equal(a, b));
+    runs.map(|run| {
+        let length = run.len() as u64;
+        length * (length - 1) / 2
+    })
+    .sum()
+}
+
+/// Merge sort from the bottom up; the number of pairs that were in falling order.
+fn sort_counting(values: &mut Vec<f64>) -> u64 {
+    let mut falling = 0;
+    let mut merged = Vec::with_capacity(values.len());
+    let mut width = 1;
+    while width < values.len() {
+        merged.clear();
+        for both in values.chunks(2 * width) {
+            let (mut left, mut right) = both.split_at(width.min(both.len()));
+            while let (Some((a, left_rest)), Some((b, right_rest))) =
+                (left.split_first(), right.split_first())
+            {
+                if nan_last(*b, *a) == Ordering::Less {
+                    falling += left.len() as u64;
+                    merged.push(*b);
+                    right = right_rest;
+                } else {
+                    merged.push(*a);
+                    left = left_rest;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(values, &mut merged);
+        width *= 2;
+    }
+    falling
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    nan_last(a, b) == Ordering::Equal
+}
+
+/// Numbers by size, zeros alike; what is no number last.
+pub(super) fn nan_last(a: f64, b: f64) -> Ordering {
+    let both = a.partial_cmp(&b);
+    both.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "100 million configurations have fewer than 2^53 pairs"
+)]
+pub(super) fn exact(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Looks at every pair.
+    fn by_brute_force(pairs: &[Pair]) -> Agreement {
+        let mut found = Agreement::default();
+        for (place, a) in pairs.iter().enumerate() {
+            for b in &pairs[place + 1..] {
+                let (x, y) = (nan_last(a.score, b.score), nan_last(a.runtime, b.runtime));
+                found.pairs += 1;
+                found.score_ties += u64::from(x.is_eq());
+                found.runtime_ties += u64::from(y.is_eq());
+                found.both_ties += u64::from(x.is_eq() && y.is_eq());
+                found.discordant += u64::from(x.is_ne() && y == x.reverse());
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn counts_are_those_of_brute_force(
+            values in proptest::collection::vec((0_u8..12, 0_u8..12), 0..60)
+        ) {
+            let pairs: Vec<Pair> = values
+                .iter()
+                .map(|&(runtime, score)| Pair { runtime: runtime.into(), score: score.into() })
+                .collect();
+            prop_assert_eq!(agreement(&pairs), by_brute_force(&pairs));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `kendall_tau_b` and `layout_score`: whether two rankings agree, in -1 to 1.
+
+use super::agreement::{agreement, exact};
+use super::pair::{Pair, RUNTIME, SCORE, scored};
+use crate::metric::{Gives, Metric};
+
+pub(super) const TAU_B: Metric = Metric {
+    name: "kendall_tau_b",
+    description: "Kendall's tau-b of scores and runtimes, corrected for ties",
+    arguments: &[RUNTIME, SCORE],
+    example: "SELECT kendall_tau_b(runtime, score) FROM (VALUES (10.0, 0.2), (12.0, 0.1)) AS t(runtime, score)",
+    source: "Kendall 1945; Knight 1966; scipy.stats.kendalltau",
+    gives: Gives::Number(|group| Ok(kendall_tau_b(&scored(group)))),
+};
+
+pub(super) const LAYOUT_SCORE: Metric = Metric {
+    name: "layout_score",
+    description: "The kendall_tau_b: the score of a row of a layout collection",
+    example: "SELECT layout_score(runtime, score) FROM (VALUES (10.0, 0.2), (12.0, 0.1)) AS t(runtime, score)",
+    source: "Kaggle, \"Google - Fast or Slow?\", evaluation",
+    ..TAU_B
+};
+
+/// Kendall's tau-b, corrected for ties, as SciPy computes it; `None` where either side has only one
+/// value.
+pub fn kendall_tau_b(pairs: &[Pair]) -> Option<f64> {
+    let found = agreement(pairs);
+    let (all, x, y) = (found.pairs, found.score_ties, found.runtime_ties);
+    if all == x || all == y {
+        return None;
+    }
+    let untied = exact(all - x - y + found.both_ties);
+    let difference = untied - 2.0 * exact(found.discordant);
+    let tau = difference / exact(all - x).sqrt() / exact(all - y).sqrt();
+    Some(tau.clamp(-1.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_has_no_ranking() {
+        assert_eq!(kendall_tau_b(&[]), None);
+        let pair = |runtime, score| Pair { runtime, score };
+        assert_eq!(kendall_tau_b(&[pair(1.0, 1.0), pair(2.0, 1.0)]), None);
+        assert_eq!(kendall_tau_b(&[pair(1.0, 2.0), pair(2.0, 1.0)]), Some(-1.0));
+    }
+}

@@ -1,0 +1,36 @@
+//! `ordered_pair_accuracy`: the share of pairs that are in the right order.
+
+use super::agreement::{agreement, exact};
+use super::pair::{Pair, RUNTIME, SCORE, scored};
+use crate::metric::{Gives, Metric};
+
+pub(super) const ACCURACY: Metric = Metric {
+    name: "ordered_pair_accuracy",
+    description: "Share of the pairs with different runtimes that the scores order the same way",
+    arguments: &[RUNTIME, SCORE],
+    example: "SELECT ordered_pair_accuracy(runtime, score) FROM (VALUES (10.0, 0.1), (12.0, 0.2)) AS t(runtime, score)",
+    source: "TpuGraphs (arXiv 2308.13490), section 4",
+    gives: Gives::Number(|group| Ok(ordered_pair_accuracy(&scored(group)))),
+};
+
+/// Share of the pairs with different runtimes that the scores order the same way; equal scores
+/// count as wrong. `None` where all runtimes are equal.
+pub fn ordered_pair_accuracy(pairs: &[Pair]) -> Option<f64> {
+    let found = agreement(pairs);
+    let comparable = found.pairs - found.runtime_ties;
+    let untied = comparable + found.both_ties - found.score_ties;
+    (comparable > 0).then(|| exact(untied - found.discordant) / exact(comparable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_scores_are_wrong() {
+        let pair = |runtime, score| Pair { runtime, score };
+        assert_eq!(ordered_pair_accuracy(&[pair(1.0, 1.0)]), None);
+        let tied = [pair(1.0, 0.0), pair(2.0, 0.0), pair(3.0, 1.0)];
+        assert_eq!(ordered_pair_accuracy(&tied), Some(2.0 / 3.0));
+    }
+}

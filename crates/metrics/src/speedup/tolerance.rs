@@ -1,0 +1,78 @@
+//! Which failures are tolerated from which level on.
+
+use std::ops::RangeInclusive;
+
+/// Which errors count as tolerated from which level on
+/// (`*_positive_tolerance_interpretation.py`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpretation {
+    /// Wrong values from 1 on, everything else from 3 on.
+    #[default]
+    Default,
+    /// Wrong values from 1, nan, infinity, type and shape mismatches from 2, other errors at run
+    /// time from 3, failures to compile from 4 on; failures of the eager run or reference never.
+    MismatchExtended,
+}
+
+impl Interpretation {
+    /// By the name that upstream gives it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "default" => Some(Self::Default),
+            "mismatch_extended" => Some(Self::MismatchExtended),
+            _ => None,
+        }
+    }
+
+    /// Levels that upstream computes scores for.
+    pub fn levels(self) -> RangeInclusive<i32> {
+        match self {
+            Self::Default => -10..=4,
+            Self::MismatchExtended => -10..=5,
+        }
+    }
+
+    /// Level from which on a single sample's failure is tolerated; `None` for never.
+    pub(super) fn tolerated_from(self, fail_type: &str) -> Option<i32> {
+        match (self, fail_type) {
+            (Self::MismatchExtended, "eager_fail" | "reference_fail") => None,
+            _ => Some(self.failure(fail_type).tolerated_from),
+        }
+    }
+
+    /// Kind of a failure in the aggregated form. Upstream looks for parts of words, and here a
+    /// failure of the eager run is an error at run time in both interpretations.
+    pub(super) fn failure(self, fail_type: &str) -> Failure {
+        let text = fail_type.to_lowercase();
+        let mismatch = ["nan", "inf", "type_mismatch", "shape_mismatch"];
+        let kind = |name, tolerated_from| Failure {
+            name,
+            tolerated_from,
+        };
+        if text.contains("accuracy") {
+            return kind("accuracy", 1);
+        }
+        match self {
+            Self::Default if text.contains("compile_fail") => kind("compile_fail", 3),
+            Self::Default => kind("runtime_fail", 3),
+            _ if mismatch.iter().any(|part| text.contains(part)) => kind("type/shape_mismatch", 2),
+            _ if text.contains("compile_fail") => kind("compile_fail", 4),
+            _ => kind("runtime_fail", 3),
+        }
+    }
+}
+
+/// A kind of error in the aggregated form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failure {
+    pub(super) name: &'static str,
+    pub(super) tolerated_from: i32,
+}
+
+/// Order of the kinds: upstream's numbers.
+pub(super) const FAILURES: [&str; 4] = [
+    "accuracy",
+    "type/shape_mismatch",
+    "runtime_fail",
+    "compile_fail",
+];

@@ -1,0 +1,101 @@
+//! What `run` and `repeat` are told of where and how kernels are timed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tsql_measure::backends::Address;
+use tsql_measure::trial::Cache;
+
+use crate::error::{Error, Result};
+use crate::trials::run::RunOptions;
+
+/// Where and how kernels are timed.
+#[derive(Args, Debug)]
+pub(super) struct Bench {
+    /// Device: `cpu`, or `cuda:0` for the first GPU [default: what the program is written for]
+    #[arg(long, value_name = "DEVICE", value_parser = Address::parse)]
+    target: Option<Address>,
+    /// Platform of the records [default: the device's name in short]
+    #[arg(long, value_name = "NAME")]
+    platform: Option<String>,
+    /// Name of the run, of which the source's name is made [default: the program's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Core to time on
+    #[arg(long, value_name = "N")]
+    core: Option<usize>,
+    /// Leave the core to whoever else wants it: no real-time priority
+    #[arg(long)]
+    no_realtime: bool,
+    /// Let kernels and compilers use network, other programs and all files
+    #[arg(long)]
+    no_sandbox: bool,
+    /// What caches hold before a call [default: what the manifest says]
+    #[arg(long, value_name = "STATE", value_enum)]
+    cache: Option<CacheState>,
+    /// Kernels that are built at the same time [default: one for each core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Time after which records are stored
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
+    commit_every: Duration,
+    /// Records after which they are stored
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    commit_records: u64,
+    /// What the values of inputs are drawn from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    input_seed: u64,
+    /// Go on where nearly all kernels fail alike
+    #[arg(long)]
+    keep_going: bool,
+    /// Say what happens as lines of JSON on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum CacheState {
+    /// What the call before left there
+    Warm,
+    /// Nothing: arguments are flushed before every call
+    Cold,
+}
+
+impl Bench {
+    /// Options for programs that run on `device`.
+    pub(super) fn options(&self, device: Address, stop: &Arc<AtomicBool>) -> Result<RunOptions> {
+        let target = self.target.unwrap_or(device);
+        if !target.is_like(device) {
+            let (wanted, given) = (device.backend.noun(), target.backend.noun());
+            return Err(Error::Argument {
+                name: "target",
+                reason: format!("the program is for {wanted}, not for {given}"),
+            });
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let worker = std::env::current_exe().map_err(Error::io(PathBuf::from("tsql")))?;
+        Ok(RunOptions {
+            worker,
+            scratch: std::env::temp_dir(),
+            device: target,
+            platform: self.platform.clone(),
+            name: self.name.clone(),
+            core: self.core,
+            realtime: !self.no_realtime,
+            sandbox: !self.no_sandbox,
+            jobs: self.jobs.unwrap_or(cores),
+            commit_every: self.commit_every,
+            commit_records: self.commit_records,
+            input_seed: self.input_seed,
+            cache: self.cache.map(|cache| match cache {
+                CacheState::Warm => Cache::Warm,
+                CacheState::Cold => Cache::Cold,
+            }),
+            keep_going: self.keep_going,
+            stop: Arc::clone(stop),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! `tsql measure resume`: what runs that were killed have measured.
+
+use clap::Args;
+use tokio::runtime::Handle;
+
+use crate::cli::outcome::{DONE, Failure, PARTLY};
+use crate::cli::talk::{counted, talk};
+use crate::store::Store;
+use crate::trials::sink;
+
+/// Store what runs that were killed have measured
+///
+/// A run keeps its timings in a journal on the local disk until they are in the store. `measure run`
+/// stores what earlier runs on the same store have left, too.
+#[derive(Args, Debug)]
+pub(super) struct Resume {}
+
+pub(super) fn run(store: &Store, runtime: &Handle) -> Result<u8, Failure> {
+    let resumed = sink::resume(store, runtime)?;
+    tell_resumed(&resumed);
+    if resumed.journals == 0 && resumed.damaged.is_empty() {
+        talk("no run has left anything for this store");
+    }
+    Ok(if resumed.damaged.is_empty() {
+        DONE
+    } else {
+        PARTLY
+    })
+}
+
+/// Says what was left, and where.
+pub(super) fn tell_resumed(resumed: &sink::Resumed) {
+    if resumed.journals > 0 {
+        talk(&format!(
+            "{} of earlier runs stored, {} new",
+            counted(resumed.journals, "journal"),
+            counted(resumed.records, "record")
+        ));
+    }
+    for (path, lines) in &resumed.damaged {
+        for line in lines {
+            talk(&format!(
+                "{}:{line}: damaged, not stored; the journal stays here",
+                path.display()
+            ));
+        }
+    }
+    for (path, store) in &resumed.elsewhere {
+        talk(&format!(
+            "note: {} holds timings for {store}\nhint: tsql --store {store} measure resume",
+            path.display()
+        ));
+    }
+}

@@ -1,0 +1,24 @@
+//! How a command ends.
+
+use super::printer::PrintError;
+use crate::error::Error;
+
+/// Everything was done.
+pub(super) const DONE: u8 = 0;
+/// Done, but some input was refused or damage was found.
+pub(super) const PARTLY: u8 = 1;
+/// Not done.
+pub(super) const FAILED: u8 = 2;
+/// Stopped by Ctrl-C.
+pub(super) const INTERRUPTED: u8 = 130;
+
+/// Why a command ended without doing its work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Library(#[from] Error),
+    #[error("{0}")]
+    Print(#[from] PrintError),
+}

@@ -1,0 +1,75 @@
+//! Where a result goes, and in which format.
+
+use std::fs::File;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use clap::Args;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+
+use super::outcome::{DONE, Failure};
+use super::printer::{self, Format, PrintError};
+use super::stdout::stdout;
+use crate::error::Error;
+
+/// How and where a result is printed.
+#[derive(Args, Debug, Clone)]
+pub(super) struct Output {
+    /// Format of the result [default: table on a terminal, csv elsewhere]
+    #[arg(long, value_enum)]
+    pub(super) format: Option<Format>,
+    /// Write the result to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// Prints a result where and how it is wanted; returns its rows.
+pub(super) async fn print(
+    stream: SendableRecordBatchStream,
+    output: &Output,
+) -> Result<u64, Failure> {
+    let Some(path) = &output.output else {
+        let default = if std::io::stdout().is_terminal() {
+            Format::Table
+        } else {
+            Format::Csv
+        };
+        let format = output.format.unwrap_or(default);
+        let printed = if format.is_text() {
+            printer::print(stream, format, stdout()).await
+        } else {
+            printer::print(stream, format, std::io::stdout()).await
+        };
+        return Ok(printed?);
+    };
+    let file = File::create(path).map_err(Error::io(path))?;
+    let named = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("parquet") => Format::Parquet,
+        Some("arrow" | "arrows") => Format::Arrow,
+        Some("json") => Format::Json,
+        Some("jsonl") => Format::Jsonl,
+        Some("tsv") => Format::Tsv,
+        Some("md") => Format::Markdown,
+        _ => Format::Csv,
+    };
+    match printer::print(stream, output.format.unwrap_or(named), file).await {
+        Err(PrintError::Io(error)) => Err(Error::io(path)(error).into()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints columns that were made here like the result of a query.
+pub(super) async fn show<'a>(
+    columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
+    output: &Output,
+) -> Result<u8, Failure> {
+    let batch = RecordBatch::try_from_iter(columns)
+        .map_err(|error| Error::damaged("result", error.to_string()))?;
+    let frame = SessionContext::new()
+        .read_batch(batch)
+        .map_err(Error::Query)?;
+    print(frame.execute_stream().await.map_err(Error::Query)?, output).await?;
+    Ok(DONE)
+}

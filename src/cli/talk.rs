@@ -1,0 +1,20 @@
+//! What is said to the person at the terminal, on standard error.
+
+use std::io::Write as _;
+
+use crate::error::shown::{escaped, without_secrets};
+
+/// A line for the person at the terminal. Nobody listening is no reason to fail.
+pub(super) fn talk(text: &str) {
+    let text = without_secrets(text);
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
+}
+
+/// A count and its noun: `1 file`, `2 files`.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}

@@ -1,0 +1,49 @@
+//! Rows of `lines`: those that are no records.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BinaryBuilder, Int32Array, Int64Array, StringArray};
+
+use crate::column::made::{Columns, texts};
+
+/// A line that is no record, or a part of one.
+pub(crate) struct Other {
+    pub(crate) segment: i32,
+    pub(crate) line: u64,
+    pub(crate) part: i32,
+    /// Why it was refused; `None` for comments.
+    pub(crate) reason: Option<String>,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Rows of `lines`, each with its source.
+pub(crate) fn other_columns(others: &[(i64, Other)]) -> Columns {
+    let kind = |other: &Other| {
+        if other.reason.is_some() {
+            "rejected"
+        } else {
+            "comment"
+        }
+    };
+    let rows = || others.iter().map(|(_, other)| other);
+    let mut bytes = BinaryBuilder::new();
+    rows().for_each(|other| bytes.append_value(&other.text));
+    let sources = others.iter().map(|(source_id, _)| *source_id);
+    let lines = rows().map(|other| other.line.cast_signed());
+    let segments = rows().map(|other| other.segment);
+    let parts = rows().map(|other| other.part);
+    let reasons: StringArray = rows().map(|other| other.reason.as_deref()).collect();
+    BTreeMap::from([
+        (
+            "source_id",
+            Arc::new(Int64Array::from_iter_values(sources)) as ArrayRef,
+        ),
+        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
+        ("line", Arc::new(Int64Array::from_iter_values(lines))),
+        ("part", Arc::new(Int32Array::from_iter_values(parts))),
+        ("kind", texts(rows().map(kind))),
+        ("reason", Arc::new(reasons)),
+        ("text", Arc::new(bytes.finish())),
+    ])
+}

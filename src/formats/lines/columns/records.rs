@@ -1,0 +1,118 @@
+//! Rows of `records`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array, Int64Array,
+};
+use tsql_codecs::number::Decimal;
+use tsql_formats::rows::{Details, Row};
+
+use super::details::DetailRows;
+use crate::column::made::Columns;
+
+/// Rows of `records` from one source.
+pub(crate) struct RecordRows {
+    source_id: i64,
+    graphs: Vec<i64>,
+    configs: Vec<i64>,
+    environments: Vec<i64>,
+    lines: Vec<i64>,
+    runtimes: Float64Builder,
+    counts: Vec<i32>,
+    repeats: BinaryBuilder,
+    errors: Int16Builder,
+    all_costs: Vec<Option<Decimal>>,
+    times: Vec<Option<i64>>,
+    details: DetailRows,
+    verbatim: BinaryBuilder,
+}
+
+impl RecordRows {
+    pub(crate) fn new(source_id: i64, count: usize) -> Self {
+        Self {
+            source_id,
+            graphs: Vec::with_capacity(count),
+            configs: Vec::with_capacity(count),
+            environments: Vec::with_capacity(count),
+            lines: Vec::with_capacity(count),
+            runtimes: Float64Builder::with_capacity(count),
+            counts: Vec::with_capacity(count),
+            repeats: BinaryBuilder::new(),
+            errors: Int16Builder::with_capacity(count),
+            all_costs: Vec::with_capacity(count),
+            times: Vec::with_capacity(count),
+            details: DetailRows::default(),
+            verbatim: BinaryBuilder::new(),
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each column that is not in the row"
+    )]
+    pub(crate) fn push(
+        &mut self,
+        graph: i64,
+        config: i64,
+        environment: i64,
+        line: u64,
+        row: &Row,
+        repeats: Option<&[u8]>,
+        details: Option<&Details>,
+        verbatim: Option<&[u8]>,
+    ) {
+        self.graphs.push(graph);
+        self.configs.push(config);
+        self.environments.push(environment);
+        self.lines.push(line.cast_signed());
+        self.runtimes.append_option(row.runtime_ns);
+        self.counts.push(row.repeat_count);
+        self.repeats.append_option(repeats);
+        self.errors.append_value(row.error_no);
+        self.all_costs.push(row.all_cost.map(Decimal::padded));
+        self.times.push(row.measured_at_s);
+        self.details.push(details);
+        self.verbatim.append_option(verbatim);
+    }
+
+    pub(crate) fn finish(mut self) -> Columns {
+        let sources = vec![self.source_id; self.lines.len()];
+        let digits = self
+            .all_costs
+            .iter()
+            .map(|cost| Some(cost.as_ref()?.digits));
+        let exponent = |cost: &Option<Decimal>| {
+            let exponent = cost.as_ref()?.exponent;
+            Some(i16::try_from(exponent).unwrap_or(i16::MAX))
+        };
+        let exponents = self.all_costs.iter().map(exponent);
+        let mut columns = BTreeMap::from([
+            (
+                "graph_id",
+                Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
+            ),
+            ("config_id", Arc::new(Int64Array::from(self.configs))),
+            (
+                "environment_id",
+                Arc::new(Int64Array::from(self.environments)),
+            ),
+            ("source_id", Arc::new(Int64Array::from(sources))),
+            ("line", Arc::new(Int64Array::from(self.lines))),
+            ("runtime_ns", Arc::new(self.runtimes.finish())),
+            ("repeat_count", Arc::new(Int32Array::from(self.counts))),
+            ("repeats", Arc::new(self.repeats.finish())),
+            ("error_no", Arc::new(self.errors.finish())),
+            ("all_cost_digits", Arc::new(Int64Array::from_iter(digits))),
+            (
+                "all_cost_exponent",
+                Arc::new(Int16Array::from_iter(exponents)),
+            ),
+            ("measured_at_s", Arc::new(Int64Array::from(self.times))),
+            ("verbatim", Arc::new(self.verbatim.finish())),
+        ]);
+        columns.extend(self.details.finish());
+        columns
+    }
+}

@@ -1,0 +1,256 @@
+//! Records back to log lines, of whatever dialect.
+//!
+//! A line is its graph, its configuration's steps, its environment and what was measured; how these are
+//! spelled is for the [`Speller`] of a dialect to know. Lines that are no records, or that their columns do not
+//! rebuild, are there verbatim.
+
+pub(crate) mod columns;
+mod giver;
+mod records;
+
+use std::collections::HashMap;
+
+use arrow::array::{Array as _, AsArray as _, RecordBatch};
+use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+use tsql_codecs::identity::environment_id;
+use tsql_codecs::number::Decimal;
+use tsql_codecs::sketch;
+use tsql_formats::rows::{Environment, Measurement, Writer};
+
+use super::giving::Recomputed;
+use super::spelling::{BatchSpeller, Known, MakeSpeller, Row, Speller};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::{collect, frame};
+
+pub(super) use giver::LineGiver;
+
+const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
+    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
+    r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
+    r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
+
+const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
+    ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
+
+/// The records that a predicate over the stored columns (`r`) selects, by source and line; their graphs lie
+/// between two, where that is known.
+async fn among(
+    context: &SessionContext,
+    predicate: &str,
+    graphs: Option<(i64, i64)>,
+) -> Result<SendableRecordBatchStream> {
+    // Said of both tables: files and pages of others are not read.
+    let between = |table: &str| {
+        graphs.map_or_else(String::new, |(least, most)| {
+            format!(" AND {table}.graph_id BETWEEN {least} AND {most}")
+        })
+    };
+    let (of_configurations, of_records) = (between("c"), between("r"));
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {JOINED}{of_configurations} WHERE {predicate}{of_records} \
+         ORDER BY r.source_id, r.line"
+    );
+    stream(context, &sql).await
+}
+
+/// The records of some datasets (the list of an SQL `IN`) that a predicate over `records` selects.
+pub(crate) async fn selected(
+    context: &SessionContext,
+    datasets: &str,
+    predicate: &str,
+) -> Result<SendableRecordBatchStream> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {JOINED} \
+         JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset IN ({datasets}) AND ({predicate})) AS k \
+         ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
+    );
+    stream(context, &sql).await
+}
+
+async fn stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBatchStream> {
+    let frame = frame(context, sql).await?;
+    frame.execute_stream().await.map_err(Error::Query)
+}
+
+/// The rows of a batch of records.
+pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
+    let integers = |name| column::numbers::<Int64Type>(batch, name);
+    let bytes = |name| column::bytes(batch, name);
+    let (sources, lines) = (integers("source_id")?, integers("line")?);
+    let (graphs, environments) = (integers("graph_id")?, integers("environment_id")?);
+    let runtimes = column::numbers::<Float64Type>(batch, "runtime_ns")?;
+    let counts = column::numbers::<Int32Type>(batch, "repeat_count")?;
+    let errors = column::numbers::<Int16Type>(batch, "error_no")?;
+    let digits = integers("all_cost_digits")?;
+    let exponents = column::numbers::<Int16Type>(batch, "all_cost_exponent")?;
+    let all_cost = |row| {
+        let (digits, exponent) = (column::value(digits, row)?, column::value(exponents, row)?);
+        let exponent = i32::from(exponent);
+        Some(Decimal { digits, exponent }.trimmed())
+    };
+    let times = integers("measured_at_s")?;
+    let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
+    let (sketches, datasets) = (
+        column::text(batch, "sketch")?,
+        column::text(batch, "dataset")?,
+    );
+    let row = |row| Row {
+        place: row,
+        source_id: sources.value(row),
+        line: lines.value(row).unsigned_abs(),
+        dataset: datasets.value(row),
+        graph_id: graphs.value(row),
+        environment_id: environments.value(row),
+        result: Measurement {
+            runtime_ns: column::value(runtimes, row),
+            repeat_count: counts.value(row),
+            repeats: column::bytes_at(repeats, row),
+            error_no: errors.value(row),
+            all_cost: all_cost(row),
+            measured_at_s: column::value(times, row),
+        },
+        verbatim: column::bytes_at(verbatim, row),
+        sketch: column::text_at(sketches, row),
+        params: column::bytes_at(params, row),
+    };
+    Ok((0..batch.num_rows()).map(row).collect())
+}
+
+/// Writes the lines of a dataset.
+pub(crate) struct Lines {
+    speller: Box<dyn Speller>,
+    steps: Vec<u8>,
+}
+
+impl Lines {
+    /// Those of a dataset, by the speller of its dialect.
+    pub(crate) async fn load(
+        context: &SessionContext,
+        dataset: &str,
+        make_speller: MakeSpeller,
+    ) -> Result<Self> {
+        Ok(Self {
+            speller: make_speller(known(context, dataset).await?),
+            steps: Vec::new(),
+        })
+    }
+
+    /// Writes those of a batch.
+    pub(crate) fn of<'a>(&'a mut self, batch: &'a RecordBatch) -> Result<BatchLines<'a>> {
+        Ok(BatchLines {
+            speller: self.speller.of(batch)?,
+            steps: &mut self.steps,
+        })
+    }
+}
+
+/// Writes the lines of a batch.
+pub(crate) struct BatchLines<'a> {
+    speller: Box<dyn BatchSpeller + 'a>,
+    steps: &'a mut Vec<u8>,
+}
+
+impl BatchLines<'_> {
+    /// Appends the line of a record, without its line ending but with the `\r` of a `crlf` file.
+    pub(crate) fn write(&mut self, row: &Row<'_>, crlf: bool, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(text) = row.verbatim {
+            out.extend_from_slice(text);
+            return Ok(());
+        }
+        let broken = |what: &str| {
+            let reason = format!("line {} of source {}: {what}", row.line, row.source_id);
+            Error::damaged("records", reason)
+        };
+        let sketch = row
+            .sketch
+            .ok_or_else(|| broken("its configuration is missing"))?;
+        self.steps.clear();
+        if !sketch::fill(sketch.as_bytes(), row.params, self.steps) {
+            return Err(broken("its parameters do not fit their sketch"));
+        }
+        match self.speller.spell(row, self.steps, out) {
+            None => return Err(broken("its graph or environment is missing")),
+            Some(false) => return Err(broken("its columns cannot be spelled")),
+            Some(true) => {}
+        }
+        if crlf {
+            out.push(b'\r');
+        }
+        Ok(())
+    }
+}
+
+/// Computes the identifiers of a dataset's environments again.
+pub(super) async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
+    let mut recomputed = Recomputed::default();
+    for (id, environment) in environments(context, dataset).await? {
+        let same = environment_id(dataset, &environment.canonical()) == id;
+        let wrong = (!same).then(|| format!("{id} is not the hash of its row"));
+        recomputed.add("environments", wrong);
+    }
+    Ok(recomputed)
+}
+
+/// The graphs and environments of a dataset.
+async fn known(context: &SessionContext, dataset: &str) -> Result<Known> {
+    let mut graphs = HashMap::new();
+    let sql =
+        format!("SELECT graph_id, workload_key FROM stored.graphs WHERE dataset = '{dataset}'");
+    for batch in collect(context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
+        let keys = column::text(&batch, "workload_key")?;
+        graphs
+            .extend((0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())));
+    }
+    Ok(Known {
+        graphs,
+        environments: environments(context, dataset).await?,
+    })
+}
+
+/// All environments of a dataset by their identifiers.
+async fn environments(
+    context: &SessionContext,
+    dataset: &str,
+) -> Result<HashMap<i64, Environment>> {
+    let mut environments = HashMap::new();
+    let sql = format!("SELECT * FROM stored.environments WHERE dataset = '{dataset}'");
+    for batch in collect(context, &sql).await? {
+        let ids = column::numbers::<Int64Type>(&batch, "environment_id")?;
+        let text = |name| column::text(&batch, name);
+        let (targets, hosts) = (text("target")?, text("target_host")?);
+        let (versions, writers) = (text("log_version")?, text("writer")?);
+        let options = column::numbers::<Int32Type>(&batch, "layout_rewrite_option")?;
+        let hardware = column::lists(&batch, "hardware_params")?;
+        let inputs = column::lists(&batch, "task_input_names")?;
+        let (machines, settings) = (text("machine")?, text("settings")?);
+        let programs = text("program")?;
+        for row in 0..batch.num_rows() {
+            let integers = hardware.is_valid(row).then(|| hardware.value(row));
+            let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
+            let writer = Writer::named(writers.value(row)).ok_or_else(|| {
+                Error::damaged(
+                    "environments",
+                    format!("no writer `{}`", writers.value(row)),
+                )
+            })?;
+            let environment = Environment {
+                target: targets.value(row).to_owned(),
+                hardware_params: integers,
+                target_host: column::text_at(hosts, row).map(str::to_owned),
+                layout_rewrite_option: column::value(options, row),
+                task_input_names: column::texts_at(inputs, row),
+                log_version: versions.value(row).to_owned(),
+                writer,
+                machine: column::text_at(machines, row).map(str::to_owned),
+                settings: column::text_at(settings, row).map(str::to_owned),
+                program: column::text_at(programs, row).map(str::to_owned),
+            };
+            environments.insert(ids.value(row), environment);
+        }
+    }
+    Ok(environments)
+}

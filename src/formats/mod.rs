@@ -1,0 +1,100 @@
+//! Formats: what of each needs Arrow, a room for each.
+//!
+//! How files are recognised and read, and how their content is spelled, is the business of
+//! `crates/formats`. A room knows which columns that content lies in. Whoever works on files of all
+//! formats asks their rooms and names none of them. A new format is a folder here, a line in
+//! [`ROOMS`] and, unless its files are lines, in `taking!`, and nothing elsewhere.
+
+mod giving;
+pub(crate) mod source;
+mod spelling;
+pub(crate) mod taking;
+
+pub(crate) mod archive;
+pub(crate) mod budget;
+pub(crate) mod configurations;
+mod known;
+pub(crate) mod platform;
+
+pub(crate) mod lines;
+
+pub(crate) mod graphnet;
+mod measured;
+mod tenset;
+pub(crate) mod tpugraphs;
+
+use taking::{Admitting, Visitor};
+use tsql_formats::Dialect;
+
+use crate::error::Result;
+
+pub(crate) use giving::{Giver, Giving, Order, Out, Portion, Proof, Recomputed, Seekable};
+
+pub(crate) use graphnet::NO_PLATFORM;
+pub use known::{KnownSample, Level};
+
+/// All of them.
+pub(crate) static ROOMS: [&dyn Giving; 4] = [
+    &tenset::Room,
+    &measured::Room,
+    &tpugraphs::Room,
+    &graphnet::Room,
+];
+
+/// The room of a dataset; `None` for one of a later version.
+pub(crate) fn room(dataset: &str) -> Option<&'static dyn Giving> {
+    ROOMS.into_iter().find(|room| room.dataset() == dataset)
+}
+
+/// The datasets whose files are lines, as the list of an SQL `IN`.
+pub(crate) fn line_datasets() -> String {
+    datasets(|room| room.speller().is_some())
+}
+
+/// The datasets of rooms of a kind, as the list of an SQL `IN`.
+pub(crate) fn datasets(of: impl Fn(&'static dyn Giving) -> bool) -> String {
+    let names = ROOMS.into_iter().filter(|room| of(*room));
+    let names: Vec<String> = names.map(|room| format!("'{}'", room.dataset())).collect();
+    names.join(", ")
+}
+
+macro_rules! taking {
+    ($($room:expr),* $(,)?) => {
+        /// Those whose files are read as a whole, and not line by line.
+        pub(crate) const TAKING: &[&dyn Admitting] = &[$(&$room),*];
+
+        /// Visits each of these, in the order in which they are taken in.
+        pub(crate) async fn visit_each<V: Visitor>(visitor: &mut V) -> Result<()> {
+            $(visitor.visit($room).await?;)*
+            Ok(())
+        }
+    };
+}
+
+taking![tpugraphs::Files, graphnet::Logs, graphnet::Samples];
+
+/// What a dry run is for.
+pub(crate) const DRY_RUN: &str = "samples and benchmark logs of GraphNet";
+
+/// What a stream looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamFormat {
+    /// auto_scheduler's lines.
+    #[default]
+    Tenset,
+    /// Records as lines of JSON whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
+    Measured,
+    /// The same as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
+    Arrow,
+}
+
+impl StreamFormat {
+    /// How its lines are read.
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            Self::Tenset => Dialect::TENSET,
+            Self::Measured | Self::Arrow => Dialect::MEASURED,
+        }
+    }
+}

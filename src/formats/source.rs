@@ -1,0 +1,182 @@
+//! Sources as the ledger has them.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::{Int32Type, Int64Type};
+use datafusion::prelude::SessionContext;
+use tsql_formats::Compression;
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::collect;
+
+/// Segments of each source.
+type Segments = HashMap<i64, Vec<Segment>>;
+
+/// A file as the ledger has it.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceFile {
+    pub(crate) source_id: i64,
+    pub(crate) name: String,
+    pub(crate) dataset: String,
+    pub(crate) compression: Option<Compression>,
+    /// The source whose rows are this one's too: itself, or the one with the same bytes.
+    pub(crate) rows_of: i64,
+    /// Those of that source, as far as this one goes.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) content_hash: String,
+    /// The sample that it belongs to.
+    pub(crate) sample_id: Option<i64>,
+    pub(crate) platform: String,
+    /// How it was named at ingest.
+    pub(crate) path: String,
+    pub(crate) collection: Option<String>,
+    pub(crate) split: Option<String>,
+}
+
+/// What one ingest read of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    number: i32,
+    pub(crate) first_line: u64,
+    pub(crate) last_line: u64,
+    end_byte: u64,
+    open_line: Option<String>,
+    crlf: bool,
+    content_hash: String,
+    name: String,
+    compression: Option<Compression>,
+    pub(crate) same_as: Option<i64>,
+    /// The graph of all its records.
+    pub(crate) graph_id: Option<i64>,
+    pub(crate) arrays: Option<String>,
+    pub(crate) arrays_hash: Option<String>,
+    pub(crate) sample_id: Option<i64>,
+    pub(crate) text_id: Option<i64>,
+    dataset: String,
+    platform: String,
+    path: String,
+    collection: Option<String>,
+    split: Option<String>,
+}
+
+impl SourceFile {
+    /// Its lines.
+    pub(crate) fn line_count(&self) -> u64 {
+        let last = self.segments.iter().map(|segment| segment.last_line);
+        last.max().unwrap_or(0)
+    }
+
+    /// Its bytes.
+    pub(crate) fn end_byte(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.end_byte)
+    }
+
+    /// Its lines end in `\r\n`.
+    pub(crate) fn is_crlf(&self) -> bool {
+        self.segments.first().is_some_and(|segment| segment.crlf)
+    }
+
+    /// Number of its last segment.
+    pub(crate) fn last_segment(&self) -> i32 {
+        self.segments.last().map_or(0, |segment| segment.number)
+    }
+
+    /// Does a later segment say something else about this line?
+    pub(crate) fn replaced(&self, segment: i32, line: u64) -> bool {
+        self.segments
+            .iter()
+            .any(|later| later.number > segment && later.first_line <= line)
+    }
+
+    /// Has this line no line ending?
+    pub(crate) fn is_open(&self, line: u64, kind: &str, segment: Option<i32>) -> bool {
+        self.segments.iter().any(|found| {
+            found.open_line.as_deref() == Some(kind)
+                && found.last_line == line
+                && segment.is_none_or(|segment| segment == found.number)
+        })
+    }
+}
+
+/// All sources of the ledger, by name.
+pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
+    let mut segments = Segments::new();
+    let sql = "SELECT * FROM stored.sources ORDER BY source_id, segment";
+    for batch in collect(context, sql).await? {
+        let integers = |name| column::numbers::<Int64Type>(&batch, name);
+        let text = |name| column::text(&batch, name);
+        let (ids, ends) = (integers("source_id")?, integers("end_byte")?);
+        let (first, counts) = (integers("first_line")?, integers("line_count")?);
+        let (same_as, numbers) = (
+            integers("same_as")?,
+            column::numbers::<Int32Type>(&batch, "segment")?,
+        );
+        let (names, open, hashes) = (text("name")?, text("open_line")?, text("content_hash")?);
+        let (endings, compression) = (text("line_ending")?, text("compression")?);
+        let (arrays, array_hashes) = (text("arrays")?, text("arrays_hash")?);
+        let graphs = integers("graph_id")?;
+        let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
+        let (paths, collections) = (text("path")?, text("collection")?);
+        let (platforms, datasets) = (text("platform")?, text("dataset")?);
+        let splits = text("split")?;
+        for row in 0..batch.num_rows() {
+            let own = |column| column::text_at(column, row).map(str::to_owned);
+            segments.entry(ids.value(row)).or_default().push(Segment {
+                number: numbers.value(row),
+                first_line: first.value(row).unsigned_abs(),
+                last_line: (first.value(row) + counts.value(row) - 1).unsigned_abs(),
+                end_byte: ends.value(row).unsigned_abs(),
+                open_line: own(open),
+                crlf: endings.value(row) == "crlf",
+                content_hash: hashes.value(row).to_owned(),
+                name: names.value(row).to_owned(),
+                compression: column::text_at(compression, row).and_then(Compression::named),
+                same_as: column::value(same_as, row),
+                graph_id: column::value(graphs, row),
+                arrays: own(arrays),
+                arrays_hash: own(array_hashes),
+                sample_id: column::value(samples, row),
+                text_id: column::value(texts, row),
+                platform: platforms.value(row).to_owned(),
+                path: paths.value(row).to_owned(),
+                collection: own(collections),
+                split: own(splits),
+                dataset: datasets.value(row).to_owned(),
+            });
+        }
+    }
+    let mut sources = Vec::with_capacity(segments.len());
+    for (&id, own) in &segments {
+        sources.push(source(id, own, &segments)?);
+    }
+    sources.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(sources)
+}
+
+fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
+    let missing = || {
+        Error::damaged(
+            "sources",
+            format!("source {id} refers to one that is not there"),
+        )
+    };
+    let last = own.last().ok_or_else(missing)?;
+    let rows_of = last.same_as.unwrap_or(id);
+    let segments = all.get(&rows_of).ok_or_else(missing)?.iter();
+    let segments = segments.filter(|segment| segment.end_byte <= last.end_byte);
+    Ok(SourceFile {
+        source_id: id,
+        name: last.name.clone(),
+        dataset: last.dataset.clone(),
+        compression: last.compression,
+        rows_of,
+        segments: segments.cloned().collect(),
+        sample_id: last.sample_id,
+        platform: last.platform.clone(),
+        path: last.path.clone(),
+        collection: last.collection.clone(),
+        split: last.split.clone(),
+        content_hash: last.content_hash.clone(),
+    })
+}

@@ -1,0 +1,126 @@
+//! Samples of GraphNet as the Parquet file of its hub: `(path, content, source_folder)`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use tsql_codecs::identity::ContentHasher;
+
+use crate::error::{Error, Result};
+use crate::export::{Exported, portions};
+use crate::formats::graphnet::{Room, Texts, is_kept_whole};
+use crate::formats::source::{self, SourceFile};
+use crate::formats::{Giving as _, Order};
+use crate::store::Store;
+
+/// What of a store becomes a Parquet file as the hub has it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct HubOptions {
+    pub(crate) samples: Option<String>,
+}
+
+impl HubOptions {
+    /// Only the files of the samples that this SQL over `samples` selects, and of their variants; without it
+    /// those that belong to no sample, too.
+    #[must_use]
+    pub fn samples(mut self, predicate: impl Into<String>) -> Self {
+        self.samples = Some(predicate.into());
+        self
+    }
+}
+
+/// Writes the files of GraphNet's samples that `options` select as a Parquet file with the columns
+/// `path`, `content` and `source_folder`, by name.
+/// Files that are no UTF-8 cannot be in it: they are told as damaged.
+///
+/// # Errors
+/// [`Error::Query`] for a predicate that is no SQL, [`Error::Io`] where it cannot be written.
+pub async fn export_hub(
+    store: &Store,
+    options: &HubOptions,
+    out: &mut (dyn Write + Send),
+) -> Result<Exported> {
+    let context = store.session().await?;
+    let chosen = match &options.samples {
+        Some(predicate) => Some(Room.samples(&context, predicate).await?),
+        None => None,
+    };
+    let sources = source::all(&context).await?;
+    let wanted = sources.iter().filter(|source| {
+        let own = source.sample_id.is_some() || (chosen.is_none() && is_kept_whole(source));
+        let chosen = chosen
+            .as_ref()
+            .is_none_or(|chosen| source.sample_id.is_some_and(|id| chosen.contains(&id)));
+        own && chosen
+    });
+    let wanted: Vec<&SourceFile> = wanted.collect();
+    let failed = |error: parquet::errors::ParquetError| Error::Io {
+        path: PathBuf::from("the Parquet file"),
+        source: std::io::Error::other(error),
+    };
+    let level = ZstdLevel::try_new(9).map_err(failed)?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .build();
+    let empty = batch(&[])?;
+    let mut writer = ArrowWriter::try_new(out, empty.schema(), Some(properties)).map_err(failed)?;
+    let mut exported = Exported::default();
+    for portion in portions(&context, &wanted, Order::Names).await? {
+        let texts = Texts::load(&context, portion.sources()).await?;
+        let mut rows = Vec::new();
+        for source in portion.sources() {
+            let mut bytes = Vec::new();
+            for text in texts.of(source) {
+                bytes.extend_from_slice(&text?);
+            }
+            let mut hasher = ContentHasher::new();
+            hasher.update(&bytes);
+            let mut damaged = |reason: &str| {
+                let told = (source.name.clone(), reason.to_owned());
+                exported.damaged.push(told);
+            };
+            if hasher.hex() != source.content_hash {
+                damaged("rebuilt are other bytes than were ingested");
+            }
+            let Ok(content) = String::from_utf8(bytes) else {
+                damaged("not UTF-8: left out");
+                continue;
+            };
+            exported.files += 1;
+            exported.bytes += content.len() as u64;
+            let path = match &source.collection {
+                Some(_) => &source.path,
+                None => &source.name,
+            };
+            rows.push((
+                path.as_str(),
+                content,
+                source.collection.as_deref().unwrap_or(""),
+            ));
+        }
+        writer.write(&batch(&rows)?).map_err(failed)?;
+    }
+    writer.close().map_err(failed)?;
+    Ok(exported)
+}
+
+fn batch(rows: &[(&str, String, &str)]) -> Result<RecordBatch> {
+    let column = |texts: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+    let batch = RecordBatch::try_from_iter([
+        ("path", column(rows.iter().map(|row| row.0).collect())),
+        (
+            "content",
+            column(rows.iter().map(|row| row.1.as_str()).collect()),
+        ),
+        (
+            "source_folder",
+            column(rows.iter().map(|row| row.2).collect()),
+        ),
+    ]);
+    batch.map_err(|error| Error::damaged("sources", error.to_string()))
+}

@@ -1,0 +1,271 @@
+//! Curves of S(t) and ES(t) and the distribution of speedups of GraphNet's benchmark runs, as
+//! pictures and as numbers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use arrow::datatypes::{Float64Type, Int32Type};
+use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::collect;
+use crate::store::Store;
+
+#[cfg_attr(not(feature = "plot"), path = "report/no_pictures.rs")]
+mod pictures;
+mod scores;
+
+pub use scores::{Curve, Point, Report};
+
+/// How wide the PNGs of a report may be, in pixels: from where letters can be read to where they
+/// fill a wall.
+pub const PNG_WIDTHS: RangeInclusive<u32> = 800..=8000;
+
+/// What a report is about. Its expressions are SQL over the columns of `runs`, `name` (of the log), and
+/// `source`, `heuristic_tag` and `framework` of the sample, where the store has it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReportOptions {
+    pub(crate) predicate: String,
+    pub(crate) by: String,
+    pub(crate) category: String,
+    pub(crate) p: f64,
+    pub(crate) b: f64,
+    pub(crate) mismatch_extended: bool,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        let usual = Params::default();
+        Self {
+            predicate: "true".to_owned(),
+            by: "regexp_replace(name, '^.*/|[.][^.]*$', '', 'g')".to_owned(),
+            category: "coalesce(heuristic_tag, compiler, 'unknown')".to_owned(),
+            p: usual.p,
+            b: usual.b,
+            mismatch_extended: false,
+        }
+    }
+}
+
+impl ReportOptions {
+    /// Only the runs for which this holds.
+    #[must_use]
+    pub fn predicate(mut self, sql: impl Into<String>) -> Self {
+        self.predicate = sql.into();
+        self
+    }
+
+    /// What the runs of one curve have in common; the name of their log unless it is set.
+    #[must_use]
+    pub fn by(mut self, sql: impl Into<String>) -> Self {
+        self.by = sql.into();
+        self
+    }
+
+    /// What the runs of one violin have in common; the tag of their sample, or else the compiler, unless it
+    /// is set.
+    #[must_use]
+    pub fn category(mut self, sql: impl Into<String>) -> Self {
+        self.category = sql.into();
+        self
+    }
+
+    /// Power that is added to slowdowns.
+    #[must_use]
+    pub fn p(mut self, power: f64) -> Self {
+        self.p = power;
+        self
+    }
+
+    /// Speedup that a failure counts as.
+    #[must_use]
+    pub fn b(mut self, speedup: f64) -> Self {
+        self.b = speedup;
+        self
+    }
+
+    /// Tolerates failures as upstream's `mismatch_extended` does.
+    #[must_use]
+    pub fn mismatch_extended(mut self, extended: bool) -> Self {
+        self.mismatch_extended = extended;
+        self
+    }
+}
+
+/// Scores benchmark runs.
+///
+/// # Errors
+/// [`Error::Query`] where an expression is no SQL.
+pub async fn report(store: &Store, options: &ReportOptions) -> Result<Report> {
+    let context = store.session().await?;
+    let (by, category, predicate) = (&options.by, &options.category, &options.predicate);
+    let sql = format!(
+        "WITH about AS (SELECT sample, min(source) AS source, min(heuristic_tag) AS heuristic_tag, \
+         min(framework) AS framework FROM samples GROUP BY sample), \
+         known AS (SELECT r.*, s.name, a.source, a.heuristic_tag, a.framework FROM runs AS r \
+         JOIN files AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
+         SELECT arrow_cast({by}, 'Utf8View') AS report_curve, arrow_cast({category}, 'Utf8View') AS report_category, \
+         sample, speedup, passes, upstream_status FROM known WHERE {predicate} \
+         ORDER BY report_curve, source_id, line"
+    );
+    let mut curves: BTreeMap<String, Vec<Sample>> = BTreeMap::new();
+    let mut categories: BTreeMap<String, Vec<(String, f64)>> = BTreeMap::new();
+    for batch in collect(&context, &sql).await? {
+        let text = |name| column::text(&batch, name);
+        let (names, groups) = (text("report_curve")?, text("report_category")?);
+        let (samples, statuses) = (text("sample")?, text("upstream_status")?);
+        let speedups = column::numbers::<Float64Type>(&batch, "speedup")?;
+        let passes = column::numbers::<Int32Type>(&batch, "passes")?;
+        for row in 0..batch.num_rows() {
+            let named = |column| column::text_at(column, row).unwrap_or("NULL").to_owned();
+            let speedup = column::value(speedups, row);
+            curves.entry(named(names)).or_default().push(Sample {
+                speedup,
+                passes: passes.value(row).cast_unsigned(),
+                status: statuses.value(row).to_owned(),
+            });
+            if let Some(speedup) = speedup.filter(|speedup| *speedup > 0.0) {
+                let group = categories.entry(named(groups)).or_default();
+                group.push((samples.value(row).to_owned(), speedup));
+            }
+        }
+    }
+    let params = Params {
+        p: options.p,
+        b: options.b,
+        interpretation: if options.mismatch_extended {
+            Interpretation::MismatchExtended
+        } else {
+            Interpretation::Default
+        },
+    };
+    let curves = curves.into_iter();
+    let curves = curves.filter_map(|(name, samples)| curve(name, &samples, &params));
+    Ok(Report {
+        curves: curves.collect(),
+        categories: categories.into_iter().collect(),
+    })
+}
+
+fn curve(name: String, samples: &[Sample], params: &Params) -> Option<Curve> {
+    let mut points = Vec::new();
+    for t in params.interpretation.levels() {
+        let found = speedup::speedup_statistics(samples, t, params)?;
+        points.push(Point {
+            t,
+            s: speedup::speedup_score(samples, t, params)?,
+            es: speedup::error_aware_speedup_score(samples, t, params)?,
+            alpha: found.alpha,
+            beta: found.beta,
+            lambda: found.lambda,
+            eta: found.eta,
+            gamma: found.gamma,
+        });
+    }
+    Some(Curve {
+        name,
+        runs: samples.len(),
+        aggregate: speedup::aggregate_speedup_score(samples, params)?,
+        points,
+    })
+}
+
+impl Report {
+    /// Writes the pictures (`speedup_score`, `error_aware_speedup_score`, `speedups`, each as SVG
+    /// and as PNG of `png_width` pixels across, 9/16 of it high) and the numbers (`scores.csv`,
+    /// `speedups.csv`) into a folder; gives their paths.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be written, [`Error::Argument`] for a width that is out of
+    /// [`PNG_WIDTHS`], [`Error::Drawing`] where this build has no pictures (feature `plot`).
+    pub fn write(&self, folder: &Path, png_width: u32) -> Result<Vec<PathBuf>> {
+        if !PNG_WIDTHS.contains(&png_width) {
+            let reason = format!(
+                "pictures are {} to {} pixels wide, not `{png_width}`",
+                PNG_WIDTHS.start(),
+                PNG_WIDTHS.end()
+            );
+            return Err(Error::Argument {
+                name: "png_width",
+                reason,
+            });
+        }
+        let pictures = pictures::drawn(self, png_width)?;
+        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let mut written = Vec::new();
+        for (name, picture) in pictures {
+            for (extension, bytes) in [("svg", picture.svg.into_bytes()), ("png", picture.png)] {
+                let path = folder.join(format!("{name}.{extension}"));
+                fs::write(&path, bytes).map_err(Error::io(&path))?;
+                written.push(path);
+            }
+        }
+        written.push(self.write_scores(folder)?);
+        written.push(self.write_speedups(folder)?);
+        Ok(written)
+    }
+
+    fn write_scores(&self, folder: &Path) -> Result<PathBuf> {
+        let heads = [
+            "curve",
+            "runs",
+            "t",
+            "s",
+            "es",
+            "alpha",
+            "beta",
+            "lambda",
+            "eta",
+            "gamma",
+            "aggregate",
+        ];
+        let rows = self.curves.iter().flat_map(|curve| {
+            curve.points.iter().map(|at| {
+                let numbers = [
+                    at.s,
+                    at.es,
+                    at.alpha,
+                    at.beta,
+                    at.lambda,
+                    at.eta,
+                    at.gamma,
+                    curve.aggregate,
+                ];
+                let mut row = vec![curve.name.clone(), curve.runs.to_string(), at.t.to_string()];
+                row.extend(numbers.iter().map(f64::to_string));
+                row
+            })
+        });
+        write_csv(folder.join("scores.csv"), &heads, rows)
+    }
+
+    fn write_speedups(&self, folder: &Path) -> Result<PathBuf> {
+        let rows = self.categories.iter().flat_map(|(name, speedups)| {
+            let row = move |(sample, speedup): &(String, f64)| {
+                vec![name.clone(), sample.clone(), speedup.to_string()]
+            };
+            speedups.iter().map(row)
+        });
+        let heads = ["category", "sample", "speedup"];
+        write_csv(folder.join("speedups.csv"), &heads, rows)
+    }
+}
+
+fn write_csv(
+    path: PathBuf,
+    heads: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Result<PathBuf> {
+    let failed = |error: csv::Error| Error::io(&path)(std::io::Error::other(error));
+    let mut file = csv::Writer::from_path(&path).map_err(failed)?;
+    file.write_record(heads).map_err(failed)?;
+    for row in rows {
+        file.write_record(&row).map_err(failed)?;
+    }
+    file.flush().map_err(Error::io(&path))?;
+    Ok(path)
+}

@@ -1,0 +1,196 @@
+//! Named lists: the answer of a query, or a random part of it, kept under a name and a version.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::collect;
+use crate::schema;
+use crate::store::file::{self, Effort};
+use crate::store::{Change, Snapshot, Store};
+
+/// A version of a named list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Subset {
+    /// Its name.
+    pub name: String,
+    /// 1 for the first of this name.
+    pub version: i64,
+    /// Its members, in rising order.
+    pub members: Vec<String>,
+}
+
+/// Which of the values become members.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct SubsetOptions {
+    pub(crate) random: Option<(usize, u64)>,
+}
+
+impl SubsetOptions {
+    /// Draws so many with a seed. The same seed draws the same members of the same values, whatever their
+    /// order.
+    #[must_use]
+    pub fn random(mut self, count: usize, seed: u64) -> Self {
+        self.random = Some((count, seed));
+        self
+    }
+}
+
+/// Makes the next version of the list `name`: the distinct values of the first column of
+/// `query`, or as many of them as `options` draw.
+///
+/// # Errors
+/// [`Error::Query`] where `query` is no SQL, [`Error::Argument`] where it gives less than is to be
+/// drawn or the name is empty.
+pub async fn create_subset(
+    store: &Store,
+    name: &str,
+    query: &str,
+    options: &SubsetOptions,
+) -> Result<Subset> {
+    if name.is_empty() || name.contains(['\n', '@']) {
+        let reason = format!("`{name}` is no name for a subset");
+        return Err(Error::Argument {
+            name: "name",
+            reason,
+        });
+    }
+    let mut members: Vec<String> = values(store, query).await?.into_iter().collect();
+    let random = options.random;
+    if let Some((count, seed)) = random {
+        if count > members.len() {
+            let found = members.len();
+            return Err(Error::Argument {
+                name: "random",
+                reason: format!("{count} are to be drawn, but the query gives {found}"),
+            });
+        }
+        fastrand::Rng::with_seed(seed).shuffle(&mut members);
+        members.truncate(count);
+        members.sort();
+    }
+    let lines: String = members.iter().map(|member| format!("{member}\n")).collect();
+    let table = schema::table("subsets")?;
+    let mut version = 0;
+    store
+        .commit("subsets", "subset", async |snapshot: &Snapshot| {
+            version = last_version(store, snapshot, name).await? + 1;
+            let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+            let number =
+                |number: Option<i64>| -> ArrayRef { Arc::new(Int64Array::from(vec![number])) };
+            let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+            let now = vec![chrono::Utc::now().timestamp_micros()];
+            let columns = [
+                ("name", text(name)),
+                ("version", number(Some(version))),
+                ("query", text(query)),
+                ("random", number(random.map(|(drawn, _)| count(drawn)))),
+                ("seed", number(random.map(|(_, seed)| seed.cast_signed()))),
+                ("member_count", number(Some(count(members.len())))),
+                (
+                    "created_at",
+                    Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
+                ),
+                ("members", text(&lines)),
+            ];
+            let batch = file::batch(table, columns.into_iter().collect())?;
+            let added = file::write(store.location(), table, &[], &[batch], Effort::Ingest).await?;
+            Ok(Some(Change {
+                add: vec![added],
+                ..Change::default()
+            }))
+        })
+        .await?;
+    Ok(Subset {
+        name: name.to_owned(),
+        version,
+        members,
+    })
+}
+
+/// The distinct values of the first column of a query, as text.
+async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
+    let context = store.session().await?;
+    let mut values = BTreeSet::new();
+    for batch in collect(&context, query).await? {
+        let Some(first) = batch.columns().first() else {
+            continue;
+        };
+        let texts = cast(first, &DataType::Utf8);
+        let texts = texts.map_err(|error| of_query(format!("--query: {error}")))?;
+        let texts = texts.as_any().downcast_ref::<StringArray>();
+        let texts = texts.into_iter().flat_map(|texts| texts.iter().flatten());
+        for text in texts {
+            if text.contains('\n') {
+                let reason = format!("--query: a value of more than one line: {text:?}");
+                return Err(of_query(reason));
+            }
+            values.insert(text.to_owned());
+        }
+    }
+    Ok(values)
+}
+
+async fn last_version(store: &Store, snapshot: &Snapshot, name: &str) -> Result<i64> {
+    let mut last = 0;
+    if snapshot.files().is_empty() {
+        return Ok(last);
+    }
+    for batch in store
+        .read("subsets", snapshot, &["name", "version"], None)
+        .await?
+    {
+        let names = column::text(&batch, "name")?;
+        let versions = column::numbers::<Int64Type>(&batch, "version")?;
+        let own = (0..batch.num_rows()).filter(|&row| names.value(row) == name);
+        last = own.map(|row| versions.value(row)).fold(last, i64::max);
+    }
+    Ok(last)
+}
+
+/// A version of a list, the newest where none is given.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+pub async fn subset(store: &Store, name: &str, version: Option<i64>) -> Result<Subset> {
+    let context = store.session().await?;
+    let sql = "SELECT name, version, members FROM stored.subsets ORDER BY version";
+    let (mut found, mut known) = (None, BTreeSet::new());
+    for batch in collect(&context, sql).await? {
+        let (names, members) = (
+            column::text(&batch, "name")?,
+            column::text(&batch, "members")?,
+        );
+        let versions = column::numbers::<Int64Type>(&batch, "version")?;
+        for row in 0..batch.num_rows() {
+            known.insert(format!("{}@{}", names.value(row), versions.value(row)));
+            let own = versions.value(row);
+            if names.value(row) == name && version.is_none_or(|version| version == own) {
+                found = Some(Subset {
+                    name: name.to_owned(),
+                    version: own,
+                    members: members.value(row).lines().map(str::to_owned).collect(),
+                });
+            }
+        }
+    }
+    found.ok_or_else(|| Error::Unknown {
+        kind: "subset",
+        name: version.map_or_else(|| name.to_owned(), |version| format!("{name}@{version}")),
+        known: known.into_iter().collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn of_query(reason: String) -> Error {
+    Error::Argument {
+        name: "query",
+        reason,
+    }
+}

@@ -1,0 +1,284 @@
+//! The last commits of whole files: their rows, then the ledger.
+//!
+//! ```text
+//! claim of what others left ─▶ records ─▶ runs, lines ─▶ sources
+//! (only where they did)
+//! ```
+//!
+//! Another run may be anywhere between its own commits of the same files, for any time. Each log shows what
+//! it did there, and each commit is one exclusive step in its log:
+//!
+//! - A commit of rows names its sources. Whoever finds one of its own named since it looked begins again.
+//!   So of two runs that saw nothing of each other only one gets past `records`, which has a commit even of
+//!   files without records and of other names of what is there.
+//! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
+//!   then on those who wrote them, if they are still at work, begin again instead of writing into the
+//!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
+//!   comes late with more of the old ones finds itself named.
+
+mod written;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Int32Type, Int64Type};
+
+use super::orphans::Orphans;
+use crate::column;
+use crate::dedupe::{ReadFiles, one_file};
+use crate::error::Result;
+use crate::ledger::{Closed, Ledger, source_columns};
+use crate::store::file::DataFile;
+use crate::store::{Change, Rests, Snapshot, Store};
+pub(super) use written::Written;
+
+/// The name, in the ledger's log, of a claim of all rows of a source that the ledger does not know.
+pub(crate) fn claim(source_id: i64) -> String {
+    format!("claim:{source_id:016x}")
+}
+
+/// Files of rows by table, in the order in which they are committed.
+pub(super) type Files = Vec<(&'static str, Vec<DataFile>)>;
+
+/// Commits rows of files that nobody else has committed meanwhile.
+pub(super) struct Commits<'a> {
+    store: &'a Store,
+    orphans: Orphans,
+    /// Versions of the tables up to which nobody but this run has written of its files what it does not
+    /// know.
+    seen: BTreeMap<&'static str, u64>,
+    /// What the ledger says of sources since this run has read it.
+    entries: HashMap<i64, Entry>,
+    read: ReadFiles,
+    /// Rows that were taken out.
+    pub(super) replaced: u64,
+}
+
+/// What the ledger says of a source last.
+#[derive(Debug, PartialEq)]
+struct Entry {
+    segment: i32,
+    end_byte: i64,
+    content_hash: String,
+    same_as: Option<i64>,
+    sample_id: Option<i64>,
+}
+
+impl Entry {
+    fn of(file: &Closed) -> Self {
+        Self {
+            segment: file.reading.segment,
+            end_byte: file.end_byte.cast_signed(),
+            content_hash: file.content_hash.clone(),
+            same_as: file.same_as,
+            sample_id: file.about.sample_id,
+        }
+    }
+}
+
+impl<'a> Commits<'a> {
+    /// Commits files that were planned by this ledger; `orphans` were found after it was read.
+    pub(super) fn new(store: &'a Store, ledger: &Ledger, orphans: Orphans) -> Self {
+        let mut seen = orphans.versions.clone();
+        seen.insert("sources", ledger.version);
+        Self {
+            store,
+            orphans,
+            seen,
+            entries: HashMap::new(),
+            read: ledger.read.clone(),
+            replaced: 0,
+        }
+    }
+
+    /// Makes files that were read to their end part of the store: their rows, the first table's whether
+    /// there are any or not, then the ledger. False where another run was found to do so with one of them:
+    /// all must be looked at again.
+    pub(super) async fn add(&mut self, rows: Files, closed: &[Closed]) -> Result<bool> {
+        let sources = closed.iter().map(|file| file.reading.source_id);
+        let claimed = self.orphans.among(sources);
+        if !claimed.is_empty() && !self.claim(closed, &claimed).await? {
+            return Ok(false);
+        }
+        for (place, (table, files)) in rows.into_iter().enumerate() {
+            let is_named = place == 0 || !claimed.is_empty();
+            if (is_named || !files.is_empty()) && !self.rows(table, files, closed, &claimed).await?
+            {
+                return Ok(false);
+            }
+        }
+        self.orphans.forget(&claimed);
+        self.sources(closed).await
+    }
+
+    /// Claims all rows of these sources that the ledger does not know.
+    async fn claim(&mut self, closed: &[Closed], claimed: &BTreeSet<i64>) -> Result<bool> {
+        let closed: Vec<&Closed> = closed
+            .iter()
+            .filter(|file| claimed.contains(&file.reading.source_id))
+            .collect();
+        let (store, mut version) = (self.store, None);
+        let detail = format!("claim of rows of {} sources", claimed.len());
+        store
+            .commit("sources", &detail, async |snapshot: &Snapshot| {
+                version = None;
+                let new = self.new_files(snapshot, &closed).await?;
+                if new.is_none_or(|new| new.len() < closed.len()) {
+                    return Ok(None);
+                }
+                let next = snapshot.version() + 1;
+                version = Some(next);
+                let claims = claimed.iter().map(|&id| (claim(id), next.cast_signed()));
+                Ok(Some(Change {
+                    transactions: claims.collect(),
+                    ..Change::default()
+                }))
+            })
+            .await?;
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
+        Ok(version.is_some())
+    }
+
+    /// Adds files of rows in place of those that were claimed, unless others have written rows of the same
+    /// sources.
+    async fn rows(
+        &mut self,
+        table: &'static str,
+        add: Vec<DataFile>,
+        closed: &[Closed],
+        claimed: &BTreeSet<i64>,
+    ) -> Result<bool> {
+        // Also another name of what is there, which has no rows: another run may be about to write rows of
+        // a source of that name.
+        let transactions: Vec<_> = closed.iter().map(Closed::transaction).collect();
+        let names: HashSet<String> = transactions.iter().map(|(name, _)| name.clone()).collect();
+        let old = self.orphans.of(table, claimed);
+        let detail = format!("ingest of {} files", closed.len());
+        let mut since = self.seen.get(table).copied().unwrap_or(0);
+        let (mut version, mut replaced) = (None, 0);
+        let (store, mut rests) = (self.store, Rests::default());
+        store
+            .commit(table, &detail, async |snapshot: &Snapshot| {
+                version = None;
+                if snapshot.names_since(since, &names).await? {
+                    return Ok(None);
+                }
+                since = snapshot.version();
+                let mut change = Change::default();
+                if !old.is_empty() {
+                    let filter = old.filter(table);
+                    let taken = store.without(table, snapshot, &filter, &mut rests);
+                    (replaced, change) = taken.await?;
+                }
+                change.add.extend(add.iter().cloned());
+                change.transactions.clone_from(&transactions);
+                version = Some(snapshot.version() + 1);
+                Ok(Some(change))
+            })
+            .await?;
+        self.seen.extend(version.map(|version| (table, version)));
+        self.replaced += replaced;
+        Ok(version.is_some())
+    }
+
+    /// Adds files to the ledger, the last of all commits; false where someone has claimed their rows, or
+    /// has written something else of them.
+    async fn sources(&mut self, closed: &[Closed]) -> Result<bool> {
+        let closed: Vec<&Closed> = closed.iter().collect();
+        let (store, mut version) = (self.store, None);
+        let mut written: Option<(usize, Change)> = None;
+        store
+            .commit("sources", "ingest", async |snapshot: &Snapshot| {
+                version = None;
+                let Some(new) = self.new_files(snapshot, &closed).await? else {
+                    return Ok(None);
+                };
+                version = Some(snapshot.version());
+                if new.is_empty() {
+                    return Ok(None);
+                }
+                version = Some(snapshot.version() + 1);
+                if written
+                    .as_ref()
+                    .is_none_or(|(count, _)| *count != new.len())
+                {
+                    let change = one_file(store, "sources", source_columns(&new)).await?;
+                    written = Some((new.len(), change));
+                }
+                Ok(written.as_ref().map(|(_, change)| change.clone()))
+            })
+            .await?;
+        self.seen
+            .extend(version.map(|version| ("sources", version)));
+        Ok(version.is_some())
+    }
+
+    /// The files that a version of the ledger does not have; `None` where it says something else of one of
+    /// them than was read, or someone has claimed its rows since.
+    async fn new_files<'c>(
+        &mut self,
+        snapshot: &Snapshot,
+        closed: &[&'c Closed],
+    ) -> Result<Option<Vec<&'c Closed>>> {
+        if let Some(new) = self.read.new_at(snapshot) {
+            self.learn(&new).await?;
+        }
+        let claims = closed.iter().map(|file| claim(file.reading.source_id));
+        let since = self.seen.get("sources").copied().unwrap_or(0);
+        if snapshot.names_since(since, &claims.collect()).await? {
+            return Ok(None);
+        }
+        self.seen.insert("sources", snapshot.version());
+        let mut new = Vec::new();
+        for &file in closed {
+            match self.entries.get(&file.reading.source_id) {
+                Some(entry) if *entry == Entry::of(file) => {}
+                Some(entry) if entry.segment >= file.reading.segment => return Ok(None),
+                _ => new.push(file),
+            }
+        }
+        Ok(Some(new))
+    }
+
+    /// Learns what files of the ledger say of their sources.
+    async fn learn(&mut self, new: &Snapshot) -> Result<()> {
+        let columns = [
+            "source_id",
+            "segment",
+            "end_byte",
+            "content_hash",
+            "same_as",
+            "sample_id",
+        ];
+        for batch in self.store.read("sources", new, &columns, None).await? {
+            self.learn_batch(&batch)?;
+        }
+        Ok(())
+    }
+
+    fn learn_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let number = |name| column::numbers::<Int64Type>(batch, name);
+        let (ids, ends) = (number("source_id")?, number("end_byte")?);
+        let (same_as, samples) = (number("same_as")?, number("sample_id")?);
+        let segments = column::numbers::<Int32Type>(batch, "segment")?;
+        let hashes = column::text(batch, "content_hash")?;
+        for row in 0..batch.num_rows() {
+            let entry = Entry {
+                segment: segments.value(row),
+                end_byte: ends.value(row),
+                content_hash: hashes.value(row).to_owned(),
+                same_as: column::value(same_as, row),
+                sample_id: column::value(samples, row),
+            };
+            let known = self.entries.get(&ids.value(row));
+            if known.is_none_or(|known| known.segment < entry.segment) {
+                self.entries.insert(ids.value(row), entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

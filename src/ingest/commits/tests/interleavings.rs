@@ -1,0 +1,174 @@
+//! Two runs whose commits fall in any order: each file of each is stored once.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures::FutureExt as _;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use tokio::sync::Notify;
+
+use super::{count, ingest_all, lines, stored, time};
+use crate::store::Store;
+use crate::store::hooked::Hooked;
+
+/// Histories of the usual test; `TSQL_TEST_CASES` asks for more, `TSQL_TEST_SEED` for others.
+const CASES: u64 = 8;
+
+const SEED: u64 = 17;
+
+/// Whose commit is next, as long as both have any.
+#[derive(Default)]
+struct Order {
+    next: Mutex<VecDeque<usize>>,
+    over: [AtomicBool; 2],
+    moved: Notify,
+}
+
+impl Order {
+    /// Waits until this writer may commit.
+    async fn pass(&self, writer: usize) {
+        loop {
+            let moved = self.moved.notified();
+            {
+                let mut next = self.next.lock().unwrap();
+                let is_over = |of: usize| self.over[of].load(Ordering::SeqCst);
+                while next.front().is_some_and(|&of| of != writer && is_over(of)) {
+                    next.pop_front();
+                }
+                if next.front().is_none_or(|&of| of == writer) {
+                    next.pop_front();
+                    self.moved.notify_waiters();
+                    return;
+                }
+            }
+            moved.await;
+        }
+    }
+
+    fn end(&self, writer: usize) {
+        self.over[writer].store(true, Ordering::SeqCst);
+        self.moved.notify_waiters();
+    }
+}
+
+/// The store as a writer sees it whose commits wait for their turn.
+fn in_order(order: &Arc<Order>, writer: usize, inner: &Arc<InMemory>) -> Store {
+    let order = Arc::clone(order);
+    let hook = move |path: &Path| {
+        let order = Arc::clone(&order);
+        let is_commit = path.as_ref().ends_with(".json");
+        async move {
+            if is_commit {
+                order.pass(writer).await;
+            }
+            Ok(())
+        }
+        .boxed()
+    };
+    let (inner, hook) = (Arc::clone(inner), Box::new(hook));
+    Store::in_objects(Arc::new(Hooked { inner, hook }))
+}
+
+/// Files of a writer: which name, how many lines, and what tells their times from others. Each is a run of
+/// its own, or all of them are one, in groups of two.
+type Files = (Vec<(usize, u32, u32)>, bool);
+
+const NAMES: [&str; 2] = ["a.jsonl", "b.jsonl"];
+
+async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = Arc::new(InMemory::new());
+    let order = Arc::new(Order {
+        next: Mutex::new(order.into()),
+        ..Order::default()
+    });
+    let run = async |writer: usize| {
+        let store = in_order(&order, writer, &inner);
+        let (files, in_one_run) = &files[writer];
+        let mut written = Vec::new();
+        for (number, &(name, count, time)) in files.iter().enumerate() {
+            let inside = folder.path().join(format!("{writer}-{number}/q"));
+            std::fs::create_dir_all(&inside).unwrap();
+            std::fs::write(inside.join(NAMES[name]), lines(count, time)).unwrap();
+            written.push(inside);
+        }
+        let files_in_a_run = if *in_one_run { written.len() } else { 1 };
+        for run in written.chunks(files_in_a_run) {
+            ingest_all(&store, run).await;
+        }
+        order.end(writer);
+    };
+    tokio::join!(run(0), run(1));
+    let store = Store::in_objects(inner);
+    let given: BTreeSet<(usize, u32, u32)> =
+        files.iter().flat_map(|(files, _)| files).copied().collect();
+    // Of each name and content there is one entry in the ledger. Whoever finds the same bytes under another
+    // name refers to their rows; whoever does not has rows of its own.
+    assert_eq!(count(&store, "sources").await, given.len() as u64);
+    let name = |name: usize| NAMES[name].trim_end_matches(".jsonl");
+    let mut rows = stored(&store).await;
+    for (of, lines, times) in &given {
+        let (count, time) = (i64::from(*lines), time(*lines, *times));
+        let is_it = |(_, rows, sum): &(String, i64, f64)| (*rows, *sum) == (count, time);
+        let place = rows
+            .iter()
+            .position(|row| is_it(row) && row.0.contains(name(*of)));
+        let is_other =
+            |other: &&(usize, u32, u32)| other.0 != *of && (other.1, other.2) == (*lines, *times);
+        match place {
+            Some(place) => drop(rows.remove(place)),
+            None => assert!(
+                given.iter().any(|other| is_other(&other)),
+                "{of} {lines} {times}: {rows:?}"
+            ),
+        }
+    }
+    assert_eq!(rows, [], "of {given:?}");
+    let contents: BTreeSet<(u32, u32)> = given.iter().map(|given| (given.1, given.2)).collect();
+    let context = store.session().await.unwrap();
+    let all = context
+        .sql("SELECT DISTINCT runtime_ns FROM records")
+        .await
+        .unwrap();
+    let times: BTreeSet<(u32, u32)> = contents
+        .iter()
+        .flat_map(|(lines, time)| (1..=*lines).map(|line| (line, *time)))
+        .collect();
+    assert_eq!(all.count().await.unwrap(), times.len(), "of {given:?}");
+    assert_eq!(store.orphaned().await.unwrap(), []);
+}
+
+#[test]
+fn whatever_the_order_of_commits_each_file_is_stored_once() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let wanted = |variable: &str, usual: u64| {
+        let given = std::env::var(variable).ok();
+        given.map_or(usual, |given| given.parse().unwrap())
+    };
+    let config = Config {
+        cases: u32::try_from(wanted("TSQL_TEST_CASES", CASES)).unwrap(),
+        rng_seed: RngSeed::Fixed(wanted("TSQL_TEST_SEED", SEED)),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    // Few names and contents: the writers meet.
+    let files = || {
+        let file = (0..NAMES.len(), 1..4_u32, 1..3_u32);
+        (proptest::collection::vec(file, 1..6), proptest::bool::ANY)
+    };
+    let orders = proptest::collection::vec(0..2_usize, 0..32);
+    // One run takes a name for other bytes while another one notes it as another name of what is there.
+    let one = (vec![(1, 1, 1), (1, 2, 2), (1, 1, 2)], false);
+    let other = (vec![(0, 1, 2), (0, 2, 2), (1, 3, 1)], false);
+    runtime.block_on(interleaved(&[one, other], vec![0, 0, 1, 1, 0, 1, 0, 0]));
+    let run = |(one, other, order): (Files, Files, Vec<usize>)| {
+        runtime.block_on(interleaved(&[one, other], order));
+        Ok(())
+    };
+    TestRunner::new(config)
+        .run(&(files(), files(), orders), run)
+        .unwrap();
+}

@@ -1,0 +1,102 @@
+//! Rows of files on their way into the store: batches, then data files that nothing refers to yet.
+
+use std::collections::BTreeMap;
+
+use arrow::array::RecordBatch;
+
+use super::Files;
+use crate::error::Result;
+use crate::formats::taking::{Batch, Partition};
+use crate::schema;
+use crate::store::Store;
+use crate::store::file::{self, DataFile, Effort};
+
+/// Rows in a data file.
+const FILE_ROWS: usize = 1 << 20;
+
+/// Bytes in memory of the rows of a data file.
+const FILE_BYTES: usize = 256 << 20;
+
+/// A table and the part of it that rows belong to.
+type Part = (&'static str, Option<Partition>);
+
+/// Rows that no commit has brought yet.
+pub(in crate::ingest) struct Written<'a> {
+    store: &'a Store,
+    batches: BTreeMap<Part, Vec<RecordBatch>>,
+    files: BTreeMap<&'static str, Vec<DataFile>>,
+}
+
+impl<'a> Written<'a> {
+    pub(in crate::ingest) fn new(store: &'a Store) -> Self {
+        Self {
+            store,
+            batches: BTreeMap::new(),
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Takes rows.
+    pub(in crate::ingest) fn add(&mut self, batch: Batch) {
+        if batch.rows.num_rows() > 0 {
+            let batches = self
+                .batches
+                .entry((batch.table, batch.partition))
+                .or_default();
+            batches.push(batch.rows);
+        }
+    }
+
+    /// Rows in memory.
+    pub(in crate::ingest) fn row_count(&self) -> usize {
+        let batches = self.batches.values().flatten();
+        batches.map(RecordBatch::num_rows).sum()
+    }
+
+    /// Writes what is enough for a file.
+    pub(in crate::ingest) async fn write_full(&mut self) -> Result<()> {
+        let full = |batches: &Vec<RecordBatch>| {
+            let bytes = batches.iter().map(RecordBatch::get_array_memory_size);
+            batches.iter().map(RecordBatch::num_rows).sum::<usize>() >= FILE_ROWS
+                || bytes.sum::<usize>() >= FILE_BYTES
+        };
+        let parts = self.batches.iter().filter(|(_, batches)| full(batches));
+        let parts: Vec<Part> = parts.map(|(part, _)| part.clone()).collect();
+        self.write(parts).await
+    }
+
+    /// Writes all rows of a table.
+    pub(in crate::ingest) async fn write_table(&mut self, table: &str) -> Result<()> {
+        let parts = self.batches.keys().filter(|(of, _)| *of == table);
+        let parts = parts.cloned().collect();
+        self.write(parts).await
+    }
+
+    async fn write(&mut self, parts: Vec<Part>) -> Result<()> {
+        for part in parts {
+            let batches = self.batches.remove(&part).unwrap_or_default();
+            let (name, partition) = part;
+            let table = schema::table(name)?;
+            let partition = partition.map_or_else(Vec::new, |(dataset, platform)| {
+                vec![
+                    ("dataset".to_owned(), Some(dataset.to_owned())),
+                    ("platform".to_owned(), Some(platform.to_string())),
+                ]
+            });
+            let location = self.store.location();
+            let file = file::write(location, table, &partition, &batches, Effort::Ingest).await?;
+            self.files.entry(name).or_default().push(file);
+        }
+        Ok(())
+    }
+
+    /// The files of all rows so far, in the order of these tables.
+    pub(in crate::ingest) async fn finish(&mut self, tables: &[&'static str]) -> Result<Files> {
+        let mut files = Files::new();
+        for &table in tables {
+            self.write_table(table).await?;
+            files.push((table, self.files.remove(table).unwrap_or_default()));
+        }
+        Ok(files)
+    }
+}

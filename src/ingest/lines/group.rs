@@ -1,0 +1,266 @@
+//! The rows of some whole files on their way into the store, all of them or none.
+//!
+//! ```text
+//! rows of chunks ─▶ graphs, environments ─▶ configurations ─▶ batches of records
+//!                   (what is new is committed at once: nothing refers to it yet)
+//! at a file's end ─▶ records ─▶ lines ─▶ sources
+//! ```
+//!
+//! A crash between two of these commits leaves rows that nothing refers to, or records whose file
+//! is not in the ledger yet. The next run over the same file finds the former by their content and
+//! puts its own in place of the latter (see `orphans`).
+
+use std::collections::{BTreeMap, HashMap};
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
+use tsql_formats::rows::{Environment, Rows};
+
+use super::super::commits::Written;
+use crate::column::made::{Columns, integers, texts};
+use crate::dedupe::{Configurations, Identified, Numbers, number};
+use crate::error::{Error, Result};
+use crate::formats::configurations::ConfigurationRows;
+use crate::formats::lines::columns::{EnvironmentRows, RecordRows};
+use crate::formats::taking::{Batch, Partition};
+use crate::schema;
+use crate::store::Store;
+use crate::store::file;
+
+/// Records that are held as rows before their configurations are looked up.
+const FLUSH_ROWS: usize = 1 << 16;
+
+/// Chunks that are: of many small files each is one, which becomes a batch of its own first.
+const FLUSH_CHUNKS: usize = 1 << 10;
+
+/// Bytes of lines kept as text that are.
+const FLUSH_TEXT_BYTES: usize = 64 << 20;
+
+/// Records that are committed together, if a file ends then.
+const GROUP_ROWS: usize = 1 << 18;
+
+/// Programs that are remembered between groups.
+const KNOWN_PROGRAMS: usize = 1 << 22;
+
+/// Rows of one chunk and the file that they belong to.
+struct Chunk {
+    rows: Box<Rows>,
+    partition: Partition,
+    source_id: i64,
+    /// Number of the chunk's first line in the file.
+    first_line: u64,
+}
+
+impl Chunk {
+    /// Identifiers, datasets and keys of its graphs.
+    fn graphs(&self) -> impl Iterator<Item = (i64, (&str, &str))> {
+        let dataset = self.partition.0;
+        let keys = self.rows.graphs.iter();
+        keys.map(move |key| (graph_id(dataset, key), (dataset, key.as_str())))
+    }
+
+    /// Identifiers and datasets of its environments, and these.
+    fn environments(&self) -> impl Iterator<Item = (i64, (&str, &Environment))> {
+        let dataset = self.partition.0;
+        let environments = self.rows.environments.iter();
+        environments.map(move |environment| {
+            let id = environment_id(dataset, &environment.canonical());
+            (id, (dataset, environment))
+        })
+    }
+}
+
+/// Rows that are not committed yet.
+pub(super) struct Group<'a> {
+    store: &'a Store,
+    chunks: Vec<Chunk>,
+    row_count: usize,
+    text_bytes: usize,
+    configurations: Configurations,
+    graphs: Identified,
+    environments: Identified,
+    /// Graphs and configurations that this run was the first to see.
+    pub(super) new_graphs: u64,
+    pub(super) new_configurations: u64,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self {
+            store,
+            chunks: Vec::new(),
+            row_count: 0,
+            text_bytes: 0,
+            configurations: Configurations::default(),
+            graphs: Identified::graphs(),
+            environments: Identified::environments(),
+            new_graphs: 0,
+            new_configurations: 0,
+        }
+    }
+
+    /// Takes the rows of a chunk.
+    pub(super) async fn add(
+        &mut self,
+        rows: Box<Rows>,
+        partition: Partition,
+        source_id: i64,
+        first_line: u64,
+        written: &mut Written<'_>,
+    ) -> Result<()> {
+        self.row_count += rows.records.len();
+        let texts = rows.verbatim.iter().map(|(_, text)| text.len());
+        self.text_bytes += texts.sum::<usize>();
+        self.chunks.push(Chunk {
+            rows,
+            partition,
+            source_id,
+            first_line,
+        });
+        if self.row_count >= FLUSH_ROWS
+            || self.chunks.len() >= FLUSH_CHUNKS
+            || self.text_bytes >= FLUSH_TEXT_BYTES
+        {
+            self.flush(written).await?;
+        }
+        Ok(())
+    }
+
+    /// There is enough for a commit.
+    pub(super) fn is_full(&self, written: &Written<'_>) -> bool {
+        self.row_count + written.row_count() >= GROUP_ROWS
+    }
+
+    /// Looks up or gives out the identifiers of all rows, and hands these on as batches.
+    pub(super) async fn flush(&mut self, written: &mut Written<'_>) -> Result<()> {
+        let chunks = std::mem::take(&mut self.chunks);
+        (self.row_count, self.text_bytes) = (0, 0);
+        self.commit_graphs(&chunks).await?;
+        self.commit_environments(&chunks).await?;
+        self.commit_configurations(&chunks).await?;
+        let mut new: BTreeMap<&Partition, Vec<RecordBatch>> = BTreeMap::new();
+        for chunk in &chunks {
+            let batch = self.batch(chunk)?;
+            if batch.num_rows() > 0 {
+                new.entry(&chunk.partition).or_default().push(batch);
+            }
+        }
+        for (partition, batches) in new {
+            let Some(schema) = batches.first().map(RecordBatch::schema) else {
+                continue;
+            };
+            let batch = concat_batches(&schema, &batches);
+            let batch = batch.map_err(|error| Error::damaged("records", error.to_string()))?;
+            written.add(Batch {
+                table: "records",
+                partition: Some(partition.clone()),
+                rows: batch,
+            });
+        }
+        written.write_full().await?;
+        self.configurations.trim(KNOWN_PROGRAMS);
+        Ok(())
+    }
+
+    async fn commit_graphs(&mut self, chunks: &[Chunk]) -> Result<()> {
+        let keys: BTreeMap<i64, (&str, &str)> =
+            chunks.iter().flat_map(|chunk| chunk.graphs()).collect();
+        let rows: Vec<_> = keys.into_iter().collect();
+        let added = self.graphs.add(self.store, &rows, graph_columns).await?;
+        self.new_graphs += added.len() as u64;
+        Ok(())
+    }
+
+    async fn commit_environments(&mut self, chunks: &[Chunk]) -> Result<()> {
+        let environments: BTreeMap<i64, (&str, &Environment)> = chunks
+            .iter()
+            .flat_map(|chunk| chunk.environments())
+            .collect();
+        let rows: Vec<_> = environments.into_iter().collect();
+        let columns = |new: &[&(i64, (&str, &Environment))]| {
+            let mut rows = EnvironmentRows::default();
+            for (id, (dataset, environment)) in new {
+                rows.push(*id, dataset, environment);
+            }
+            rows.finish()
+        };
+        self.environments.add(self.store, &rows, columns).await?;
+        Ok(())
+    }
+
+    async fn commit_configurations(&mut self, chunks: &[Chunk]) -> Result<()> {
+        let programs = programs(chunks);
+        let added = number(&mut self.configurations, self.store, &programs, |new| {
+            let mut rows = ConfigurationRows::default();
+            for &(number, &((graph, _), (chunk, row))) in new {
+                rows.push(graph, number, &chunk.rows, row);
+            }
+            rows.finish()
+        });
+        self.new_configurations += added.await?;
+        Ok(())
+    }
+
+    fn batch(&self, chunk: &Chunk) -> Result<RecordBatch> {
+        let graphs: Vec<i64> = chunk.graphs().map(|(id, _)| id).collect();
+        let environments: Vec<i64> = chunk.environments().map(|(id, _)| id).collect();
+        let verbatim: HashMap<usize, &[u8]> = chunk
+            .rows
+            .verbatim
+            .iter()
+            .map(|(row, text)| (*row, text.as_slice()))
+            .collect();
+        let missing = |what: &str| Error::damaged("records", format!("no {what} for a row"));
+        let mut rows = RecordRows::new(chunk.source_id, chunk.rows.records.len());
+        for (index, row) in chunk.rows.records.iter().enumerate() {
+            let line = chunk.first_line + row.line;
+            let graph = graphs
+                .get(row.graph as usize)
+                .ok_or_else(|| missing("graph"))?;
+            let config = self.configurations.number(&(*graph, row.program));
+            let environment = environments.get(row.environment as usize);
+            rows.push(
+                *graph,
+                config.ok_or_else(|| missing("configuration"))?,
+                *environment.ok_or_else(|| missing("environment"))?,
+                line,
+                row,
+                chunk.rows.repeats(row),
+                chunk.rows.details(row),
+                verbatim.get(&index).copied(),
+            );
+        }
+        file::batch(schema::table("records")?, rows.finish())
+    }
+}
+
+/// A record by its chunk and its place there, with what tells its configuration apart.
+type Program<'a> = ((i64, ProgramHash), (&'a Chunk, usize));
+
+/// The programs of all records, graph by graph, in the order of the records.
+fn programs(chunks: &[Chunk]) -> Vec<Program<'_>> {
+    let mut programs: Vec<Program<'_>> = Vec::new();
+    for chunk in chunks {
+        let graphs: Vec<i64> = chunk.graphs().map(|(id, _)| id).collect();
+        let rows = chunk.rows.records.iter().enumerate();
+        programs.extend(rows.filter_map(|(index, row)| {
+            let graph = *graphs.get(row.graph as usize)?;
+            Some(((graph, row.program), (chunk, index)))
+        }));
+    }
+    programs.sort_by_key(|((graph, _), _)| *graph);
+    programs
+}
+
+/// Rows of `graphs`: identifiers, each with dataset and key.
+fn graph_columns(rows: &[&(i64, (&str, &str))]) -> Columns {
+    BTreeMap::from([
+        (
+            "dataset",
+            texts(rows.iter().map(|(_, (dataset, _))| dataset)),
+        ),
+        ("workload_key", texts(rows.iter().map(|(_, (_, key))| key))),
+        ("graph_id", integers(rows.iter().map(|(id, _)| *id))),
+    ])
+}

@@ -1,0 +1,411 @@
+//! Logs into the store, line by line: chunks of files become rows, commits and a report.
+
+#[cfg(test)]
+pub(super) mod failing;
+mod group;
+mod others;
+mod position;
+mod read;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tsql_formats::lines::Mark;
+use tsql_formats::rows::Rows;
+use tsql_formats::{Compression, Dialect};
+
+use super::commits::{Commits, Written};
+use super::orphans::{Orphans, Scope};
+use super::report::REJECTS_LISTED;
+use super::{IngestOptions, Report};
+use crate::error::{Error, Result};
+use crate::formats::lines::columns::Other;
+use crate::ledger::{About, Closed, Ledger, Reading};
+use crate::store::Store;
+use group::Group;
+use others::Others;
+pub use position::Position;
+use read::End;
+pub(super) use read::{Job, Message, Reader};
+
+/// Files that are committed together.
+const GROUP_FILES: usize = if cfg!(test) { 2 } else { 8192 };
+
+/// The tables of a log's own rows, in the order in which they are committed.
+const TABLES: [&str; 2] = ["records", "lines"];
+
+/// A file that is being read.
+struct Open {
+    reading: Reading,
+    platform: Arc<str>,
+    path: String,
+    dialect: Dialect,
+    compression: Option<Compression>,
+    crlf: bool,
+    next_line: u64,
+    records: u64,
+    rejects: u64,
+    verbatim: u64,
+    others: u64,
+    /// How far its rows go.
+    mark: Option<Mark>,
+    /// That is within a line which is too long.
+    in_line: bool,
+    /// The last line is a record.
+    last_is_record: bool,
+}
+
+/// One ingest of logs.
+struct Lines<'a> {
+    commits: Commits<'a>,
+    options: &'a IngestOptions,
+    group: Group<'a>,
+    others: Others,
+    written: Written<'a>,
+    open: Option<Open>,
+    closed: Vec<Closed>,
+    /// Sources that reading failed on: what has their bytes failed too.
+    broken: HashSet<i64>,
+    report: Report,
+    durable: Option<Durable>,
+}
+
+/// Ingests `jobs`; `None` where another run was found to ingest one of the same files, and all
+/// must be looked at again.
+pub(super) async fn run(
+    store: &Store,
+    jobs: Vec<Job>,
+    options: &IngestOptions,
+) -> Result<Option<Report>> {
+    let given = jobs.clone();
+    let read = move |reader: &mut Reader<'_>| reader.files(&given);
+    run_reader(store, options, &jobs, read, None).await
+}
+
+/// Is told how far a stream is in the store, after each of its groups.
+pub(super) type Durable = Arc<dyn Fn(Position) + Send + Sync>;
+
+/// Ingests what `read` reads of `jobs`; with `durable`, each file is committed as it ends.
+pub(super) async fn run_reader(
+    store: &Store,
+    options: &IngestOptions,
+    jobs: &[Job],
+    read: impl FnOnce(&mut Reader<'_>) + Send + 'static,
+    durable: Option<Durable>,
+) -> Result<Option<Report>> {
+    let ledger = Ledger::settled(store).await?;
+    let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
+    let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
+    let commits = Commits::new(store, &ledger, orphans);
+    let parsers = options.parsers();
+    let mut messages = read::start(ledger, parsers, Arc::clone(&options.progress), read);
+    let group = Group::new(store);
+    let report = Report::default();
+    let mut run = Lines {
+        commits,
+        options,
+        group,
+        others: Others::default(),
+        written: Written::new(store),
+        open: None,
+        closed: Vec::new(),
+        broken: HashSet::new(),
+        report,
+        durable,
+    };
+    while let Some(message) = messages.next().await? {
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        if !run.take(message).await? {
+            return Ok(None);
+        }
+    }
+    if !run.commit().await? {
+        return Ok(None);
+    }
+    run.report.replaced_rows = run.commits.replaced;
+    run.report.new_graphs = run.group.new_graphs;
+    run.report.new_configurations = run.group.new_configurations;
+    Ok(Some(run.report))
+}
+
+impl Lines<'_> {
+    /// False where another run ingests the same files.
+    async fn take(&mut self, message: Message) -> Result<bool> {
+        match message {
+            Message::Start {
+                reading,
+                path,
+                dialect,
+                compression,
+                crlf,
+            } => {
+                let mut open = Open::new(reading, path, dialect);
+                (open.compression, open.crlf) = (compression, crlf);
+                self.open = Some(open);
+            }
+            Message::Rows { rows, after } => self.rows(rows, after).await?,
+            Message::Long {
+                part,
+                text,
+                last,
+                after,
+            } => self.long(part, text, last, after).await?,
+            Message::End(end) => return self.end(end).await,
+            Message::Broken { path, line, reason } => {
+                return self.broken(path, line, &reason).await;
+            }
+            Message::Known(position) => {
+                if let Some(durable) = &self.durable {
+                    durable(position);
+                }
+            }
+            Message::Unchanged => self.report.unchanged_files += 1,
+            Message::Alias {
+                alias,
+                path,
+                dialect,
+            } => {
+                if self.broken.contains(&alias.same_as.source_id) {
+                    let reason = format!("the same bytes as {}", alias.same_as.name);
+                    self.report.failed_files.push((path, reason));
+                    return Ok(true);
+                }
+                let closed = Closed::alias(dialect.dataset(), *alias, path);
+                self.report.same_files += 1;
+                self.report.renamed(&closed);
+                self.closed.push(closed);
+            }
+            Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
+        }
+        Ok(true)
+    }
+
+    async fn rows(&mut self, mut rows: Box<Rows>, after: Mark) -> Result<()> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let first_line = open.next_line;
+        let source_id = open.reading.source_id;
+        for record in &rows.records {
+            self.report.failed_records += u64::from(record.error_no != 0);
+            let unmeasured = record.error_no == 0 && record.runtime_ns.is_none();
+            self.report.unmeasured_records += u64::from(unmeasured);
+        }
+        open.next_line += rows.line_count;
+        open.records += rows.records.len() as u64;
+        open.verbatim += rows.verbatim.len() as u64;
+        let last = rows.line_count.checked_sub(1);
+        open.last_is_record = rows.records.last().map(|record| record.line) == last;
+        (open.mark, open.in_line) = (Some(after), false);
+        for other in std::mem::take(&mut rows.others) {
+            let line = first_line + other.line;
+            if let Some(reason) = &other.reason {
+                open.rejects += 1;
+                reject(&mut self.report, self.options, &open.path, line, reason)?;
+            }
+            open.others += 1;
+            let other = Other {
+                segment: open.reading.segment,
+                line,
+                part: 0,
+                reason: other.reason,
+                text: other.text,
+            };
+            self.others.push(source_id, other);
+        }
+        if self.others.is_full() {
+            self.others.write(&mut self.written).await?;
+        }
+        if rows.records.is_empty() {
+            return Ok(());
+        }
+        let partition = (open.dialect.dataset(), Arc::clone(&open.platform));
+        let written = &mut self.written;
+        let added = self
+            .group
+            .add(rows, partition, source_id, first_line, written);
+        added.await
+    }
+
+    async fn long(&mut self, part: i32, text: Vec<u8>, last: bool, after: Mark) -> Result<()> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let line = open.next_line;
+        let reason = format!(
+            "longer than {} MiB",
+            tsql_formats::lines::MAX_LINE_BYTES >> 20
+        );
+        if part == 0 {
+            open.rejects += 1;
+            reject(&mut self.report, self.options, &open.path, line, &reason)?;
+        }
+        open.next_line += u64::from(last);
+        open.last_is_record = false;
+        (open.mark, open.in_line) = (Some(after), !last);
+        open.others += 1;
+        let (segment, source_id) = (open.reading.segment, open.reading.source_id);
+        let other = Other {
+            segment,
+            line,
+            part,
+            reason: Some(reason),
+            text,
+        };
+        self.others.push(source_id, other);
+        if self.others.is_full() {
+            self.others.write(&mut self.written).await?;
+        }
+        Ok(())
+    }
+
+    /// Reading panicked: what came before is kept, nothing after it counts, so that a later version
+    /// goes on from there.
+    async fn broken(&mut self, path: Option<String>, line: u64, reason: &str) -> Result<bool> {
+        let open = self.open.take();
+        let at = open.as_ref().map_or(1, |open| open.next_line) + line;
+        let path = open.as_ref().map(|open| open.path.clone()).or(path);
+        let path = path.unwrap_or_default();
+        let reason =
+            format!("line {at}: {reason}\nhint: this is a defect of tsql: please report it");
+        let mut done = true;
+        if let Some(mut open) = open {
+            self.broken.insert(open.reading.source_id);
+            if let Some(mark) = open.mark.take() {
+                // Parts of a line count as a line that goes on.
+                open.next_line += u64::from(open.in_line);
+                let end = End {
+                    mark,
+                    failure: None,
+                };
+                done = self.close(open, end).await?;
+            }
+        }
+        if self.durable.is_some() {
+            let location = path;
+            return Err(Error::Source { location, reason });
+        }
+        self.report.failed_files.push((path, reason));
+        Ok(done)
+    }
+
+    async fn end(&mut self, end: End) -> Result<bool> {
+        let Some(open) = self.open.take() else {
+            return Ok(true);
+        };
+        if let Some(failure) = &end.failure {
+            let line = open.next_line - 1;
+            let reason = format!("{failure} after line {line}; what came before is kept");
+            self.report.failed_files.push((open.path.clone(), reason));
+        }
+        self.close(open, end).await
+    }
+
+    /// Takes a file for what was read of it.
+    async fn close(&mut self, open: Open, end: End) -> Result<bool> {
+        let report = &mut self.report;
+        report.files += 1;
+        report.grown_files += u64::from(open.reading.segment > 0);
+        report.lines += open.next_line - open.reading.first_line;
+        report.records += open.records;
+        report.verbatim_records += open.verbatim;
+        report.bytes_in += end.mark.end_byte - open.reading.first_byte;
+        let closed = open.close(end.mark);
+        self.report.renamed(&closed);
+        self.closed.push(closed);
+        let full = self.group.is_full(&self.written) || self.closed.len() >= GROUP_FILES;
+        if self.durable.is_some() || full {
+            self.commit().await
+        } else {
+            Ok(true)
+        }
+    }
+
+    /// Makes all files that were read to their end part of the store. False where another run is
+    /// about to do so with one of them.
+    async fn commit(&mut self) -> Result<bool> {
+        self.group.flush(&mut self.written).await?;
+        let closed = std::mem::take(&mut self.closed);
+        if closed.is_empty() {
+            return Ok(true);
+        }
+        self.others.write(&mut self.written).await?;
+        let rows = self.written.finish(&TABLES).await?;
+        let done = self.commits.add(rows, &closed).await?;
+        if let Some(durable) = self.durable.as_ref().filter(|_| done) {
+            for file in &closed {
+                durable(Position::after(file));
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn reject(
+    report: &mut Report,
+    options: &IngestOptions,
+    path: &str,
+    line: u64,
+    reason: &str,
+) -> Result<()> {
+    report.rejects += 1;
+    if options.strict {
+        let (path, reason) = (path.to_owned(), reason.to_owned());
+        return Err(Error::Rejected { path, line, reason });
+    }
+    if report.first_rejects.len() < REJECTS_LISTED {
+        report
+            .first_rejects
+            .push((path.to_owned(), line, reason.to_owned()));
+    }
+    Ok(())
+}
+
+impl Open {
+    fn new(reading: Reading, path: String, dialect: Dialect) -> Self {
+        Self {
+            platform: Arc::from(reading.platform.as_str()),
+            next_line: reading.first_line,
+            reading,
+            path,
+            dialect,
+            compression: None,
+            crlf: false,
+            records: 0,
+            rejects: 0,
+            verbatim: 0,
+            others: 0,
+            mark: None,
+            in_line: false,
+            last_is_record: false,
+        }
+    }
+
+    fn close(self, mark: Mark) -> Closed {
+        let open = if self.last_is_record {
+            "record"
+        } else {
+            "other"
+        };
+        Closed {
+            dataset: self.dialect.dataset(),
+            line_count: self.next_line - self.reading.first_line,
+            reading: self.reading,
+            path: self.path,
+            compression: self.compression.map(Compression::name),
+            crlf: Some(self.crlf),
+            end_byte: mark.end_byte,
+            content_hash: mark.content_hash,
+            records: self.records,
+            rejects: self.rejects,
+            verbatim: self.verbatim,
+            other_count: self.others,
+            open_line: mark.unterminated.then_some(open),
+            same_as: None,
+            about: About::default(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A file that was read to its end: its row in the ledger.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+use tsql_formats::Compression;
+
+use super::source::{Alias, Reading};
+use crate::column::made::{Columns, repeated, texts};
+
+/// The name of a source among the applications in the logs of its rows.
+pub(crate) fn application(source_id: i64) -> String {
+    format!("source:{source_id:016x}")
+}
+
+/// A file's row in the ledger.
+pub(crate) struct Closed {
+    pub(crate) dataset: &'static str,
+    pub(crate) reading: Reading,
+    pub(crate) path: String,
+    pub(crate) compression: Option<&'static str>,
+    /// `None` for a file without lines.
+    pub(crate) crlf: Option<bool>,
+    pub(crate) end_byte: u64,
+    pub(crate) content_hash: String,
+    pub(crate) line_count: u64,
+    pub(crate) records: u64,
+    pub(crate) rejects: u64,
+    pub(crate) verbatim: u64,
+    pub(crate) other_count: u64,
+    pub(crate) open_line: Option<&'static str>,
+    pub(crate) same_as: Option<i64>,
+    pub(crate) about: About,
+}
+
+/// What the ledger says of files that are one document.
+#[derive(Default)]
+pub(crate) struct About {
+    pub(crate) collection: Option<String>,
+    pub(crate) split: Option<String>,
+    pub(crate) network: Option<String>,
+    pub(crate) graph_id: Option<i64>,
+    pub(crate) arrays: Option<String>,
+    pub(crate) arrays_hash: Option<String>,
+    pub(crate) sample_id: Option<i64>,
+    pub(crate) text_id: Option<i64>,
+}
+
+impl Closed {
+    /// A file with the bytes of another.
+    pub(crate) fn alias(dataset: &'static str, alias: Alias, path: String) -> Self {
+        let same_as = alias.same_as;
+        let reading = Reading {
+            given: alias.given,
+            segment: alias.segment,
+            ..Reading::of_file(dataset, &same_as.platform, alias.name)
+        };
+        Self {
+            dataset,
+            reading,
+            path,
+            compression: alias.compression.map(Compression::name),
+            crlf: same_as.crlf,
+            end_byte: same_as.end_byte,
+            content_hash: same_as.content_hash,
+            line_count: 0,
+            records: 0,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            open_line: None,
+            same_as: Some(same_as.source_id),
+            about: About {
+                collection: same_as.collection,
+                split: same_as.split,
+                ..About::default()
+            },
+        }
+    }
+
+    /// A file that was read as a whole: `bytes` of this hash, without lines.
+    pub(crate) fn whole(
+        dataset: &'static str,
+        reading: Reading,
+        path: String,
+        bytes: u64,
+        content_hash: String,
+    ) -> Self {
+        Self {
+            dataset,
+            reading,
+            path,
+            compression: None,
+            crlf: None,
+            end_byte: bytes,
+            content_hash,
+            line_count: 0,
+            records: 0,
+            rejects: 0,
+            verbatim: 0,
+            other_count: 0,
+            open_line: None,
+            same_as: None,
+            about: About::default(),
+        }
+    }
+
+    /// Who this is, and how far it got, in the log of the records.
+    pub(crate) fn transaction(&self) -> (String, i64) {
+        let application = application(self.reading.source_id);
+        (application, self.end_byte.cast_signed())
+    }
+}
+
+/// Rows of `sources`.
+pub(crate) fn source_columns(closed: &[&Closed]) -> Columns {
+    let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(
+            closed.iter().map(|file| number(file).cast_signed()),
+        ))
+    };
+    let text = |text: fn(&Closed) -> &str| texts(closed.iter().map(|file| text(file)));
+    let maybe = |text: fn(&Closed) -> Option<&str>| -> ArrayRef {
+        Arc::new(
+            closed
+                .iter()
+                .map(|file| text(file))
+                .collect::<StringArray>(),
+        )
+    };
+    let about = |number: fn(&About) -> Option<i64>| -> ArrayRef {
+        let numbers = closed.iter().map(|file| number(&file.about));
+        Arc::new(numbers.collect::<Int64Array>())
+    };
+    let ids = closed.iter().map(|file| file.reading.source_id);
+    let segments = closed.iter().map(|file| file.reading.segment);
+    let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
+    let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
+    BTreeMap::from([
+        (
+            "source_id",
+            Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef,
+        ),
+        ("segment", Arc::new(Int32Array::from_iter_values(segments))),
+        ("dataset", text(|file| file.dataset)),
+        ("platform", text(|file| &file.reading.platform)),
+        ("name", text(|file| &file.reading.name)),
+        ("collection", maybe(|file| file.about.collection.as_deref())),
+        ("split", maybe(|file| file.about.split.as_deref())),
+        ("network", maybe(|file| file.about.network.as_deref())),
+        ("graph_id", about(|about| about.graph_id)),
+        ("sample_id", about(|about| about.sample_id)),
+        ("text_id", about(|about| about.text_id)),
+        ("arrays", maybe(|file| file.about.arrays.as_deref())),
+        (
+            "arrays_hash",
+            maybe(|file| file.about.arrays_hash.as_deref()),
+        ),
+        ("path", text(|file| &file.path)),
+        ("compression", maybe(|file| file.compression)),
+        ("same_as", Arc::new(same_as)),
+        ("first_byte", numbers(|file| file.reading.first_byte)),
+        ("end_byte", numbers(|file| file.end_byte)),
+        ("first_line", numbers(|file| file.reading.first_line)),
+        ("line_count", numbers(|file| file.line_count)),
+        ("record_count", numbers(|file| file.records)),
+        ("other_count", numbers(|file| file.other_count)),
+        ("reject_count", numbers(|file| file.rejects)),
+        ("verbatim_count", numbers(|file| file.verbatim)),
+        (
+            "line_ending",
+            maybe(|file| file.crlf.map(|crlf| if crlf { "crlf" } else { "lf" })),
+        ),
+        ("open_line", maybe(|file| file.open_line)),
+        ("content_hash", text(|file| &file.content_hash)),
+        (
+            "ingested_at",
+            Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
+        ),
+        (
+            "tsql_version",
+            repeated(env!("CARGO_PKG_VERSION"), closed.len()),
+        ),
+    ])
+}

@@ -1,0 +1,141 @@
+//! What a file that is given means: nothing new, another name, or something to be read.
+
+use tsql_codecs::identity::sample_id;
+use tsql_formats::naming::numbered;
+use tsql_formats::{Compression, Input};
+
+use super::Ledger;
+use super::prefixes::Prefixes;
+use super::source::{Alias, Plan, Reading, Source, UNCOMMITTED};
+use crate::error::{Error, Result};
+
+impl Ledger {
+    /// What is to be done with `input` on `platform`. Reads the file only where the store has one
+    /// of its name, or one of its size; how many bytes are in a compressed one shows only then.
+    pub(crate) fn plan(
+        &self,
+        dataset: &str,
+        platform: &str,
+        input: &Input,
+        compression: Option<Compression>,
+    ) -> Result<Plan> {
+        let same_name = self.of_name(&input.name);
+        let size = std::fs::metadata(&input.file)
+            .map_err(Error::io(&input.file))?
+            .len();
+        let known = self.by_size.get(platform);
+        let alike = known.is_some_and(|sizes| compression.is_some() || sizes.contains_key(&size));
+        let copy = same_name.len() + 1;
+        let name = numbered(&input.name, copy);
+        let given = (copy > 1).then(|| input.name.clone());
+        if !same_name.is_empty() || (size > 0 && alike) {
+            let offsets = same_name.iter().map(|source| source.end_byte).collect();
+            let prefixes = Prefixes::read(&input.file, offsets)?;
+            let mut begun: Vec<&Source> = same_name
+                .iter()
+                .filter(|source| source.platform == platform)
+                .filter(|source| prefixes.hash_at(source.end_byte) == Some(&source.content_hash))
+                .copied()
+                .collect();
+            begun.sort_by_key(|source| source.end_byte);
+            if let Some(longest) = begun.last() {
+                if longest.end_byte == prefixes.size {
+                    return Ok(Plan::Unchanged);
+                }
+                if longest.segments != UNCOMMITTED && longest.same_as.is_none() {
+                    return Ok(grown(longest, &prefixes));
+                }
+            }
+            let mut twins = self.of_size(platform, prefixes.size);
+            let twin = twins.find(|twin| twin.content_hash == prefixes.whole);
+            if let Some(twin) = twin.filter(|_| prefixes.size > 0) {
+                let begun = begun
+                    .last()
+                    .filter(|begun| begun.same_as == Some(twin.source_id));
+                return Ok(Plan::Alias(Box::new(Alias {
+                    given: given.filter(|_| begun.is_none()),
+                    name: begun.map_or(name, |begun| begun.name.clone()),
+                    segment: begun.map_or(0, |begun| begun.segments),
+                    compression,
+                    same_as: twin.clone(),
+                })));
+            }
+        }
+        let reading = Reading::of_file(dataset, platform, name);
+        Ok(Plan::Read(Reading { given, ..reading }))
+    }
+
+    /// What is to be done with a file that is read as a whole or not at all: `named`, with these
+    /// bytes and this hash. It stands for another only where `alike` says that this one says the
+    /// same of its records.
+    pub(crate) fn plan_document(
+        &self,
+        dataset: &str,
+        platform: &str,
+        named: &str,
+        bytes: u64,
+        content_hash: &str,
+        alike: impl Fn(&Source) -> bool,
+    ) -> Plan {
+        let same_name = self.of_name(named);
+        let same =
+            |source: &&Source| source.platform == platform && source.content_hash == content_hash;
+        if same_name.iter().copied().any(|source| same(&source)) {
+            return Plan::Unchanged;
+        }
+        let copy = same_name.len() + 1;
+        let name = numbered(named, copy);
+        let given = (copy > 1).then(|| named.to_owned());
+        let mut twins = self.of_size(platform, bytes).filter(same);
+        match twins.find(|twin| alike(twin)) {
+            Some(twin) => Plan::Alias(Box::new(Alias {
+                name,
+                given,
+                segment: 0,
+                compression: None,
+                same_as: twin.clone(),
+            })),
+            None => Plan::Read(Reading {
+                given,
+                ..Reading::of_file(dataset, platform, name)
+            }),
+        }
+    }
+
+    /// The directory that a sample gets in the store: its own, or a numbered one where that has
+    /// other files; `None` where the store has it.
+    pub(crate) fn plan_sample(&self, folder: &str, files_hash: &str) -> Option<String> {
+        let copies = (1..).map(|copy| match copy {
+            1 => folder.to_owned(),
+            copy => format!("{folder}~{copy}"),
+        });
+        for path in copies {
+            if self.samples.contains(&sample_id(&path, files_hash)) {
+                return None;
+            }
+            if !self.sample_paths.contains(&path) {
+                return Some(path);
+            }
+        }
+        None
+    }
+}
+
+/// What to do with a file that begins with all that the store has of it.
+fn grown(source: &Source, prefixes: &Prefixes) -> Plan {
+    let (first_byte, first_line) = match source.open_line.as_deref() {
+        Some("other") => (prefixes.line_start(source.end_byte), source.last_line),
+        Some(_) => (source.end_byte, source.last_line),
+        None => (source.end_byte, source.last_line + 1),
+    };
+    Plan::Read(Reading {
+        source_id: source.source_id,
+        platform: source.platform.clone(),
+        name: source.name.clone(),
+        given: None,
+        segment: source.segments,
+        first_byte,
+        first_line,
+        crlf: source.crlf.filter(|_| source.end_byte > 0),
+    })
+}

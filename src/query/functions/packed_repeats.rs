@@ -1,0 +1,131 @@
+//! `repeats_ns`, `min_repeat_ns`, `repeat_noise`: what is packed as mean, count and the rest.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array as _, ArrayRef, BinaryViewArray, Float64Array, Float64Builder, Int32Array, ListArray,
+};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_array};
+use datafusion::common::{DataFusionError, Result};
+use tsql_codecs::repeats;
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+/// The packed repeats as a list.
+pub(super) fn list() -> Scalar {
+    let about = packed(About::new(
+        "repeats_ns",
+        "The packed repeats as a list, in nanoseconds and in the order of timing",
+        "SELECT repeats_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
+    ));
+    let list = DataType::new_list(DataType::Float64, true);
+    Scalar::new(&about, list, lists)
+}
+
+/// The fastest.
+pub(super) fn least() -> Scalar {
+    let about = packed(About::new(
+        "min_repeat_ns",
+        "The fastest of the packed repeats, in nanoseconds",
+        "SELECT min_repeat_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
+    ));
+    Scalar::new(&about, DataType::Float64, |args| {
+        Packed::of(args)?.numbers(repeats::least_ns)
+    })
+}
+
+/// Their noise.
+pub(super) fn noise() -> Scalar {
+    let about = packed(About::new(
+        "repeat_noise",
+        "Standard deviation of the packed repeats over their mean",
+        "SELECT repeat_noise(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
+    ));
+    Scalar::new(&about, DataType::Float64, |args| {
+        Packed::of(args)?.numbers(repeats::noise)
+    })
+}
+
+fn packed(about: About) -> About {
+    about
+        .takes("runtime_ns", DataType::Float64, "mean of the repeats")
+        .takes("count", DataType::Int32, "how many there are")
+        .takes(
+            "packed",
+            DataType::BinaryView,
+            "what the mean leaves open; NULL for one repeat",
+        )
+}
+
+/// The columns that packed repeats are made of.
+struct Packed<'a> {
+    runtime_ns: &'a Float64Array,
+    count: &'a Int32Array,
+    bytes: &'a BinaryViewArray,
+}
+
+impl<'a> Packed<'a> {
+    fn of(args: &'a [ArrayRef]) -> Result<Self> {
+        Ok(Self {
+            runtime_ns: as_float64_array(argument(args, 0)?)?,
+            count: as_int32_array(argument(args, 1)?)?,
+            bytes: as_binary_view_array(argument(args, 2)?)?,
+        })
+    }
+
+    /// What `of` makes of mean, count and packed bytes of each row; NULL where there are no repeats.
+    fn each<T>(
+        &self,
+        mut of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<T>,
+    ) -> impl Iterator<Item = Result<Option<T>>> {
+        let nulls = NullBuffer::union(self.runtime_ns.nulls(), self.count.nulls());
+        let columns = self.runtime_ns.values().iter().zip(self.count.values());
+        columns
+            .enumerate()
+            .map(move |(row, (&runtime_ns, &count))| {
+                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                    return Ok(None);
+                }
+                let bytes = self.bytes.is_valid(row).then(|| self.bytes.value(row));
+                match of(runtime_ns, count, bytes) {
+                    Some(made) => Ok(Some(made)),
+                    None => Err(DataFusionError::Execution(
+                        "records: damaged repeats".to_owned(),
+                    )),
+                }
+            })
+    }
+
+    /// As [`Packed::each`], for numbers.
+    fn numbers(&self, of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<f64>) -> Result<ArrayRef> {
+        let mut numbers = Float64Builder::with_capacity(self.runtime_ns.len());
+        for number in self.each(of) {
+            numbers.append_option(number?);
+        }
+        Ok(Arc::new(numbers.finish()))
+    }
+}
+
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let packed = Packed::of(args)?;
+    let mut values = Vec::new();
+    let mut row = Vec::new();
+    let lengths = packed.each(|runtime_ns, count, bytes| {
+        repeats::unpack_ns(runtime_ns, count, bytes, &mut row)?;
+        values.extend_from_slice(&row);
+        Some(row.len())
+    });
+    let lengths = lengths.collect::<Result<Vec<Option<usize>>>>()?;
+    let nulls = lengths.iter().map(Option::is_some).collect::<NullBuffer>();
+    let lengths = lengths.into_iter().map(Option::unwrap_or_default);
+    let lists = ListArray::try_new(
+        Arc::new(Field::new_list_field(DataType::Float64, true)),
+        OffsetBuffer::from_lengths(lengths),
+        Arc::new(Float64Array::from(values)),
+        Some(nulls),
+    )?;
+    Ok(Arc::new(lists))
+}

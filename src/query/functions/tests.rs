@@ -1,0 +1,71 @@
+use std::collections::BTreeSet;
+
+use datafusion::prelude::SessionContext;
+
+use super::functions;
+use crate::query::collect;
+use crate::store::Store;
+
+/// Names of the functions of a session.
+fn names(context: &SessionContext) -> BTreeSet<String> {
+    let state = context.state();
+    let scalars = state.scalar_functions().keys();
+    let names = scalars.chain(state.aggregate_functions().keys());
+    names.cloned().collect()
+}
+
+#[tokio::test]
+async fn every_function_of_ours_is_explained_by_an_example_that_runs() {
+    let store = Store::demo().await.unwrap();
+    let context = store.session().await.unwrap();
+    let mut theirs = names(&SessionContext::new());
+    // Ours has taken its place.
+    assert!(theirs.remove("percentile_cont"));
+    theirs.insert("quantile_cont".to_owned());
+    let aliases = ["arg_min".to_owned(), "arg_max".to_owned()];
+    theirs.extend(aliases);
+    let all = names(&context);
+    let explained = functions();
+    let ours: BTreeSet<&String> = all.difference(&theirs).collect();
+    assert_eq!(ours, explained.iter().map(|one| &one.name).collect());
+    assert!(ours.len() > 35, "{ours:?}");
+    for function in &explained {
+        let name = &function.name;
+        assert!(!function.doc.is_empty(), "{name} says nothing");
+        assert!(!function.arguments.is_empty(), "{name} has no arguments");
+        for (argument, meaning) in &function.arguments {
+            assert!(!meaning.is_empty(), "{name}: {argument} says nothing");
+        }
+        assert!(function.call.starts_with(&format!("{name}(")), "{name}");
+        assert!(function.example.contains(&format!("{name}(")), "{name}");
+        let rows = collect(&context, &function.example).await;
+        rows.unwrap_or_else(|error| panic!("{}: {error}", function.example));
+    }
+}
+
+#[tokio::test]
+async fn sql_lists_them_with_what_is_said_of_them() {
+    let context = Store::demo().await.unwrap().session().await.unwrap();
+    let sql =
+        "SELECT description FROM information_schema.routines WHERE routine_name = 'tile_score'";
+    let batches = collect(&context, sql).await.unwrap();
+    let text = arrow::util::pretty::pretty_format_batches(&batches).unwrap();
+    assert!(text.to_string().contains("Kaggle"), "{text}");
+    let all = collect(&context, "SHOW FUNCTIONS").await.unwrap();
+    assert!(all.iter().map(|batch| batch.num_rows()).sum::<usize>() > 100);
+}
+
+#[test]
+fn calls_show_what_may_be_left_out() {
+    let call = |name| super::function(name).unwrap().call;
+    assert_eq!(
+        call("top_k_error"),
+        "top_k_error(runtime, score, k[, index])"
+    );
+    assert_eq!(
+        call("aggregate_speedup_score"),
+        "aggregate_speedup_score(speedup, passes, status[, p[, b[, interpretation]]])"
+    );
+    let unknown = super::function("top_k").unwrap_err().to_string();
+    assert!(unknown.contains("tile_score"), "{unknown}");
+}

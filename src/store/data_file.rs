@@ -1,0 +1,204 @@
+//! A data file as the log names it: its place, its statistics, and the folders of its partition.
+
+use std::collections::BTreeMap;
+
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::checksum::Checksums;
+use super::encode::Effort;
+use super::rollup::Place;
+use crate::error::{Error, Result};
+
+/// Begin of the names of files that `optimize` has written.
+const OPTIMIZED: &str = "optimized-";
+
+/// Folder of the rows without a value, as Hive names it.
+const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Bytes of a value in the name of a folder, which has 255 with the column's name.
+const LONGEST_FOLDER: usize = 240;
+
+/// A data file as the log names it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DataFile {
+    /// Path in the table's folder.
+    pub(crate) path: String,
+    /// Values of the partition columns, in the table's order.
+    pub(crate) partition: Vec<(String, Option<String>)>,
+    pub(crate) size_bytes: u64,
+    pub(crate) stats: Stats,
+    /// Where the sums of its rows are.
+    pub(crate) rollup: Option<Place>,
+    /// Where its checksums are; older versions wrote none.
+    pub(crate) checksums: Option<Checksums>,
+    /// Milliseconds since 1970.
+    pub(crate) written_at_ms: i64,
+}
+
+impl DataFile {
+    /// Was it written by `optimize`?
+    pub(crate) fn is_optimized(&self) -> bool {
+        self.path
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| name.starts_with(OPTIMIZED))
+    }
+
+    /// The object that it is, in the store.
+    pub(crate) fn object(&self, table: &str) -> Result<Path> {
+        object(table, &self.path)
+    }
+
+    /// Is it among the objects of its store?
+    pub(crate) async fn exists(&self, objects: &dyn ObjectStore, table: &str) -> Result<bool> {
+        match objects.head(&self.object(table)?).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(Error::Storage(error)),
+        }
+    }
+
+    /// Does it lie in the folders that say its partition? Who reads folders instead of the log would take
+    /// its rows for others.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        folders(&self.partition).trim_end_matches('/') == folder
+    }
+}
+
+/// Statistics of a file in Delta's JSON form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Stats {
+    pub(crate) num_records: u64,
+    #[serde(default)]
+    pub(crate) min_values: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(crate) max_values: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(crate) null_count: BTreeMap<String, Value>,
+}
+
+impl Stats {
+    /// Reads the JSON form. Numbers with a fraction come as text: serde_json rounds the last digit
+    /// of some, and a greatest value that is too small loses rows.
+    pub(crate) fn parse(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(&quoted_fractions(text))
+    }
+}
+
+/// The JSON text with quotes around all numbers that are no integers.
+fn quoted_fractions(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 64);
+    let (mut inside, mut escaped, mut number) = (false, false, String::new());
+    for letter in text.chars() {
+        if !inside
+            && matches!(letter, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')
+            && (!number.is_empty() || letter == '-' || letter.is_ascii_digit())
+        {
+            number.push(letter);
+            continue;
+        }
+        if number.contains(['.', 'e', 'E']) {
+            quoted.push_str(&format!("\"{number}\""));
+        } else {
+            quoted.push_str(&number);
+        }
+        number.clear();
+        quoted.push(letter);
+        inside ^= letter == '"' && !escaped;
+        escaped = inside && letter == '\\' && !escaped;
+    }
+    quoted + &number
+}
+
+/// The object that a data file is. What is escaped in its path stays so: it is the name of a folder.
+pub(super) fn object(table: &str, path: &str) -> Result<Path> {
+    let object = Path::parse(format!("{table}/{path}"));
+    object.map_err(|error| Error::damaged(table, error.to_string()))
+}
+
+/// `dataset=tenset/platform=k80/part-....parquet`.
+pub(super) fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
+    let kind = match effort {
+        Effort::Ingest => "part-",
+        Effort::Optimize => OPTIMIZED,
+    };
+    let name = Uuid::new_v4().simple();
+    format!("{}{kind}{name}.parquet", folders(partition))
+}
+
+/// The folders of a partition as Hive names them, and whoever takes values from paths reads them: all
+/// bytes that a path might mind are `%` and two hexadecimal digits.
+fn folders(partition: &[(String, Option<String>)]) -> String {
+    let mut path = String::new();
+    for (name, value) in partition {
+        path.push_str(name);
+        path.push('=');
+        for byte in value.as_deref().unwrap_or(NULL_FOLDER).bytes() {
+            if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+                path.push(char::from(byte));
+            } else {
+                path.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        path.push('/');
+    }
+    path
+}
+
+/// Why no partition can have this value, if none can.
+pub(crate) fn refused_value(value: &str) -> Option<&'static str> {
+    let folder = folders(&[(String::new(), Some(value.to_owned()))]);
+    if value.is_empty() {
+        Some("is empty")
+    } else if value.chars().any(char::is_control) {
+        Some("has control characters")
+    } else if value == NULL_FOLDER {
+        Some("stands for a missing value")
+    } else if folder.len() > LONGEST_FOLDER {
+        Some("is too long for the name of a folder")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_say_what_the_log_says() {
+        let path = |value: &str| folders(&[("platform".to_owned(), Some(value.to_owned()))]);
+        assert_eq!(path("epyc-1t_a.b"), "platform=epyc-1t_a.b/");
+        assert_eq!(path("a b/c%ü"), "platform=a%20b%2Fc%25%C3%BC/");
+        for (value, refused) in [
+            ("a100", false),
+            ("NVIDIA A100-SXM4-40GB", false),
+            ("../x", false),
+            ("ünï=1&2", false),
+            ("", true),
+            ("a\nb", true),
+            ("__HIVE_DEFAULT_PARTITION__", true),
+        ] {
+            assert_eq!(refused_value(value).is_some(), refused, "{value:?}");
+        }
+        assert!(refused_value(&"x".repeat(240)).is_some());
+        assert!(refused_value(&"ü".repeat(39)).is_none());
+    }
+
+    #[test]
+    fn fractions_in_statistics_are_exact() {
+        let text = r#"{"numRecords":3,"minValues":{"a":-1.5e-7,"b":"1.5 \"2.5","c":-7},"maxValues":{"a":9007199254740991.0}}"#;
+        let stats = Stats::parse(text).unwrap();
+        assert_eq!(stats.num_records, 3);
+        assert_eq!(stats.min_values["a"], Value::from("-1.5e-7"));
+        assert_eq!(stats.min_values["b"], Value::from("1.5 \"2.5"));
+        assert_eq!(stats.min_values["c"], Value::from(-7));
+        assert_eq!(stats.max_values["a"], Value::from("9007199254740991.0"));
+    }
+}

@@ -1,0 +1,28 @@
+//! The files that a log consists of, by their names.
+
+/// Folder of the log in that of its table.
+pub(super) const FOLDER: &str = "_delta_log";
+
+/// File that names the last checkpoint.
+pub(super) const LAST_CHECKPOINT: &str = "_last_checkpoint";
+
+/// The entry of a version, in the folder of its table.
+pub(super) fn entry_path(version: u64) -> String {
+    format!("{FOLDER}/{}", entry_name(version))
+}
+
+/// Does a file of a log with this name stay as it is, once it is written?
+pub(super) fn is_lasting(name: &str) -> bool {
+    let number = name.get(..20).unwrap_or_default();
+    number.bytes().all(|byte| byte.is_ascii_digit()) && number.len() == 20
+}
+
+/// The name of the entry of a version.
+pub(super) fn entry_name(version: u64) -> String {
+    format!("{version:020}.json")
+}
+
+/// The name of the checkpoint of a version.
+pub(super) fn checkpoint_name(version: u64) -> String {
+    format!("{version:020}.checkpoint.parquet")
+}

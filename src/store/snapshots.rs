@@ -1,0 +1,198 @@
+//! The versions of tables that a store shows: the newest ones, or those of a moment.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use arrow::datatypes::Int64Type;
+
+use super::at::{At, Moment};
+use super::log::{Entry, Log};
+use super::{Snapshot, Store};
+use crate::error::{Error, Result};
+use crate::{column, schema};
+
+/// The table that names the files of all rows, written after these.
+const LEDGER: &str = "sources";
+
+impl Store {
+    /// The store as it was at this moment, for looking only. All tables are as they were then, as far
+    /// back as their logs reach and `vacuum` has left their files.
+    ///
+    /// The moment of a version is the one when it was complete: that table is exactly this version, the
+    /// ledger has the files that it brought, and the other tables are as they were when the ledger had
+    /// them, at least as new as the writer of the version saw them. So its rows find all that they
+    /// refer to, whatever clocks say.
+    ///
+    /// # Errors
+    /// [`Error::NoVersion`] for a version that a log does not have (any more), and failures of the storage.
+    pub async fn at(&self, at: &At) -> Result<Self> {
+        let moment = match at {
+            At::Time(at_ms) => Moment {
+                at_ms: *at_ms,
+                ..Moment::default()
+            },
+            At::Version { table, version } => self.moment(table, *version).await?,
+        };
+        Ok(Self {
+            at: Some(Arc::new(moment)),
+            ..self.clone()
+        })
+    }
+
+    /// When this version of a table was complete.
+    async fn moment(&self, table: &str, version: u64) -> Result<Moment> {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        let entry = log.entry(version).await?.ok_or_else(|| {
+            Error::NoVersion(format!(
+                "the log of {table} has no version {version}\nhint: `tsql history` lists what there is"
+            ))
+        })?;
+        let mut moment = Moment {
+            at_ms: entry.at_ms,
+            exactly: BTreeMap::from([(table.to_owned(), version)]),
+            at_least: entry.seen,
+        };
+        if let Some((ledger, entry)) = self.ledger_of(&entry.transactions, entry.at_ms).await? {
+            moment.at_ms = moment.at_ms.max(entry.at_ms);
+            moment.exactly.insert(LEDGER.to_owned(), ledger);
+            for (table, seen) in entry.seen {
+                let least = moment.at_least.entry(table).or_default();
+                *least = seen.max(*least);
+            }
+        }
+        Ok(moment)
+    }
+
+    /// The first version of the ledger that has all files that a commit at `at_ms` brought rows of, and its
+    /// commit; `None` where there are none, or it never had. The time only says where to look first.
+    async fn ledger_of(
+        &self,
+        transactions: &[(String, i64)],
+        at_ms: i64,
+    ) -> Result<Option<(u64, Entry)>> {
+        let wanted = transactions.iter().filter_map(|(application, end)| {
+            let source = u64::from_str_radix(application.strip_prefix("source:")?, 16);
+            Some((source.ok()?.cast_signed(), *end))
+        });
+        let wanted: Vec<(i64, i64)> = wanted.collect();
+        let log = Log::new(self.location(), schema::table(LEDGER)?)?;
+        let Some(newest) = log.snapshot().await?.filter(|_| !wanted.is_empty()) else {
+            return Ok(None);
+        };
+        let then = log.snapshot_at(at_ms).await?;
+        let newest = newest.version();
+        // Most likely it is the next one; else it lies between the last try and this one.
+        let (mut low, mut high, mut step) = (0, then.map_or(0, |then| then.version()), 1);
+        while !self
+            .has_files(&log.snapshot_of(high).await?, &wanted)
+            .await?
+        {
+            if high == newest {
+                return Ok(None);
+            }
+            low = high + 1;
+            high = newest.min(high + step);
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self
+                .has_files(&log.snapshot_of(middle).await?, &wanted)
+                .await?
+            {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(log.entry(high).await?.map(|entry| (high, entry)))
+    }
+
+    /// Does this ledger have all these sources, up to their ends?
+    async fn has_files(&self, ledger: &Snapshot, wanted: &[(i64, i64)]) -> Result<bool> {
+        let mut ends: HashMap<i64, i64> = HashMap::new();
+        let columns = ["source_id", "end_byte"];
+        for batch in self.read(LEDGER, ledger, &columns, None).await? {
+            let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
+            let segments = column::numbers::<Int64Type>(&batch, "end_byte")?;
+            for (source, end) in sources.values().iter().zip(segments.values()) {
+                let last = ends.entry(*source).or_insert(*end);
+                *last = (*last).max(*end);
+            }
+        }
+        let mut wanted = wanted.iter();
+        Ok(wanted.all(|(source, end)| ends.get(source).is_some_and(|known| known >= end)))
+    }
+
+    /// # Errors
+    /// [`Error::ReadOnly`] for a store as it was.
+    pub(crate) fn changeable(&self) -> Result<()> {
+        if self.at.is_none() {
+            return Ok(());
+        }
+        Err(Error::ReadOnly)
+    }
+
+    /// The version of a table that this store shows, the newest one unless it is a store as it was;
+    /// `None` where there was none yet.
+    pub(crate) async fn snapshot(&self, table: &str) -> Result<Option<Snapshot>> {
+        if let Some(moment) = &self.at {
+            let log = Log::new(self.location(), schema::table(table)?)?;
+            if let Some(version) = moment.exactly.get(table) {
+                return log.snapshot_of(*version).await.map(Some);
+            }
+            let then = log.snapshot_at(moment.at_ms).await?;
+            let version = then.as_ref().map(Snapshot::version);
+            return match moment.at_least.get(table) {
+                Some(least) if version < Some(*least) => log.snapshot_of(*least).await.map(Some),
+                _ => Ok(then),
+            };
+        }
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        let newest = async || match self.known(table) {
+            Some(known) => known.newest().await.map(Some),
+            None => log.snapshot().await,
+        };
+        let newest = match newest().await {
+            Err(error) => match log.pass_over(self.location()).await? {
+                Some(told) => {
+                    self.queues.tell(&told);
+                    newest().await?
+                }
+                None => return Err(error),
+            },
+            read => read?,
+        };
+        if let Some(newest) = &newest {
+            self.learn(table, newest);
+        }
+        Ok(newest)
+    }
+
+    /// The versions of the tables that were read or written, but of `table`.
+    pub(super) fn seen(&self, table: &str) -> BTreeMap<String, u64> {
+        let snapshots = self.snapshots.lock();
+        let snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
+        let others = snapshots.iter().filter(|(name, _)| *name != table);
+        others
+            .map(|(name, snapshot)| (name.clone(), snapshot.version()))
+            .collect()
+    }
+
+    /// A version of a table that was read before; there may be newer ones.
+    pub(super) fn known(&self, table: &str) -> Option<Snapshot> {
+        let snapshots = self.snapshots.lock();
+        let snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
+        snapshots.get(table).cloned()
+    }
+
+    /// Remembers a version of a table, so that only newer ones need be read.
+    pub(super) fn learn(&self, table: &str, snapshot: &Snapshot) {
+        let snapshots = self.snapshots.lock();
+        let mut snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
+        let known = snapshots.get(table).map(Snapshot::version);
+        if known.is_none_or(|known| known < snapshot.version()) {
+            snapshots.insert(table.to_owned(), snapshot.clone());
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! TpuGraphs: training steps that read one graph and a few of its configurations, and the scores of the competition.
+//!
+//! [`training_graph`] reads a file of the dataset once; each step after that picks samples and expands
+//! them, which takes well under a millisecond.
+//!
+//! ```no_run
+//! use tsql::Store;
+//! use tsql::tpugraphs::{self, Form, Pick, Picking};
+//! # async fn example() -> Result<(), tsql::Error> {
+//! let store = Store::open("store").await?;
+//! let graph = tpugraphs::training_graph(&store, "layout:xla:default:unet3d").await?;
+//! let picking = Picking::new(Pick::Random, 128).seed(7);
+//! for step in 0..1000 {
+//!     let samples = graph.pick(&picking, step);
+//!     let rows = graph.batch(&samples, Form::Int8)?; // an Arrow batch: a row for each sample
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! Predictions become a submission to Kaggle's "Fast or Slow?" with [`write_submission`], and
+//! [`score_submission`] scores one as Kaggle did.
+
+mod score;
+mod training;
+
+pub use score::{Scored, ScoredRow, score_submission, write_submission};
+pub use training::{
+    Form, Number, Pick, Picking, TrainingFile, TrainingGraph, training_files, training_graph,
+};

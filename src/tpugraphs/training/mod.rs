@@ -1,0 +1,311 @@
+//! Training access: one graph with some of its configurations, without reading any others.
+//!
+//! ```text
+//! one file of TpuGraphs ─▶ TrainingGraph (read once) ─▶ pick samples ─▶ rows, or codes + table
+//! ```
+//!
+//! Data points of TpuGraphs share their graph: a training step reads a graph and a few of its up to
+//! 100,040 configurations (paper, section 5). A [`TrainingGraph`] holds the configurations as
+//! codes, some ten bytes each, so that picking and expanding `k` of them is all that a step costs.
+
+mod npz;
+mod pick;
+mod table;
+
+use crate::error::{Error, Result};
+use crate::formats::tpugraphs::{Loader, node_features};
+use crate::store::Store;
+
+pub use pick::{Pick, Picking};
+pub use table::Form;
+use tsql_codecs::graph::{Graph, Kind};
+use tsql_codecs::layout::{Layouts, Merged, VECTOR_WIDTH};
+use tsql_codecs::tile::{self, Tile};
+
+/// One file of TpuGraphs: its graph, its configurations, its runtimes.
+#[derive(Debug)]
+pub struct TrainingGraph {
+    id: String,
+    graph_id: i64,
+    graph: Graph,
+    layouts: Layouts,
+    /// Codes of each sample's configuration, after each other.
+    codes: Vec<u8>,
+    /// Bounds of each sample's tile.
+    tiles: Vec<Tile>,
+    config_ids: Vec<i64>,
+    runtimes: Vec<i64>,
+    normalizers: Vec<i64>,
+    /// Samples that are the first of their configuration.
+    first: Vec<u32>,
+    /// All samples with a runtime, the fastest first.
+    fastest: Vec<u32>,
+}
+
+/// A file of TpuGraphs in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TrainingFile {
+    /// `<collection>:<name without .npz>`, as submissions call it.
+    pub id: String,
+    /// `train`, `valid` or `test`, where the file's path says so.
+    pub split: Option<String>,
+    source_id: i64,
+    graph_id: i64,
+}
+
+/// All files of TpuGraphs in a store, by their ids.
+///
+/// # Errors
+/// Failures of the storage.
+pub async fn training_files(store: &Store) -> Result<Vec<TrainingFile>> {
+    files(&Loader::new(store).await?).await
+}
+
+/// The file with this id, or whose id ends in `:name`.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
+pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> {
+    let mut loader = Loader::new(store).await?;
+    let files = files(&loader).await?;
+    let exact = files.iter().filter(|file| file.id == name);
+    let mut found: Vec<&TrainingFile> = exact.collect();
+    if found.is_empty() {
+        let suffix = format!(":{name}");
+        found.extend(files.iter().filter(|file| file.id.ends_with(&suffix)));
+    }
+    match found.as_slice() {
+        [file] => TrainingGraph::load(&mut loader, file).await,
+        [] => Err(unknown(name, &files)),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|file| file.id.as_str()).collect();
+            let ids = ids.join(", ");
+            Err(Error::Ambiguous(format!(
+                "`{name}` is several files: {ids}"
+            )))
+        }
+    }
+}
+
+/// Ids that an error lists.
+const LISTED: usize = 5;
+
+fn unknown(name: &str, files: &[TrainingFile]) -> Error {
+    let ids = files.iter().map(|file| file.id.as_str());
+    let close = ids.clone().filter(|id| id.contains(name));
+    let mut known: Vec<&str> = close.take(LISTED).collect();
+    if known.is_empty() {
+        known = ids.take(LISTED).collect();
+    }
+    let known = if known.is_empty() {
+        "none: ingest files of TpuGraphs first".to_owned()
+    } else {
+        format!("{}, ...", known.join(", "))
+    };
+    Error::Unknown {
+        kind: "training file",
+        name: name.to_owned(),
+        known,
+    }
+}
+
+async fn files(loader: &Loader) -> Result<Vec<TrainingFile>> {
+    let sql = "SELECT id, split, source_id, graph_id FROM sources \
+               WHERE graph_id IS NOT NULL AND same_as IS NULL ORDER BY id, source_id";
+    let mut files = Vec::new();
+    for batch in loader.collect(sql).await? {
+        let (ids, splits) = (
+            crate::column::text(&batch, "id")?,
+            crate::column::text(&batch, "split")?,
+        );
+        let integers = crate::column::numbers::<arrow::datatypes::Int64Type>;
+        let (sources, graphs) = (
+            integers(&batch, "source_id")?,
+            integers(&batch, "graph_id")?,
+        );
+        for row in 0..batch.num_rows() {
+            files.push(TrainingFile {
+                id: ids.value(row).to_owned(),
+                split: crate::column::text_at(splits, row).map(str::to_owned),
+                source_id: sources.value(row),
+                graph_id: graphs.value(row),
+            });
+        }
+    }
+    Ok(files)
+}
+
+impl TrainingGraph {
+    async fn load(loader: &mut Loader, file: &TrainingFile) -> Result<Self> {
+        let graph = loader.graph(file.graph_id).await?;
+        let known = loader.configurations(file.graph_id).await?;
+        let samples = loader.samples(file.graph_id, file.source_id).await?;
+        let damaged = || Error::damaged("configurations", "they do not fit their graph");
+        let places = samples.config_ids.iter().map(|&id| known.place(id));
+        let places: Vec<usize> = places.collect::<Result<_>>()?;
+        let (mut layouts, mut codes, mut tiles) = (Layouts::default(), Vec::new(), Vec::new());
+        if graph.kind == Kind::Layout {
+            let (sketches, all): (Vec<usize>, Vec<&Layouts>) =
+                known.all_layouts().into_iter().unzip();
+            let merged = Merged::of(&all);
+            for &place in &places {
+                let (sketch, params) = known.codes(place).ok_or_else(damaged)?;
+                let which = sketches.binary_search(&sketch).map_err(|_| damaged())?;
+                let old = all.get(which).and_then(|one| one.codes(params));
+                let old = old.ok_or_else(damaged)?;
+                let translated = merged.translate(which, &old, &mut codes);
+                translated.ok_or_else(damaged)?;
+            }
+            layouts = merged.layouts;
+        } else {
+            let each = places.iter().map(|&place| known.tile(place));
+            tiles = each.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
+        }
+        let count = u32::try_from(places.len()).map_err(|_| damaged())?;
+        let mut seen = std::collections::HashSet::new();
+        let first = (0..count).zip(&samples.config_ids);
+        let first = first.filter(|(_, id)| seen.insert(**id));
+        let first = first.map(|(sample, _)| sample).collect();
+        let runtime = |sample: &u32| samples.runtimes.get(*sample as usize).copied();
+        let mut fastest: Vec<u32> = (0..count)
+            .filter(|sample| runtime(sample) != Some(0))
+            .collect();
+        fastest.sort_by_key(runtime);
+        Ok(Self {
+            id: file.id.clone(),
+            graph_id: file.graph_id,
+            graph,
+            layouts,
+            codes,
+            tiles,
+            config_ids: samples.config_ids,
+            runtimes: samples.runtimes,
+            normalizers: samples.normalizers,
+            first,
+            fastest,
+        })
+    }
+
+    /// Its id: `<collection>:<name>`.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Samples in the file.
+    #[must_use]
+    pub fn sample_count(&self) -> usize {
+        self.config_ids.len()
+    }
+
+    /// Configurable nodes; 0 in a tile file.
+    #[must_use]
+    pub fn slot_count(&self) -> usize {
+        self.graph.slots.len()
+    }
+
+    /// Groups of configurable nodes that always get the same layouts: codes of a configuration.
+    #[must_use]
+    pub fn group_count(&self) -> usize {
+        self.layouts.vectors.len()
+    }
+
+    /// Runtimes of these samples in nanoseconds, `None` where withheld.
+    pub fn runtimes_ns(&self, samples: &[u32]) -> impl Iterator<Item = Option<i64>> {
+        let runtime = |&sample: &u32| self.runtimes.get(sample as usize).copied();
+        samples
+            .iter()
+            .map(move |sample| runtime(sample).filter(|&runtime| runtime != 0))
+    }
+
+    /// The rows of `node_config_feat` of these samples: `(k, slots, 18)` numbers, or for tiles
+    /// those of `config_feat`: `(k, 24)`. Samples that the file does not have are left out.
+    #[must_use]
+    pub fn expand<T: Number>(&self, samples: &[u32]) -> Vec<T> {
+        if self.graph.kind == Kind::Tile {
+            let tiles = samples
+                .iter()
+                .filter_map(|&sample| self.tiles.get(sample as usize));
+            return tiles.flatten().map(|&bound| T::from_bound(bound)).collect();
+        }
+        let groups = self.layouts.vectors.iter();
+        let vectors: Vec<Vec<[T; VECTOR_WIDTH]>> = groups
+            .map(|vectors| vectors.iter().map(|one| one.map(T::from_layout)).collect())
+            .collect();
+        let mut rows = Vec::with_capacity(samples.len() * self.slot_count() * VECTOR_WIDTH);
+        let mut chosen: Vec<&[T; VECTOR_WIDTH]> = Vec::with_capacity(vectors.len());
+        for &sample in samples {
+            let Some(codes) = self.layouts.codes(self.codes_of(sample)) else {
+                continue;
+            };
+            chosen.clear();
+            let each = vectors.iter().zip(codes);
+            chosen.extend(each.filter_map(|(vectors, code)| vectors.get(code)));
+            for &group in &self.layouts.group_of_slot {
+                if let Some(vector) = chosen.get(group as usize) {
+                    rows.extend_from_slice(*vector);
+                }
+            }
+        }
+        rows
+    }
+
+    /// The codes of these samples: `(k, groups)` numbers.
+    #[must_use]
+    pub fn codes(&self, samples: &[u32]) -> Vec<u16> {
+        let each = samples.iter();
+        let each = each.filter_map(|&sample| self.layouts.codes(self.codes_of(sample)));
+        each.flatten()
+            .map(|code| u16::try_from(code).unwrap_or(u16::MAX))
+            .collect()
+    }
+
+    fn codes_of(&self, sample: u32) -> &[u8] {
+        let length = self.layouts.params_length();
+        let start = sample as usize * length;
+        self.codes.get(start..start + length).unwrap_or(&[])
+    }
+
+    fn features(&self) -> Result<Vec<[i64; tsql_codecs::hlo::FEATURE_COUNT]>> {
+        node_features(&self.graph)
+    }
+
+    /// Width of a row of [`expand`](Self::expand).
+    fn row_width(&self) -> usize {
+        match self.graph.kind {
+            Kind::Tile => tile::WIDTH,
+            Kind::Layout => self.slot_count() * VECTOR_WIDTH,
+        }
+    }
+}
+
+/// Types that configurations are expanded to.
+pub trait Number: Copy {
+    /// A dimension of a layout, or -1.
+    fn from_layout(dimension: i8) -> Self;
+    /// A bound of a tile.
+    fn from_bound(bound: i64) -> Self;
+}
+
+impl Number for i8 {
+    fn from_layout(dimension: i8) -> Self {
+        dimension
+    }
+
+    /// Bounds that do not fit become the greatest that does: ask for `f32`.
+    fn from_bound(bound: i64) -> Self {
+        Self::try_from(bound).unwrap_or(Self::MAX)
+    }
+}
+
+impl Number for f32 {
+    fn from_layout(dimension: i8) -> Self {
+        dimension.into()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "it was a float in the file")]
+    fn from_bound(bound: i64) -> Self {
+        bound as Self
+    }
+}

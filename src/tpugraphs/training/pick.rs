@@ -1,0 +1,194 @@
+//! Which samples a training step takes.
+
+use std::collections::HashSet;
+
+use super::TrainingGraph;
+
+/// How samples are picked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pick {
+    /// All of them, in their order.
+    All,
+    /// `count` of them at random, none twice.
+    #[default]
+    Random,
+    /// The `count` fastest.
+    Best,
+    /// The `count` slowest.
+    Worst,
+    /// As the baseline of the paper does: a third the fastest, a third the slowest, the rest at
+    /// random from those between (with repetition).
+    Baseline,
+}
+
+/// What to pick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Picking {
+    pick: Pick,
+    count: usize,
+    seed: u64,
+    unique: bool,
+}
+
+impl Picking {
+    /// `count` samples at most, in this way, whichever configurations they are of.
+    #[must_use]
+    pub fn new(pick: Pick, count: usize) -> Self {
+        Self {
+            pick,
+            count,
+            ..Self::default()
+        }
+    }
+
+    /// The same seed picks the same; 0 unless it is set.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Of samples of the same configuration only the first.
+    #[must_use]
+    pub fn unique(mut self, unique: bool) -> Self {
+        self.unique = unique;
+        self
+    }
+}
+
+impl TrainingGraph {
+    /// The samples of a training step.
+    #[must_use]
+    pub fn pick(&self, picking: &Picking, step: u64) -> Vec<u32> {
+        let seed = picking.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ step;
+        let mut random = fastrand::Rng::with_seed(seed);
+        let all;
+        let pool = if picking.unique {
+            &self.first
+        } else {
+            all = Samples(self.sample_count());
+            return match picking.pick {
+                Pick::All => all.iter().collect(),
+                Pick::Random => all.pick(picking.count, &mut random),
+                _ => ranked(&self.fastest, picking, &mut random),
+            };
+        };
+        match picking.pick {
+            Pick::All => pool.clone(),
+            Pick::Random => {
+                let places = Samples(pool.len()).pick(picking.count, &mut random);
+                let sample = |place: u32| pool.get(place as usize).copied();
+                places.into_iter().filter_map(sample).collect()
+            }
+            _ => {
+                let kept: HashSet<u32> = pool.iter().copied().collect();
+                let fastest = self.fastest.iter().copied();
+                let fastest: Vec<u32> = fastest.filter(|sample| kept.contains(sample)).collect();
+                ranked(&fastest, picking, &mut random)
+            }
+        }
+    }
+}
+
+/// The numbers from 0 on.
+struct Samples(usize);
+
+impl Samples {
+    fn iter(&self) -> std::ops::Range<u32> {
+        0..u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+
+    /// `count` of them in random order (Floyd's algorithm, then a shuffle).
+    fn pick(&self, count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
+        let total = self.iter().end;
+        let count = u32::try_from(count).unwrap_or(u32::MAX).min(total);
+        let mut taken = HashSet::with_capacity(count as usize);
+        let mut picked = Vec::with_capacity(count as usize);
+        for last in total - count..total {
+            let one = random.u32(0..=last);
+            let one = if taken.insert(one) { one } else { last };
+            taken.insert(one);
+            picked.push(one);
+        }
+        random.shuffle(&mut picked);
+        picked
+    }
+}
+
+/// Picks by runtime from samples of which the fastest come first.
+fn ranked(fastest: &[u32], picking: &Picking, random: &mut fastrand::Rng) -> Vec<u32> {
+    let count = picking.count.min(fastest.len());
+    let slowest = fastest.iter().rev().copied();
+    match picking.pick {
+        Pick::Best => fastest.iter().take(count).copied().collect(),
+        Pick::Worst => slowest.take(count).collect(),
+        _ => {
+            let third = count / 3;
+            let end = fastest.len() - third;
+            let between = fastest.get(third..end).unwrap_or(&[]);
+            let mut picked: Vec<u32> = fastest.iter().take(third).copied().collect();
+            for _ in 2 * third..count {
+                picked.extend(between.get(random.usize(0..between.len().max(1))));
+            }
+            picked.extend(slowest.take(third));
+            picked
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_samples_are_distinct_and_repeatable() {
+        for (total, count) in [(10, 4), (5, 5), (5, 9), (0, 3), (100_000, 128)] {
+            let pick = |seed| Samples(total).pick(count, &mut fastrand::Rng::with_seed(seed));
+            let picked = pick(1);
+            assert_eq!(picked.len(), count.min(total));
+            let distinct: HashSet<u32> = picked.iter().copied().collect();
+            assert_eq!(distinct.len(), picked.len());
+            assert!(picked.iter().all(|&sample| (sample as usize) < total));
+            assert_eq!(picked, pick(1));
+            assert!(total < 100 || picked != pick(2));
+        }
+    }
+
+    #[test]
+    fn every_sample_is_as_likely() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut counts = [0_u32; 6];
+        for _ in 0..6000 {
+            for sample in Samples(6).pick(2, &mut random) {
+                counts[sample as usize] += 1;
+            }
+        }
+        assert!(
+            counts.iter().all(|count| (1800..2200).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn thirds_of_the_baseline() {
+        let fastest: Vec<u32> = (0..30).rev().collect();
+        let picking = Picking::new;
+        let mut random = fastrand::Rng::with_seed(1);
+        assert_eq!(
+            ranked(&fastest, &picking(Pick::Best, 2), &mut random),
+            [29, 28]
+        );
+        assert_eq!(
+            ranked(&fastest, &picking(Pick::Worst, 2), &mut random),
+            [0, 1]
+        );
+        let picked = ranked(&fastest, &picking(Pick::Baseline, 10), &mut random);
+        assert_eq!(picked.len(), 10);
+        assert_eq!(picked[..3], [29, 28, 27]);
+        assert_eq!(picked[7..], [0, 1, 2]);
+        assert!(picked[3..7].iter().all(|sample| (3..27).contains(sample)));
+        assert_eq!(ranked(&[4], &picking(Pick::Baseline, 10), &mut random), [4]);
+    }
+}

@@ -1,0 +1,184 @@
+//! What the crate depends on: `deny.toml`, where there is no network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+use spdx::{Expression, Licensee, ParseMode};
+
+/// The part of `deny.toml` that is read here.
+#[derive(Deserialize)]
+struct Deny {
+    graph: Graph,
+    licenses: Licenses,
+    bans: Bans,
+}
+
+#[derive(Deserialize)]
+struct Graph {
+    targets: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+    exceptions: Vec<Exception>,
+}
+
+#[derive(Deserialize)]
+struct Exception {
+    #[serde(rename = "crate")]
+    name: String,
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    skip: Vec<Skip>,
+}
+
+#[derive(Deserialize)]
+struct Skip {
+    /// `name@version`.
+    #[serde(rename = "crate")]
+    package: String,
+}
+
+/// A package as `cargo metadata` tells of it.
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    version: String,
+    license: Option<String>,
+    source: Option<String>,
+}
+
+fn deny() -> Deny {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deny.toml");
+    toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The packages that are built for a target of `deny.toml`.
+fn packages(deny: &Deny) -> Vec<Package> {
+    #[derive(Deserialize)]
+    struct Node {
+        id: String,
+    }
+    #[derive(Deserialize)]
+    struct Resolve {
+        nodes: Vec<Node>,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+        resolve: Resolve,
+    }
+    let mut found = BTreeMap::new();
+    for target in &deny.graph.targets {
+        let metadata = Command::new(env!("CARGO"))
+            .args(["metadata", "--locked", "--format-version=1"])
+            .args(["--filter-platform", target])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&metadata.stderr);
+        assert!(metadata.status.success(), "{told}");
+        let metadata: Metadata = serde_json::from_slice(&metadata.stdout).unwrap();
+        let built: BTreeSet<String> = metadata
+            .resolve
+            .nodes
+            .into_iter()
+            .map(|node| node.id)
+            .collect();
+        for package in metadata.packages {
+            if built.contains(&package.id) {
+                found.insert(package.id.clone(), package);
+            }
+        }
+    }
+    assert!(found.len() > 300, "the search finds packages");
+    found.into_values().collect()
+}
+
+fn licensees(names: &[String]) -> Vec<Licensee> {
+    names
+        .iter()
+        .map(|name| Licensee::parse(name).unwrap())
+        .collect()
+}
+
+#[test]
+fn licences_are_those_that_are_allowed() {
+    let deny = deny();
+    let allowed = licensees(&deny.licenses.allow);
+    let mut unused: BTreeSet<&str> = deny
+        .licenses
+        .exceptions
+        .iter()
+        .map(|exception| exception.name.as_str())
+        .collect();
+    for package in packages(&deny) {
+        let license = package.license.as_deref().unwrap_or_default();
+        let expression = Expression::parse_mode(license, ParseMode::LAX)
+            .unwrap_or_else(|error| panic!("{}: `{license}`: {error}", package.name));
+        let exceptions = &deny.licenses.exceptions;
+        let own: Vec<Licensee> = exceptions
+            .iter()
+            .filter(|exception| exception.name == package.name)
+            .flat_map(|exception| licensees(&exception.allow))
+            .collect();
+        if !own.is_empty() {
+            unused.remove(package.name.as_str());
+        }
+        let is_allowed = expression.evaluate(|wanted| {
+            let mut licensees = allowed.iter().chain(&own);
+            licensees.any(|licensee| licensee.satisfies(wanted))
+        });
+        assert!(is_allowed, "{}: `{license}`", package.name);
+    }
+    assert!(unused.is_empty(), "not needed any more: {unused:?}");
+}
+
+#[test]
+fn a_crate_is_there_once_but_for_those_that_are_listed() {
+    let deny = deny();
+    let skipped: BTreeSet<&str> = deny
+        .bans
+        .skip
+        .iter()
+        .map(|skip| skip.package.as_str())
+        .collect();
+    let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in packages(&deny) {
+        versions
+            .entry(package.name.clone())
+            .or_default()
+            .push(format!("{}@{}", package.name, package.version));
+    }
+    let mut used = BTreeSet::new();
+    for (name, versions) in &versions {
+        let kept = versions
+            .iter()
+            .filter(|version| !skipped.contains(version.as_str()));
+        assert!(kept.count() <= 1, "{name}: {versions:?}");
+        used.extend(versions.iter().filter(|_| versions.len() > 1));
+    }
+    for skip in skipped {
+        assert!(used.iter().any(|version| *version == skip), "{skip}");
+    }
+}
+
+#[test]
+fn crates_come_from_the_registry() {
+    for package in packages(&deny()) {
+        let source = package.source.as_deref();
+        let known = [
+            None,
+            Some("registry+https://github.com/rust-lang/crates.io-index"),
+        ];
+        assert!(known.contains(&source), "{}: {source:?}", package.name);
+    }
+}
