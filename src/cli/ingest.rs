@@ -95,6 +95,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         threads: command.threads,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop,
+        ..IngestOptions::default()
     };
     let ingested = store.ingest(&command.inputs, &options).await;
     if let Some(bar) = bar {

@@ -35,8 +35,8 @@ pub use known::{KnownSample, Level};
 
 /// All of them.
 pub(crate) static ROOMS: [&dyn Giving; 4] = [
-    &tenset::Room,
-    &measured::Room,
+    &tenset::ROOM,
+    &measured::ROOM,
     &tpugraphs::Room,
     &graphnet::Room,
 ];

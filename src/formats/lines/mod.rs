@@ -25,7 +25,7 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{collect, frame};
 
-pub(super) use giver::LineGiver;
+pub(super) use giver::LineRoom;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
@@ -184,7 +184,7 @@ impl BatchLines<'_> {
 }
 
 /// Computes the identifiers of a dataset's environments again.
-pub(super) async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
+async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
     let mut recomputed = Recomputed::default();
     for (id, environment) in environments(context, dataset).await? {
         let same = environment_id(dataset, &environment.canonical()) == id;
