@@ -1,4 +1,4 @@
-//! What is known of a file of paddle from its graph and its weights.
+//! What the writer of a file of paddle is given, beside the layout.
 
 use tsql_codecs::opgraph::OpGraph;
 use tsql_codecs::tensors::Tensor;
@@ -8,7 +8,9 @@ use tsql_codecs::tensors::Tensor;
 pub(crate) struct Model<'a> {
     /// All before the class.
     pub prelude: &'a str,
+    /// What it computes.
     pub graph: &'a OpGraph,
+    /// Names of what `forward` takes.
     pub arguments: &'a [String],
     /// Names of what each node returns.
     pub names: &'a [String],
