@@ -5,8 +5,10 @@ use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats::{self, NANO};
 
-use super::VERSION;
 use crate::rows::{Details, Environment, Kernel, Writer};
+
+/// Version of the form of the lines.
+pub const VERSION: &str = "1";
 
 /// The keys of a line, in the order in which it is rebuilt. The first two must be there.
 ///

@@ -25,6 +25,7 @@ use crate::{Format, Logs};
 
 pub use kernel::{build, of as kernel};
 use line::Line;
+pub use line::VERSION;
 pub use render::write;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::sketch::{self, Scan};
@@ -66,9 +67,6 @@ fn sniff(line: &[u8]) -> bool {
     let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
     line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
 }
-
-/// Version of the form of the lines.
-pub const VERSION: &str = "1";
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed.
 pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
