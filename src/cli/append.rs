@@ -63,7 +63,9 @@ enum StreamKind {
     Tenset,
     /// Records as lines of JSON, a key for each column
     Measured,
-    /// The same as columns, in Arrow's streaming IPC
+    /// Lines of AutoTVM
+    Autotvm,
+    /// Measured records as columns, in Arrow's streaming IPC
     Arrow,
 }
 
@@ -74,6 +76,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.format = match command.format {
         StreamKind::Tenset => StreamFormat::Tenset,
         StreamKind::Measured => StreamFormat::Measured,
+        StreamKind::Autotvm => StreamFormat::AutoTvm,
         StreamKind::Arrow => StreamFormat::Arrow,
     };
     options.group_lines = command.rows;

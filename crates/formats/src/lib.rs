@@ -11,7 +11,9 @@
     )
 )]
 
+mod chunk;
 mod compression;
+mod dumps;
 mod error;
 pub mod exported;
 mod find;
@@ -22,10 +24,13 @@ pub mod lines;
 mod listed;
 mod looks;
 pub mod marker;
+mod members;
 pub mod naming;
 mod opened;
 pub mod rows;
+mod steps;
 
+pub mod autotvm;
 pub mod graphnet;
 pub mod measured;
 pub mod tenset;
