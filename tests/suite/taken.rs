@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::{Place, line, log, shared};
 
-const AUTOTVM: &str = r#"{"input": ["cuda", "matmul", [["TENSOR", [1, 768], "float32"]], {}], "config": {"index": 5, "code_hash": null, "entity": []}, "result": [[0.1], 0, 1.5, 1.6], "version": 0.2, "tvm_version": "0.8.dev0"}"#;
+const AUTOTVM: &str = r#"{"i": ["cuda", "matmul", [["TENSOR", [1, 768], "float32"]], {}, ["matmul", [1, 768, "float32"]], {"i": 5, "t": "direct", "c": null, "e": []}], "r": [[0.1], 0, 1.5, 1.6], "v": 0.1}"#;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 const PICKLE: &[u8] = b"\x80\x04\x95\x05\0\0\0\0\0\0\0K\x01.";
 
@@ -42,7 +42,7 @@ fn named_files_that_nobody_reads_are_told_and_never_stored() {
         (
             "autotvm.json",
             format!("{AUTOTVM}\n").repeat(40).into_bytes(),
-            "an AutoTVM log (version 0.2)",
+            "an AutoTVM log (version 0.1)",
         ),
         ("x.pkl", PICKLE.to_vec(), "a Python pickle"),
         ("x.png", PNG.to_vec(), "a PNG picture"),
@@ -541,7 +541,6 @@ fn real_files_of_others_are_not_taken() {
     let place = Place::new();
     let data = shared.join("data");
     let named = [
-        ("autotvm/matmul.json", "an AutoTVM log (version 0.2)"),
         (
             "metaschedule/cpu-c2d-0.27/database_tuning_record.json",
             "tuning records of MetaSchedule",
