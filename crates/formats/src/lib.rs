@@ -22,7 +22,11 @@ mod looks;
 pub mod marker;
 pub mod naming;
 mod opened;
+pub mod pickle;
 pub mod rows;
+#[cfg(test)]
+mod shared;
+pub mod tvm_json;
 
 pub mod graphnet;
 pub mod measured;
