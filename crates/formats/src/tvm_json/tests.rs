@@ -163,13 +163,13 @@ fn walks_end() {
     let graph = arrays(&[vec![1], vec![2], vec![1]]);
     let error = walk(&graph, &mut Budget::of(&graph)).unwrap_err();
     assert_eq!(error.to_string(), "node 1 leads back to itself");
-    // A chain of a hundred thousand.
-    let mut chain: Vec<Vec<usize>> = (1..100_000).map(|next| vec![next]).collect();
+    // A chain of ten thousand.
+    let mut chain: Vec<Vec<usize>> = (1..10_000).map(|next| vec![next]).collect();
     chain.push(Vec::new());
     let graph = arrays(&chain);
     let mut budget = Budget::of(&graph);
-    assert_eq!(walk(&graph, &mut budget).unwrap().len(), 100_000);
-    let error = (0..20)
+    assert_eq!(walk(&graph, &mut budget).unwrap().len(), 10_000);
+    let error = (0..40)
         .find_map(|_| walk(&graph, &mut budget).err())
         .unwrap();
     assert!(error.to_string().contains("share so much"));
