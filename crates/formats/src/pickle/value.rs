@@ -1,6 +1,6 @@
 //! What a pickle holds: values that refer to each other by their places in one list.
 
-/// How many values a pickle may have. `all_tasks.pkl` of TenSet has some 200,000.
+/// How many values a pickle may have. The 27 tasks of a network of TenSet have 899, so all 2,308 some 80,000.
 pub const MAX_VALUES: usize = 1 << 22;
 
 /// The place of a value in its [`Pickle`].

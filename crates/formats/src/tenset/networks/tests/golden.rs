@@ -168,3 +168,62 @@ fn real_tasks_are_known_in_logs() {
         assert_eq!(task.hardware.listed(), Some(numbers));
     }
 }
+
+/// The numbers of a key behind its name, however they are nested.
+fn sizes(key: &str) -> (String, Vec<i64>) {
+    let key: Value = serde_json::from_str(key).unwrap();
+    let (mut open, mut sizes) = (vec![&key], Vec::new());
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items.iter().rev()),
+            other => sizes.extend(other.as_i64()),
+        }
+    }
+    (key[0].as_str().unwrap().to_owned(), sizes)
+}
+
+/// Steps of records name stages by the places that operations have here: what is split first is as long as a
+/// dimension of its operation.
+#[test]
+fn steps_of_real_records_name_operations_by_their_places() {
+    let (Some(files), Some(logs)) = (tasks(), shared::path("data/tenset/tutorial-logs")) else {
+        return;
+    };
+    let known = files.values().flatten();
+    let known: BTreeMap<_, _> = known
+        .map(|task| (sizes(&task.workload_key), task))
+        .collect();
+    let (mut records, mut splits) = (0, 0);
+    for entry in fs::read_dir(logs).unwrap() {
+        let Ok(text) = fs::read_to_string(entry.unwrap().path()) else {
+            continue;
+        };
+        for line in text.lines().filter(|line| line.starts_with('{')) {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let Some(task) = record["i"][0][0]
+                .as_str()
+                .and_then(|key| known.get(&sizes(key)))
+            else {
+                continue;
+            };
+            records += 1;
+            let mut touched = Vec::new();
+            for step in record["i"][1][1].as_array().unwrap() {
+                let place = |index: usize| usize::try_from(step[index].as_u64().unwrap()).unwrap();
+                let operation = &task.dag.operations[place(1)];
+                match step[0].as_str().unwrap() {
+                    // These put stages in, so that others move. What is read into a cache may be what goes in.
+                    "CHR" | "CHW" | "RF" => break,
+                    "SP" if !touched.contains(&place(1)) && place(2) < operation.shape.len() => {
+                        assert_eq!(operation.shape[place(2)], step[3].as_i64(), "{line}");
+                        splits += 1;
+                    }
+                    _ => {}
+                }
+                assert_eq!(operation.op_type, "ComputeOp", "{step}");
+                touched.push(place(1));
+            }
+        }
+    }
+    assert!(records >= 10 && splits >= 5, "{records} {splits}");
+}
