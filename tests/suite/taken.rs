@@ -553,10 +553,6 @@ fn real_files_of_others_are_not_taken() {
             "metaschedule/a100-resnet34/database_tuning_record.json.gz",
             "tuning records of MetaSchedule",
         ),
-        (
-            "tenset/network_info/((dcgan,[(1,3,64,64)]),cuda).task.pkl",
-            "a Python pickle",
-        ),
     ];
     for (name, told) in named {
         let path = data.join(name).display().to_string();
