@@ -7,7 +7,7 @@ use tsql_formats::tenset;
 use tsql_formats::tenset::networks::{Content, Task};
 
 use super::columns::{NetworkTasks, Relays, graph_columns, task_columns};
-use super::taking::Read;
+use super::parsed::Read;
 use crate::dedupe::Identified;
 use crate::error::Result;
 use crate::formats::taking::{Batch, Committed, Group, Told};

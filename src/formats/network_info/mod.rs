@@ -2,6 +2,7 @@
 
 mod columns;
 mod group;
+mod parsed;
 mod taking;
 
 use std::collections::HashMap;

@@ -5,6 +5,7 @@ use tsql_formats::tenset::networks::{self, Content, NAME, Network, NetworkInfo};
 use tsql_formats::{Compression, Documents, Input, Opened};
 
 use super::group::Gathered;
+use super::parsed::Read;
 use crate::error::{Error, Result};
 use crate::formats::budget;
 use crate::formats::platform::NO_PLATFORM;
@@ -25,16 +26,6 @@ pub(crate) struct Work {
     bytes: Vec<u8>,
     content_hash: String,
     compression: Option<Compression>,
-}
-
-/// A file that was parsed.
-pub(crate) struct Read {
-    /// What its name says.
-    pub(super) network: Option<Network>,
-    pub(super) content: Content,
-    pub(super) text_id: i64,
-    pub(super) bytes: Vec<u8>,
-    pub(super) closed: Closed,
 }
 
 impl Admitting for Files {
