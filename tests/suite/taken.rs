@@ -462,7 +462,7 @@ fn a_cut_archive_stores_no_half_sample() {
 /// Runs the command in little memory.
 #[cfg(target_os = "linux")]
 fn in_little_memory(place: &Place, args: &[&str]) -> (Option<i32>, String) {
-    let script = "ulimit -v 1900000; exec \"$0\" \"$@\"";
+    let script = "ulimit -v 2100000; exec \"$0\" \"$@\"";
     let ran = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
         .args(args)
@@ -525,14 +525,14 @@ fn bombs_are_refused_in_little_memory() {
     nothing_is_stored(&place);
     // A line of many megabytes after a record is kept, and takes no more memory than its parts.
     let head = format!("{}\n", line(1, "0.5"));
-    place.write("long.json.zst", bomb(head.as_bytes(), 32));
+    place.write("long.json.zst", bomb(head.as_bytes(), 64));
     let (code, said) = in_little_memory(&place, &["ingest", "--platform", "p", "long.json.zst"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(
         said.contains("long.json.zst:2: longer than 16 MiB"),
         "{said}"
     );
-    assert_eq!(place.rows("SELECT count(*) FROM lines"), ["256"]);
+    assert_eq!(place.rows("SELECT count(*) FROM lines"), ["512"]);
 }
 
 #[test]
@@ -552,10 +552,6 @@ fn real_files_of_others_are_not_taken() {
         (
             "metaschedule/a100-resnet34/database_tuning_record.json.gz",
             "tuning records of MetaSchedule",
-        ),
-        (
-            "tenset/network_info/((dcgan,[(1,3,64,64)]),cuda).task.pkl",
-            "a Python pickle",
         ),
     ];
     for (name, told) in named {

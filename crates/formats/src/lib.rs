@@ -27,8 +27,12 @@ pub mod marker;
 mod members;
 pub mod naming;
 mod opened;
+pub mod pickle;
 pub mod rows;
+#[cfg(test)]
+mod shared;
 mod steps;
+pub mod tvm_json;
 
 pub mod autotvm;
 pub mod graphnet;

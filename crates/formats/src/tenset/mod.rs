@@ -8,6 +8,7 @@
 //!
 //! Format: `measure_record.cc` of TVM; versions v0.2 to v0.6 by the length of the task tuple.
 
+pub mod networks;
 mod parse;
 mod render;
 

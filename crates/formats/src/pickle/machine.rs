@@ -1,0 +1,336 @@
+//! The machine that a pickle is a program for, which only takes notes.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+
+use super::error::Error;
+use super::input::Input;
+use super::scalars::scalar;
+use super::value::{Id, MAX_VALUES, Object, Pickle, Value};
+
+/// The newest protocol.
+const MAX_PROTOCOL: u8 = 5;
+
+/// Reads one pickle from the front of these bytes: [`Pickle::length`] says where it ended.
+///
+/// # Errors
+/// Bytes that are no pickle, or one that needs what lies outside of it: persistent ids, registered extensions,
+/// buffers.
+pub fn read(bytes: &[u8]) -> Result<Pickle, Error> {
+    let mut machine = Machine {
+        input: Input::new(bytes),
+        values: Pickle::empty(),
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::default(),
+    };
+    loop {
+        let operation = machine.input.operation()?;
+        if operation == b'.' {
+            let root = machine.pop()?;
+            let length = machine.input.position();
+            return Ok(machine.values.finished(root, length));
+        }
+        machine.step(operation)?;
+    }
+}
+
+/// What a pickle works on.
+struct Machine<'a> {
+    input: Input<'a>,
+    values: Pickle,
+    stack: Vec<Id>,
+    /// How high the stack was at each mark.
+    marks: Vec<usize>,
+    memo: HashMap<u64, Id, RandomState>,
+}
+
+impl Machine<'_> {
+    /// Does one operation.
+    fn step(&mut self, operation: u8) -> Result<(), Error> {
+        if let Some(value) = scalar(operation, &mut self.input)? {
+            return self.push(value);
+        }
+        match operation {
+            // PROTO, FRAME
+            0x80 => self.protocol(),
+            0x95 => {
+                let length = self.input.length8()?;
+                self.input.has(length).map(drop)
+            }
+            // MARK, POP, POP_MARK, DUP
+            b'(' | b'0' | b'1' | b'2' => self.arrange(operation),
+            // PUT, BINPUT, LONG_BINPUT, MEMOIZE, GET, BINGET, LONG_BINGET
+            b'p' | b'q' | b'r' | 0x94 | b'g' | b'h' | b'j' => self.remember(operation),
+            // TUPLE, TUPLE1 to TUPLE3, LIST, DICT, FROZENSET
+            b't' | 0x85..=0x87 | b'l' | b'd' | 0x91 => self.gather(operation),
+            // APPEND, APPENDS, ADDITEMS
+            b'a' => {
+                let item = self.pop()?;
+                self.extend(vec![item], operation)
+            }
+            b'e' | 0x90 => {
+                let items = self.pop_to_mark()?;
+                self.extend(items, operation)
+            }
+            // SETITEM, SETITEMS
+            b's' => {
+                let value = self.pop()?;
+                let key = self.pop()?;
+                self.set(vec![(key, value)])
+            }
+            b'u' => {
+                let items = self.pop_to_mark()?;
+                let entries = self.pairs(&items)?;
+                self.set(entries)
+            }
+            // GLOBAL, STACK_GLOBAL, REDUCE, NEWOBJ, NEWOBJ_EX, INST, OBJ, BUILD
+            b'c' | 0x93 | b'R' | 0x81 | 0x92 | b'i' | b'o' | b'b' => self.make(operation),
+            b'P' | b'Q' => self.refuse("a persistent id, whose object is not in the pickle"),
+            0x82..=0x84 => self.refuse("a registered extension, whose name is not in the pickle"),
+            0x97 | 0x98 => self.refuse("a buffer that is not in the pickle"),
+            _ => self.refuse(format!(
+                "no operation of a pickle has the code {operation:#04x}"
+            )),
+        }
+    }
+
+    fn refuse(&self, reason: impl Into<String>) -> Result<(), Error> {
+        Err(self.input.error(reason))
+    }
+
+    fn protocol(&mut self) -> Result<(), Error> {
+        match self.input.byte()? {
+            0..=MAX_PROTOCOL => Ok(()),
+            other => self.refuse(format!("protocol {other}: up to {MAX_PROTOCOL} is known")),
+        }
+    }
+
+    /// Takes a value up.
+    fn add(&mut self, value: Value) -> Result<Id, Error> {
+        let id = self.values.add(value);
+        id.ok_or_else(|| self.input.error(format!("more than {MAX_VALUES} values")))
+    }
+
+    fn push(&mut self, value: Value) -> Result<(), Error> {
+        let id = self.add(value)?;
+        self.stack.push(id);
+        Ok(())
+    }
+
+    /// How high the stack was at the last mark: nothing below is popped.
+    fn floor(&self) -> usize {
+        self.marks.last().copied().unwrap_or(0)
+    }
+
+    fn top(&self) -> Result<Id, Error> {
+        let above = self.stack.get(self.floor()..).unwrap_or_default();
+        let top = above.last().copied();
+        top.ok_or_else(|| self.input.error("needs a value where the stack has none"))
+    }
+
+    fn pop(&mut self) -> Result<Id, Error> {
+        let top = self.top()?;
+        self.stack.pop();
+        Ok(top)
+    }
+
+    fn pop_to_mark(&mut self) -> Result<Vec<Id>, Error> {
+        let Some(mark) = self.marks.pop() else {
+            return Err(self.input.error("needs a mark where there is none"));
+        };
+        // The stack was never lower than its marks. What is taken off gets memory of its own size.
+        let mark = mark.min(self.stack.len());
+        Ok(self.stack.drain(mark..).collect())
+    }
+
+    fn arrange(&mut self, operation: u8) -> Result<(), Error> {
+        match operation {
+            b'(' => self.marks.push(self.stack.len()),
+            b'2' => {
+                let top = self.top()?;
+                self.stack.push(top);
+            }
+            b'0' if self.marks.last() == Some(&self.stack.len()) => drop(self.marks.pop()),
+            b'0' => drop(self.pop()?),
+            _ => drop(self.pop_to_mark()?),
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, operation: u8) -> Result<(), Error> {
+        let index = match operation {
+            b'p' | b'g' => {
+                let line = self.input.ascii_line()?.trim();
+                let index = line.parse();
+                index.map_err(|_| {
+                    self.input
+                        .error(format!("{line:?} is no place in the memo"))
+                })?
+            }
+            b'q' | b'h' => self.input.length1()?,
+            b'r' | b'j' => self.input.length4()?,
+            _ => self.memo.len() as u64,
+        };
+        if matches!(operation, b'g' | b'h' | b'j') {
+            let Some(&known) = self.memo.get(&index) else {
+                return self.refuse(format!("the memo has no place {index}"));
+            };
+            self.stack.push(known);
+        } else {
+            let top = self.top()?;
+            self.memo.insert(index, top);
+        }
+        Ok(())
+    }
+
+    /// Makes a collection of what lies on the stack.
+    fn gather(&mut self, operation: u8) -> Result<(), Error> {
+        let items = match operation {
+            0x85..=0x87 => {
+                let count = usize::from(operation - 0x84);
+                let mut items: Vec<Id> =
+                    (0..count).map(|_| self.pop()).collect::<Result<_, _>>()?;
+                items.reverse();
+                items
+            }
+            _ => self.pop_to_mark()?,
+        };
+        let value = match operation {
+            b'l' => Value::List(items),
+            b'd' => Value::Dict(self.pairs(&items)?),
+            0x91 => Value::FrozenSet(items.into()),
+            _ => Value::Tuple(items.into()),
+        };
+        self.push(value)
+    }
+
+    fn pairs(&self, items: &[Id]) -> Result<Vec<(Id, Id)>, Error> {
+        let (pairs, rest) = items.as_chunks();
+        if !rest.is_empty() {
+            return Err(self.input.error("a key without a value"));
+        }
+        Ok(pairs.iter().map(|&[key, value]| (key, value)).collect())
+    }
+
+    /// Puts items into the collection that is on top.
+    fn extend(&mut self, items: Vec<Id>, operation: u8) -> Result<(), Error> {
+        let top = self.top()?;
+        match self.values.get_mut(top) {
+            Some(Value::List(list)) if operation != 0x90 => list.extend(items),
+            Some(Value::Set(set)) if operation == 0x90 => set.extend(items),
+            Some(Value::Object(object)) => object.items.extend(items),
+            _ => return self.refuse("adds to what is no list, set or object"),
+        }
+        Ok(())
+    }
+
+    /// Puts entries into the dictionary that is on top.
+    fn set(&mut self, entries: Vec<(Id, Id)>) -> Result<(), Error> {
+        let top = self.top()?;
+        match self.values.get_mut(top) {
+            Some(Value::Dict(dict)) => dict.extend(entries),
+            Some(Value::Object(object)) => object.entries.extend(entries),
+            _ => return self.refuse("sets an entry of what is no dictionary or object"),
+        }
+        Ok(())
+    }
+
+    /// Notes a name, a call, or the state of what a call would make.
+    fn make(&mut self, operation: u8) -> Result<(), Error> {
+        match operation {
+            b'c' => {
+                let global = self.global_in_text()?;
+                self.stack.push(global);
+                Ok(())
+            }
+            0x93 => {
+                let name = self.pop()?;
+                let module = self.pop()?;
+                if self.values.text(module).is_none() || self.values.text(name).is_none() {
+                    return self.refuse("a name that is no text");
+                }
+                self.push(Value::Global { module, name })
+            }
+            b'i' => {
+                let items = self.pop_to_mark()?;
+                let class = self.global_in_text()?;
+                let arguments = self.add(Value::Tuple(items.into()))?;
+                self.call(class, arguments, None)
+            }
+            b'o' => {
+                let items = self.pop_to_mark()?;
+                let Some((&class, items)) = items.split_first() else {
+                    return self.refuse("a call of nothing");
+                };
+                let arguments = self.add(Value::Tuple(items.into()))?;
+                self.call(class, arguments, None)
+            }
+            0x92 => {
+                let named = self.pop()?;
+                let arguments = self.pop()?;
+                let class = self.pop()?;
+                self.call(class, arguments, Some(named))
+            }
+            b'b' => self.build(),
+            _ => {
+                let arguments = self.pop()?;
+                let class = self.pop()?;
+                self.call(class, arguments, None)
+            }
+        }
+    }
+
+    /// A name on two lines.
+    fn global_in_text(&mut self) -> Result<Id, Error> {
+        let mut lines = [Value::None, Value::None];
+        for line in &mut lines {
+            let text = std::str::from_utf8(self.input.line()?);
+            let text = text.map_err(|_| self.input.error("a name that is not UTF-8"))?;
+            *line = Value::Text(text.into());
+        }
+        let [module, name] = lines;
+        let (module, name) = (self.add(module)?, self.add(name)?);
+        self.add(Value::Global { module, name })
+    }
+
+    /// Notes a call, which nobody makes.
+    fn call(&mut self, class: Id, arguments: Id, named: Option<Id>) -> Result<(), Error> {
+        let known = matches!(
+            self.values.get(class),
+            Value::Global { .. } | Value::Object(_)
+        );
+        if !known {
+            return self.refuse("calls what is no class or function");
+        }
+        if self.values.tuple(arguments).is_none() {
+            return self.refuse("arguments that are no tuple");
+        }
+        if named.is_some_and(|named| !matches!(self.values.get(named), Value::Dict(_))) {
+            return self.refuse("arguments with names that are no dictionary");
+        }
+        self.push(Value::Object(Box::new(Object {
+            class,
+            arguments,
+            named,
+            state: None,
+            items: Vec::new(),
+            entries: Vec::new(),
+        })))
+    }
+
+    /// Gives the object on top its state.
+    fn build(&mut self) -> Result<(), Error> {
+        let state = self.pop()?;
+        let top = self.top()?;
+        match self.values.get_mut(top) {
+            Some(Value::Object(object)) if object.state.is_none() => {
+                object.state = Some(state);
+                Ok(())
+            }
+            Some(Value::Object(_)) => self.refuse("a second state for the same object"),
+            _ => self.refuse("a state for what is no object"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Texts and numbers as protocol 0 spells them.
+
+use super::value::Value;
+
+/// Digits of a whole number, at most: as many as Python reads.
+const MAX_DIGITS: usize = 4300;
+
+/// A whole number in decimal digits, with or without a sign.
+pub(super) fn whole(text: &str) -> Option<Value> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(Value::Int(number));
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let fits = !digits.is_empty() && digits.len() <= MAX_DIGITS;
+    let fits = fits && digits.bytes().all(|byte| byte.is_ascii_digit());
+    fits.then(|| Value::Digits(text.into()))
+}
+
+/// Bytes in quotes, with the escapes that Python's `repr` writes.
+pub(super) fn quoted(line: &[u8]) -> Option<Vec<u8>> {
+    let line = line.trim_ascii_end();
+    let [first, inner @ .., last] = line else {
+        return None;
+    };
+    if first != last || !matches!(first, b'"' | b'\'') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        if *byte != b'\\' {
+            bytes.push(*byte);
+            continue;
+        }
+        let [escape, after @ ..] = rest else {
+            return None;
+        };
+        rest = after;
+        match escape {
+            b'\n' => {}
+            b'\\' | b'\'' | b'"' => bytes.push(*escape),
+            b'a' => bytes.push(7),
+            b'b' => bytes.push(8),
+            b't' => bytes.push(b'\t'),
+            b'n' => bytes.push(b'\n'),
+            b'v' => bytes.push(11),
+            b'f' => bytes.push(12),
+            b'r' => bytes.push(b'\r'),
+            b'x' => {
+                let (digits, after) = rest.split_at_checked(2)?;
+                bytes.push(u8::try_from(hex(digits)?).ok()?);
+                rest = after;
+            }
+            b'0'..=b'7' => {
+                let mut code = u32::from(escape - b'0');
+                for _ in 0..2 {
+                    if let [digit @ b'0'..=b'7', after @ ..] = rest {
+                        code = code * 8 + u32::from(digit - b'0');
+                        rest = after;
+                    }
+                }
+                // Python keeps the low byte, too.
+                bytes.push(code.to_le_bytes()[0]);
+            }
+            other => bytes.extend([b'\\', *other]),
+        }
+    }
+    Some(bytes)
+}
+
+/// Text whose bytes are code points, but for those that are escaped by `\u` and `\U`.
+pub(super) fn raw_unicode(line: &[u8]) -> Option<String> {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let [byte, after @ ..] = rest {
+        let digits = match rest {
+            [b'\\', b'u', ..] => 4,
+            [b'\\', b'U', ..] => 8,
+            _ => {
+                text.push(char::from(*byte));
+                rest = after;
+                continue;
+            }
+        };
+        let (escape, after) = rest.split_at_checked(2 + digits)?;
+        text.push(char::from_u32(hex(escape.get(2..)?)?)?);
+        rest = after;
+    }
+    Some(text)
+}
+
+/// A number in hexadecimal digits, all of which are digits.
+fn hex(digits: &[u8]) -> Option<u32> {
+    let mut number = 0_u32;
+    for &digit in digits {
+        number = number.checked_mul(16)? + char::from(digit).to_digit(16)?;
+    }
+    Some(number)
+}

@@ -1,0 +1,37 @@
+//! Graphs within other files: base64 of a length and of JSON, as MetaSchedule's databases have them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::error::Error;
+use super::graph::Graph;
+
+/// The JSON in base64 of its length (eight bytes, the lowest first) and of itself.
+///
+/// # Errors
+/// What is no base64; a length that is not that of what follows.
+pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
+    let mut bytes = STANDARD.decode(encoded)?;
+    let Some((length, json)) = bytes.split_first_chunk() else {
+        return Err(Error::wrong("no length before a graph"));
+    };
+    let (length, there) = (u64::from_le_bytes(*length), json.len());
+    if u64::try_from(there) != Ok(length) {
+        return Err(Error::wrong(format!(
+            "a graph of {length} bytes, where {there} are"
+        )));
+    }
+    bytes.drain(..size_of::<u64>());
+    Ok(bytes)
+}
+
+/// A line of `database_workload.json`: the structural hash of a module, and the module.
+///
+/// # Errors
+/// A line that is another, a module that is no graph.
+pub fn workload(line: &[u8]) -> Result<(u64, Graph), Error> {
+    let (hash, encoded): (String, String) = serde_json::from_slice(line)?;
+    let hash = hash.parse();
+    let hash = hash.map_err(|_| Error::wrong("a structural hash that is no number"))?;
+    Ok((hash, Graph::read(&decode(&encoded)?)?))
+}

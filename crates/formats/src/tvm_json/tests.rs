@@ -1,0 +1,227 @@
+//! Graphs of either spelling, and what is none.
+
+use super::{Budget, Error, Graph, decode, post_order, workload};
+use crate::shared;
+
+/// Array `[8, "cpu"]` and a map of it.
+const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
+    {"type_key": "Array", "data": [2, 3, 4]},
+    {"type_key": "IntImm", "attrs": {"dtype": "int32", "span": "0", "value": "8", "host": "null"}},
+    {"type_key": "runtime.String", "repr_str": "cpu"},
+    {"type_key": "Map", "keys": ["a", "b"], "data": [2, 5]},
+    {"type_key": "runtime.String"},
+    {"type_key": "Map", "data": [3, 2]},
+    {"type_key": "Op", "repr_b64": "dGlyLmV4cA=="}],
+    "b64ndarrays": ["AA=="], "attrs": {"tvm_version": "0.8.dev0"}}"#;
+
+/// The same as TVM 0.27 spells it.
+const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
+    {"type": "ffi.Array", "data": [2, 3, 4]},
+    {"type": "ir.IntImm", "data": {"span": 0, "ty": 0, "value": 8}},
+    {"type": "ffi.String", "data": "cpu"},
+    {"type": "ffi.Map", "data": [3, 2]},
+    {"type": "int", "data": 7},
+    {"type": "bool", "data": true}],
+    "metadata": {"tvm_version": "0.27.0"}}"#;
+
+#[test]
+fn graphs_of_both_spellings_are_read() {
+    let graph = Graph::read(OLDER.as_bytes()).unwrap();
+    assert_eq!(graph.tvm_version.as_deref(), Some("0.8.dev0"));
+    assert_eq!((graph.nodes().len(), graph.arrays.len()), (8, 1));
+    let root = graph.root().unwrap();
+    let [number, text, map] = root.elements().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(
+        (root.type_key(), number.whole("value").unwrap()),
+        ("Array", 8)
+    );
+    assert!(number.follow("span").unwrap().is_none() && number.follow("host").unwrap().is_none());
+    assert_eq!(
+        (number.word("dtype").unwrap(), text.text()),
+        ("int32", Some("cpu"))
+    );
+    assert_eq!(
+        map.entry("b").unwrap().text(),
+        Some(""),
+        "an empty text has no `repr_str`"
+    );
+    assert!(map.entry("c").is_none());
+    let entries = graph.at(6).unwrap().entries();
+    assert_eq!((entries[0].0, entries[0].1.index), ("cpu", 2));
+    assert_eq!(graph.at(7).unwrap().text(), Some("tir.exp"));
+
+    let graph = Graph::read(LATER.as_bytes()).unwrap();
+    assert_eq!(graph.tvm_version.as_deref(), Some("0.27.0"));
+    let root = graph.root().unwrap();
+    let [number, text, map] = root.elements().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(
+        (number.whole("value").unwrap(), text.text()),
+        (8, Some("cpu"))
+    );
+    assert_eq!(map.entry("cpu").unwrap().index, 2);
+    assert_eq!(graph.at(5).unwrap().node.value, Some(7.into()));
+}
+
+#[test]
+fn what_is_no_graph_is_refused() {
+    for (json, reason) in [
+        (
+            "",
+            "no graph of TVM: EOF while parsing a value at line 1 column 0",
+        ),
+        ("[]", "no graph of TVM: "),
+        (r#"{"nodes": []}"#, "a graph without a root"),
+        (
+            r#"{"root": 0, "nodes": []}"#,
+            "node 0 of a graph of 0 nodes",
+        ),
+        (r#"{"root": -1, "nodes": []}"#, "no graph of TVM: "),
+        (
+            r#"{"root": 0, "nodes": [{}]}"#,
+            "no graph of TVM: it has no type at line 1",
+        ),
+        (
+            r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [1]}]}"#,
+            "node 0: node 1 of a graph of 1 nodes",
+        ),
+        (
+            r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [0.5]}]}"#,
+            "no graph of TVM: an element that is no place at line 1",
+        ),
+        (
+            r#"{"root": 0, "nodes": [{"type_key": "Map", "data": [0]}]}"#,
+            "no graph of TVM: a map whose keys and values are not as many",
+        ),
+        (
+            r#"{"root": 0, "nodes": [{"type_key": "Map", "keys": ["a"], "data": [0, 0]}]}"#,
+            "no graph of TVM: a map whose keys and values are not as many",
+        ),
+        (
+            r#"{"root": 0, "nodes": [{"type_key": "Op", "repr_b64": "&"}]}"#,
+            "no graph of TVM: no base64: ",
+        ),
+    ] {
+        let error = Graph::read(json.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with(reason), "{error}");
+    }
+    let deep = format!(
+        "{}{}",
+        r#"{"root": 0, "nodes": [{"type": "x", "data": "#,
+        "[".repeat(1 << 20)
+    );
+    let error = Graph::read(deep.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("recursion limit"), "{error}");
+}
+
+#[test]
+fn attributes_are_looked_at_when_they_are_followed() {
+    let json = r#"{"root": 0, "nodes": [{"type_key": "T", "attrs":
+        {"far": "9", "word": "x", "below": "-1", "nothing": "1", "self": "0"}}, {"type_key": ""}]}"#;
+    let graph = Graph::read(json.as_bytes()).unwrap();
+    let root = graph.root().unwrap();
+    let reason = |result: Result<super::At<'_>, Error>| result.unwrap_err().to_string();
+    assert_eq!(
+        reason(root.follow_to("far")),
+        "node 9 of a graph of 2 nodes"
+    );
+    assert_eq!(
+        reason(root.follow_to("word")),
+        "node 0 (T) has no such number as \"word\" should be"
+    );
+    assert_eq!(
+        reason(root.follow_to("below")),
+        "node 0 (T) has no such number as \"below\" should be"
+    );
+    assert_eq!(
+        reason(root.follow_to("nothing")),
+        "node 0 (T) has nothing as \"nothing\""
+    );
+    assert_eq!(reason(root.follow_to("none")), "node 0 (T) has no \"none\"");
+    assert!(
+        root.list("self")
+            .unwrap_err()
+            .to_string()
+            .contains("has no array as \"self\"")
+    );
+    assert_eq!(root.elements().count(), 0);
+}
+
+#[test]
+fn walks_end() {
+    let arrays = |lists: &[Vec<usize>]| {
+        let nodes: Vec<String> = lists
+            .iter()
+            .map(|list| format!(r#"{{"type_key": "Array", "data": {list:?}}}"#))
+            .collect();
+        let json = format!(r#"{{"root": 0, "nodes": [{}]}}"#, nodes.join(","));
+        Graph::read(json.as_bytes()).unwrap()
+    };
+    let walk = |graph: &Graph, budget: &mut Budget| {
+        let children = |index| Ok(graph.at(index)?.elements().map(|at| at.index).collect());
+        post_order(&[0], children, budget)
+    };
+    // One that is shared comes once, and before those that share it.
+    let graph = arrays(&[vec![1, 2, 1], vec![3], vec![3], vec![]]);
+    assert_eq!(walk(&graph, &mut Budget::of(&graph)).unwrap(), [3, 1, 2, 0]);
+    let graph = arrays(&[vec![1], vec![2], vec![1]]);
+    let error = walk(&graph, &mut Budget::of(&graph)).unwrap_err();
+    assert_eq!(error.to_string(), "node 1 leads back to itself");
+    // A chain of ten thousand.
+    let mut chain: Vec<Vec<usize>> = (1..10_000).map(|next| vec![next]).collect();
+    chain.push(Vec::new());
+    let graph = arrays(&chain);
+    let mut budget = Budget::of(&graph);
+    assert_eq!(walk(&graph, &mut budget).unwrap().len(), 10_000);
+    let error = (0..40)
+        .find_map(|_| walk(&graph, &mut budget).err())
+        .unwrap();
+    assert!(error.to_string().contains("share so much"));
+}
+
+#[test]
+fn base64_that_is_none_is_refused() {
+    assert_eq!(decode("AgAAAAAAAAB7fQ==").unwrap(), b"{}");
+    for (encoded, reason) in [
+        ("AgAAAAAAAAB7fQ", "no base64: "),
+        ("Ag&=", "no base64: "),
+        ("AgAA", "no length before a graph"),
+        ("AwAAAAAAAAB7fQ==", "a graph of 3 bytes, where 2 are"),
+        ("/////////////w==", "a graph of"),
+    ] {
+        let error = decode(encoded).unwrap_err().to_string();
+        assert!(error.starts_with(reason), "{error}");
+    }
+    let reason = |line: &str| workload(line.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        reason(r#"["x", ""]"#),
+        "a structural hash that is no number"
+    );
+    assert!(reason(r#"["1"]"#).starts_with("no graph of TVM"));
+}
+
+#[test]
+fn modules_of_real_databases_are_read() {
+    let mut seen = Vec::new();
+    for name in [
+        "a100-resnet34",
+        "cpu-c2d-0.27",
+        "cpu-gmm-0.27",
+        "cpu-sfm-0.27",
+    ] {
+        let Some(text) = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"))
+        else {
+            return;
+        };
+        for line in text
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let (hash, graph) = workload(line).unwrap();
+            assert!(hash > 0 && graph.tvm_version.is_some());
+            seen.push(graph.root().unwrap().type_key().to_owned());
+        }
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen, ["IRModule", "ir.IRModule"]);
+}
