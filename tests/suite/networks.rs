@@ -206,7 +206,7 @@ fn latencies_of_real_networks_are_what_a_hand_computes() {
         if result[1] == 0 {
             let costs = result[0].as_array().unwrap();
             let sum: f64 = costs.iter().map(|cost| cost.as_f64().unwrap()).sum();
-            let mean = sum / costs.len() as f64;
+            let mean = sum / f64::from(u32::try_from(costs.len()).unwrap());
             let least = best.entry(key.to_owned()).or_insert(mean);
             *least = least.min(mean);
         }
