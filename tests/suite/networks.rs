@@ -101,6 +101,30 @@ fn damaged_and_hostile_pickles_are_refused_and_the_others_taken() {
     place.assert_sound(&[&format!("info/{FILE}")]);
 }
 
+#[test]
+fn what_an_interrupted_run_left_is_told_and_replaced() {
+    let place = Place::new();
+    place.write(&format!("info/{FILE}"), NETWORK);
+    place.write("info/(net,[(1,3)]).relay.pkl", RELAY);
+    place.ok(&["ingest", "info"]);
+    // The ledger does not get to know of it.
+    let log = place.path().join(".tsql/sources/_delta_log");
+    let entries = std::fs::read_dir(log).unwrap();
+    let entries = entries.map(|entry| entry.unwrap().path());
+    let last = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+    std::fs::remove_file(last.max().unwrap()).unwrap();
+    let told = place.tsql(&["check"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    for table in ["network_tasks", "relays"] {
+        assert!(told.stderr.contains(table), "{table}: {}", told.stderr);
+    }
+    place.ok(&["ingest", "info"]);
+    let counts = "SELECT (SELECT count(*) FROM network_tasks), (SELECT count(*) FROM relays), \
+                  (SELECT count(*) FROM tasks), (SELECT count(*) FROM sources)";
+    assert_eq!(place.rows(counts), ["1,1,1,2"]);
+    place.assert_sound(&[&format!("info/{FILE}"), "info/(net,[(1,3)]).relay.pkl"]);
+}
+
 /// What TVM itself says of the 204 tasks of the real files.
 #[test]
 fn real_tasks_are_those_that_tvm_has() {

@@ -12,7 +12,7 @@ use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::{Admission, Admitting, Given, Hand, Piece, Taking, What};
 use crate::ledger::{About, Closed, Ledger, Plan, Reading, Source};
 
-/// Most bytes of a file, after decompression. TenSet's largest, `all_tasks.pkl`, is said to have 100 MB.
+/// Most bytes of a file, after decompression. That of a network has a megabyte; `all_tasks.pkl` has the tasks of all.
 const FILE_BYTES: u64 = 1 << 30;
 
 /// The room of its files.
