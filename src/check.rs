@@ -9,6 +9,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod checked;
 mod damaged;
 mod mend;
 mod runtimes;
@@ -30,7 +31,7 @@ use crate::formats::ROOMS;
 use crate::query::{SessionOptions, collect};
 use crate::schema::{self, Reference};
 use crate::store::Store;
-pub use mend::Mendable;
+pub use checked::{Checked, Mendable};
 
 /// Memory that `check` takes for keys and references, unless it is told otherwise.
 const MEMORY_BYTES: usize = 1 << 30;
@@ -66,39 +67,6 @@ impl CheckOptions {
         if let Some(progress) = &self.progress {
             progress(what, done, of);
         }
-    }
-}
-
-/// What `check` looked at and found.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Checked {
-    /// Data files that were read whole.
-    pub files: u64,
-    /// Bytes of these.
-    pub file_bytes: u64,
-    /// Those of them that have no checksums, as older versions wrote them: damage of their bytes may go
-    /// unnoticed.
-    pub without_checksums: u64,
-    /// References between tables that were followed.
-    pub references: u64,
-    /// Hashes that were computed again.
-    pub hashes: u64,
-    /// Sources that were rebuilt.
-    pub sources: u64,
-    /// Bytes of these.
-    pub source_bytes: u64,
-    /// Damage: table and description. Empty for a sound store.
-    pub damage: Vec<(String, String)>,
-    /// What [`Store::mend`] would put right; not all of it is damage.
-    pub mendable: Vec<Mendable>,
-}
-
-impl Checked {
-    /// Nothing is wrong with the store.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        self.damage.is_empty() && !self.mendable.iter().any(|found| found.is_damage)
     }
 }
 

@@ -27,6 +27,8 @@ mod weed;
 
 #[path = "suite/acknowledged.rs"]
 mod acknowledged;
+#[path = "suite/autotvm.rs"]
+mod autotvm;
 #[path = "suite/bounds.rs"]
 mod bounds;
 #[cfg(all(feature = "measure", target_os = "linux"))]

@@ -14,8 +14,7 @@ use arrow::datatypes::Int64Type;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::prelude::{col, lit};
 
-use super::Checked;
-use super::mend::Mendable;
+use super::checked::{Checked, Mendable};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::{Giving, room};

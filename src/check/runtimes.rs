@@ -5,7 +5,7 @@ use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use tsql_codecs::repeats;
 
-use super::Checked;
+use super::checked::Checked;
 use crate::column;
 use crate::error::{Error, Result};
 

@@ -16,7 +16,7 @@ use crate::ingest::{AppendOptions, Position, Report};
 
 /// Take records from standard input into the store while they come
 ///
-/// Lines are auto_scheduler's (Ansor's) JSON or, with `--format measured`, records as JSON objects whose
+/// Lines are auto_scheduler's (Ansor's) JSON, with `--format autotvm` AutoTVM's or, with `--format measured`, records as JSON objects whose
 /// keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns,
 /// all_cost_s, measured_at, environment. They are stored in groups; a query that begins after that sees
 /// them. After a failure send the stream again from its beginning: what the
@@ -63,7 +63,9 @@ enum StreamKind {
     Tenset,
     /// Records as lines of JSON, a key for each column
     Measured,
-    /// The same as columns, in Arrow's streaming IPC
+    /// Lines of AutoTVM
+    Autotvm,
+    /// Measured records as columns, in Arrow's streaming IPC
     Arrow,
 }
 
@@ -74,6 +76,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.format = match command.format {
         StreamKind::Tenset => StreamFormat::Tenset,
         StreamKind::Measured => StreamFormat::Measured,
+        StreamKind::Autotvm => StreamFormat::AutoTvm,
         StreamKind::Arrow => StreamFormat::Arrow,
     };
     options.group_lines = command.rows;

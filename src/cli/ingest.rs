@@ -33,7 +33,7 @@ const LIKE_SHOWN: usize = 3;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
-/// Reads auto_scheduler (Ansor, TenSet) JSON lines, plain or compressed with gzip or zstd, the npz
+/// Reads auto_scheduler (Ansor, TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd, the npz
 /// files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
 /// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. A file that the store has is skipped; of a log
 /// that has grown only the new lines are read. Lines that are no records are refused one by one, with
@@ -95,6 +95,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         threads: command.threads,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop,
+        ..IngestOptions::default()
     };
     let ingested = store.ingest(&command.inputs, &options).await;
     if let Some(bar) = bar {

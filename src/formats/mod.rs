@@ -18,6 +18,7 @@ pub(crate) mod platform;
 
 pub(crate) mod lines;
 
+mod autotvm;
 pub(crate) mod graphnet;
 mod measured;
 mod tenset;
@@ -34,9 +35,10 @@ pub(crate) use graphnet::NO_PLATFORM;
 pub use known::{KnownSample, Level};
 
 /// All of them.
-pub(crate) static ROOMS: [&dyn Giving; 4] = [
-    &tenset::Room,
-    &measured::Room,
+pub(crate) static ROOMS: [&dyn Giving; 5] = [
+    &tenset::ROOM,
+    &measured::ROOM,
+    &autotvm::ROOM,
     &tpugraphs::Room,
     &graphnet::Room,
 ];
@@ -85,7 +87,9 @@ pub enum StreamFormat {
     Tenset,
     /// Records as lines of JSON whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
     Measured,
-    /// The same as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
+    /// AutoTVM's lines.
+    AutoTvm,
+    /// Measured records as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
     Arrow,
 }
 
@@ -94,6 +98,7 @@ impl StreamFormat {
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             Self::Tenset => Dialect::TENSET,
+            Self::AutoTvm => Dialect::AUTOTVM,
             Self::Measured | Self::Arrow => Dialect::MEASURED,
         }
     }

@@ -13,6 +13,8 @@ pub struct IngestOptions {
     pub(crate) threads: Option<usize>,
     pub(crate) progress: Progress,
     pub(crate) stop: Arc<AtomicBool>,
+    /// Logs that are committed together at most.
+    pub(crate) group_files: usize,
 }
 
 impl Default for IngestOptions {
@@ -25,6 +27,7 @@ impl Default for IngestOptions {
             threads: None,
             progress: Arc::new(|_| {}),
             stop,
+            group_files: 8192,
         }
     }
 }

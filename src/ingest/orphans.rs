@@ -72,6 +72,8 @@ impl Rows {
 #[derive(Debug, Default)]
 pub(super) struct Orphans {
     rows: BTreeMap<&'static str, Rows>,
+    /// Those of them, with their sizes, that the ledger has as other names of what is there.
+    pub(super) strays: BTreeMap<i64, i64>,
     /// The versions of the tables that say so.
     pub(super) versions: BTreeMap<&'static str, u64>,
 }
@@ -165,6 +167,10 @@ impl Orphans {
                 continue;
             }
             let unknown = unknown(store, table, &snapshot, ledger, scope).await?;
+            let strays = unknown.0.keys().filter_map(|id| ledger.source(*id));
+            let strays = strays.filter(|source| source.same_as.is_some());
+            let strays = strays.map(|source| (source.source_id, source.end_byte.cast_signed()));
+            orphans.strays.extend(strays);
             orphans.rows.insert(table, unknown);
         }
         Ok(orphans)
@@ -187,6 +193,7 @@ impl Orphans {
         for rows in self.rows.values_mut() {
             rows.0.retain(|id, _| !sources.contains(id));
         }
+        self.strays.retain(|id, _| !sources.contains(id));
     }
 }
 

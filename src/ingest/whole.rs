@@ -133,8 +133,12 @@ pub(super) async fn run<T: Taking>(
         }
     };
     let orphans = Orphans::find(store, &ledger, &scope, T::TABLES).await?;
+    let mut commits = Commits::new(store, &ledger, orphans);
+    if !options.dry_run && !commits.take_out_strays().await? {
+        return Ok(None);
+    }
     let mut run = Whole::<T> {
-        commits: Commits::new(store, &ledger, orphans),
+        commits,
         written: Written::new(store),
         group: T::Group::begin(store).await?,
         closed: Vec::new(),

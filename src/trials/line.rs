@@ -75,6 +75,7 @@ pub(super) fn line(
         error_no: outcome.error_no,
         all_cost: Decimal::from_f64((outcome.all_cost_s * 1e6).round() / 1e6),
         measured_at_s: Some(measured_at_s),
+        measured_at_fraction: None,
     };
     let mut line = Vec::new();
     let steps = Manifest::config_text(&item.config);

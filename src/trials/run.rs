@@ -312,15 +312,11 @@ impl<'a> TrialRun<'a> {
         let machine = self.device.environment(language, flags)?;
         let environment = Environment {
             target: self.device.target(language),
-            hardware_params: None,
-            target_host: None,
-            layout_rewrite_option: None,
-            task_input_names: None,
             log_version: measured::VERSION.to_owned(),
-            writer: Writer::Python,
             machine: json::canonical(&machine),
             settings: json::canonical(&settings.to_string()),
             program: Some(loaded.program.clone()),
+            ..Environment::of(Writer::Python)
         };
         self.environments
             .insert(loaded.program.clone(), environment.clone());

@@ -13,8 +13,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Input, naming};
 use crate::error::{Error, Result};
+use crate::input::{Input, STDIN};
+use crate::naming;
+
+pub use crate::input::ExportedFile;
 
 /// Its name, at the root of an export.
 pub const SIDECAR: &str = "tsql-export.json";
@@ -29,28 +32,6 @@ pub struct Sidecar {
     version: i64,
     /// One for each file of the folder and below.
     pub files: Vec<ExportedFile>,
-}
-
-/// A file of an export, as the ledger has it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ExportedFile {
-    /// Where it lies below the export's root; spelled as names in the store are.
-    pub path: String,
-    /// Its name in the store.
-    pub name: String,
-    /// Its dataset.
-    pub dataset: String,
-    /// Its platform.
-    pub platform: String,
-    /// TpuGraphs: its collection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collection: Option<String>,
-    /// TpuGraphs: its split.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split: Option<String>,
-    /// GraphNet: how a row of the hub's Parquet named it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hub_path: Option<String>,
 }
 
 impl Sidecar {
@@ -90,7 +71,7 @@ pub fn recall(inputs: Vec<Input>) -> Result<Vec<Input>> {
     let mut exports = Exports::default();
     let mut recalled = Vec::with_capacity(inputs.len());
     for mut input in inputs {
-        if input.path == super::STDIN {
+        if input.path == STDIN {
             recalled.push(input);
             continue;
         }

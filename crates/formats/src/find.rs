@@ -8,9 +8,10 @@ use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Input, naming};
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::marker::is_store;
+use crate::naming;
 
 /// What an argument means.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 use super::format::{Documents, Logs};
 use super::lines::is_comment;
 use super::rows::Rows;
-use super::{graphnet, measured, tenset, tpugraphs};
+use super::{autotvm, graphnet, measured, tenset, tpugraphs};
 
 /// The formats that are read as a whole.
 pub const DOCUMENTS: [&dyn Documents; 4] = [
@@ -20,13 +20,16 @@ pub struct Dialect(&'static dyn Logs);
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::TENSET, Self::MEASURED];
+    pub const ALL: [Self; 3] = [Self::TENSET, Self::MEASURED, Self::AUTOTVM];
 
     /// auto_scheduler's.
     pub const TENSET: Self = Self(&tenset::Log);
 
     /// Those of [`measured`].
     pub const MEASURED: Self = Self(&measured::Log);
+
+    /// AutoTVM's.
+    pub const AUTOTVM: Self = Self(&autotvm::Log);
 
     /// The dataset of its records.
     pub fn dataset(self) -> &'static str {

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
-use super::{Compression, Head, Kind};
+use crate::compression::Compression;
 use crate::error::{Error, Result};
+use crate::head::{Head, Kind};
 
 /// What a file says, after decompression.
 pub type Stream = Box<dyn Read + Send>;

@@ -112,6 +112,8 @@ pub struct Row {
     pub all_cost: Option<Decimal>,
     /// Seconds since 1970.
     pub measured_at_s: Option<i64>,
+    /// What comes after the point in these, in 100 ns; `None` where there is no point.
+    pub measured_at_fraction: Option<i32>,
     /// Its place in `Rows::details`, where it has any.
     pub details: Option<u32>,
 }
@@ -146,6 +148,8 @@ pub struct Measurement<'a> {
     pub all_cost: Option<Decimal>,
     /// Seconds since 1970.
     pub measured_at_s: Option<i64>,
+    /// What comes after the point in these, in 100 ns; `None` where there is no point.
+    pub measured_at_fraction: Option<i32>,
 }
 
 /// How the program that wrote the line spells JSON.
@@ -209,6 +213,8 @@ pub struct Environment {
     pub task_input_names: Option<Vec<String>>,
     /// Version of the log: `v0.6`.
     pub log_version: String,
+    /// Version of the TVM that wrote the line, where it says so.
+    pub tvm_version: Option<String>,
     /// How its lines are spelled.
     pub writer: Writer,
     /// The machine, as JSON.
@@ -219,7 +225,38 @@ pub struct Environment {
     pub program: Option<String>,
 }
 
+impl Environment {
+    /// One that nothing is said of but who spells its lines.
+    pub fn of(writer: Writer) -> Self {
+        Self {
+            target: String::new(),
+            hardware_params: None,
+            target_host: None,
+            layout_rewrite_option: None,
+            task_input_names: None,
+            log_version: String::new(),
+            tvm_version: None,
+            writer,
+            machine: None,
+            settings: None,
+            program: None,
+        }
+    }
+}
+
 impl Rows {
+    /// Counts a line that was read; keeps it where it is no record, and why it is refused, if it is.
+    pub(crate) fn count(&mut self, line: &[u8], read: Result<(), Option<String>>) {
+        if let Err(reason) = read {
+            self.others.push(OtherLine {
+                line: self.line_count,
+                reason,
+                text: line.to_vec(),
+            });
+        }
+        self.line_count += 1;
+    }
+
     /// The packed numbers of a record, `None` where its sketch is the text itself.
     pub fn params(&self, row: &Row) -> Option<&[u8]> {
         let literal = self

@@ -14,24 +14,27 @@
 //! It is TOML, or JSON where the name of the file ends so. Params and knobs are macros for the compiler, of the kernel
 //! as of its reference. All that can be wrong without compiling is refused when it is read.
 
-use std::collections::BTreeMap;
-
-use super::expr::Expression;
-use super::space::{Config, Space};
-use super::trial::{Check, Language, Program, Settings, Trial};
-use crate::error::{Error, Result};
-use argument::ArgumentSpec;
-use launch::LaunchSpec;
-
 mod argument;
 mod knobs;
 mod launch;
 mod names;
 mod program;
+mod refusal;
 mod resolve;
+mod scope;
 mod spelling;
 mod typed;
 mod workload;
+
+use std::collections::BTreeMap;
+
+use super::space::{Config, Space};
+use super::trial::{Check, Language, Program, Settings, Trial};
+use argument::ArgumentSpec;
+use launch::LaunchSpec;
+pub use refusal::Refusal;
+use scope::Scope;
+pub use workload::Workload;
 
 /// A manifest that was read and found sound.
 #[derive(Clone, Debug)]
@@ -47,61 +50,7 @@ pub struct Manifest {
     settings: Settings,
 }
 
-/// Sizes that a program is measured with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Workload {
-    /// Its sizes by name.
-    pub params: BTreeMap<String, i64>,
-    /// Floating-point operations of a call.
-    pub flops: Option<f64>,
-    /// Bytes that a call must move at least.
-    pub bytes: Option<f64>,
-}
-
-/// Why a configuration cannot be built: TVM's error 1, and a record like any other failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// `constraint: ...`, `launch_bounds: ...`, `size: ...`, `value: ...` or `config: ...`.
-    pub message: String,
-}
-
-impl Refusal {
-    fn new(kind: &str, reason: impl std::fmt::Display) -> Self {
-        Self {
-            message: format!("{kind}: {reason}"),
-        }
-    }
-}
-
-/// Names and their values, as an expression sees them.
-#[derive(Clone, Copy)]
-struct Scope<'a> {
-    params: &'a BTreeMap<String, i64>,
-    config: &'a Config,
-}
-
-impl Scope<'_> {
-    fn evaluate(self, expression: &Expression) -> Result<i64, String> {
-        expression.evaluate(&|name| {
-            let value = self.config.get(name).or_else(|| self.params.get(name));
-            value.copied()
-        })
-    }
-}
-
 impl Manifest {
-    /// Reads the manifest `text` of the file `name`; `read` gives the sources that it names.
-    ///
-    /// # Errors
-    /// [`Error::Source`] with the place for a manifest that is not sound; whatever `read` says.
-    pub fn parse<E: From<Error>>(
-        text: &str,
-        name: &str,
-        read: &dyn Fn(&str) -> Result<String, E>,
-    ) -> Result<Self, E> {
-        resolve::resolve(typed::parse(text, name)?, name, read)
-    }
-
     /// Name of the program.
     pub fn name(&self) -> &str {
         &self.name

@@ -18,13 +18,9 @@
 
 mod ranks;
 
-use ranks::{mann_whitney, ratio_interval};
+use ranks::{ALPHA, mann_whitney, ratio_interval};
 
 use super::median::median;
-
-/// Probability of calling one of all kernels changed that did not change; also one minus the
-/// confidence of the intervals.
-pub(crate) const ALPHA: f64 = 0.05;
 
 /// The smallest change that is called one where the user does not say: 2 %.
 pub const MINIMAL_CHANGE: f64 = 0.02;

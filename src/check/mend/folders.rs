@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use futures::FutureExt as _;
 
-use super::Mend;
+use super::kind::Mend;
 use crate::error::Result;
 use crate::schema::{self, Table};
 use crate::store::file::{self, DataFile};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
-use super::Mend;
+use super::kind::Mend;
 
 /// Age from which on rows without an entry in the ledger belong to nobody who is at work.
 const LEAST_AGE: Duration = Duration::from_hours(1);

@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 
-use super::Mend;
+use super::kind::Mend;
 
 pub(super) const MEND: Mend = Mend {
     found: "logs whose bytes the store has under another name, with all their records",

@@ -12,7 +12,7 @@ use datafusion::prelude::{Expr, col, lit};
 use futures::FutureExt as _;
 use tsql_formats::Dialect;
 
-use super::Mend;
+use super::kind::Mend;
 use crate::column;
 use crate::error::Result;
 use crate::formats::line_datasets;

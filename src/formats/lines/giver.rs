@@ -7,16 +7,58 @@ use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
 
 use super::records::Records;
-use super::{Lines, rows};
+use super::{Lines, recompute, rows};
 use crate::column;
 use crate::error::Result;
 use crate::formats::source::SourceFile;
 use crate::formats::spelling::MakeSpeller;
-use crate::formats::{Giver, Out, Portion, Proof};
+use crate::formats::{Giver, Giving, Order, Out, Portion, Proof, Recomputed};
 use crate::query::collect;
 
+/// The room of a dataset whose files are logs.
+pub(crate) struct LineRoom {
+    pub(crate) dataset: &'static str,
+    pub(crate) make_speller: MakeSpeller,
+}
+
+#[async_trait]
+impl Giving for LineRoom {
+    fn dataset(&self) -> &'static str {
+        self.dataset
+    }
+
+    fn has_logs(&self) -> bool {
+        true
+    }
+
+    fn needs_platform(&self) -> bool {
+        true
+    }
+
+    fn speller(&self) -> Option<MakeSpeller> {
+        Some(self.make_speller)
+    }
+
+    fn order(&self) -> Order {
+        Order::Graphs
+    }
+
+    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
+        Ok(Box::new(LineGiver {
+            context,
+            lines: Lines::load(context, self.dataset, self.make_speller).await?,
+            records: Records::new(context, &Portion::default()),
+            others: HashMap::new(),
+        }))
+    }
+
+    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
+        recompute(context, self.dataset).await
+    }
+}
+
 /// Gives the logs of a dataset back.
-pub(crate) struct LineGiver<'a> {
+struct LineGiver<'a> {
     context: &'a SessionContext,
     lines: Lines,
     /// Those of the portion.
@@ -29,22 +71,6 @@ struct Other {
     segment: i32,
     line: u64,
     text: Vec<u8>,
-}
-
-impl<'a> LineGiver<'a> {
-    /// Those of a dataset with this speller.
-    pub(crate) async fn load(
-        context: &'a SessionContext,
-        dataset: &str,
-        make_speller: MakeSpeller,
-    ) -> Result<Self> {
-        Ok(Self {
-            context,
-            lines: Lines::load(context, dataset, make_speller).await?,
-            records: Records::new(context, &Portion::default()),
-            others: HashMap::new(),
-        })
-    }
 }
 
 #[async_trait]

@@ -25,10 +25,11 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{collect, frame};
 
-pub(super) use giver::LineGiver;
+pub(super) use giver::LineRoom;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
-    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.verbatim, \
+    r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.measured_at_fraction, \
+    r.verbatim, \
     r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
     r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
 
@@ -92,6 +93,7 @@ pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
         Some(Decimal { digits, exponent }.trimmed())
     };
     let times = integers("measured_at_s")?;
+    let fractions = column::numbers::<Int32Type>(batch, "measured_at_fraction")?;
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
     let (sketches, datasets) = (
         column::text(batch, "sketch")?,
@@ -111,6 +113,7 @@ pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
             error_no: errors.value(row),
             all_cost: all_cost(row),
             measured_at_s: column::value(times, row),
+            measured_at_fraction: column::value(fractions, row),
         },
         verbatim: column::bytes_at(verbatim, row),
         sketch: column::text_at(sketches, row),
@@ -184,7 +187,7 @@ impl BatchLines<'_> {
 }
 
 /// Computes the identifiers of a dataset's environments again.
-pub(super) async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
+async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
     let mut recomputed = Recomputed::default();
     for (id, environment) in environments(context, dataset).await? {
         let same = environment_id(dataset, &environment.canonical()) == id;
@@ -223,6 +226,7 @@ async fn environments(
         let text = |name| column::text(&batch, name);
         let (targets, hosts) = (text("target")?, text("target_host")?);
         let (versions, writers) = (text("log_version")?, text("writer")?);
+        let tvm_versions = text("tvm_version")?;
         let options = column::numbers::<Int32Type>(&batch, "layout_rewrite_option")?;
         let hardware = column::lists(&batch, "hardware_params")?;
         let inputs = column::lists(&batch, "task_input_names")?;
@@ -244,6 +248,7 @@ async fn environments(
                 layout_rewrite_option: column::value(options, row),
                 task_input_names: column::texts_at(inputs, row),
                 log_version: versions.value(row).to_owned(),
+                tvm_version: column::text_at(tvm_versions, row).map(str::to_owned),
                 writer,
                 machine: column::text_at(machines, row).map(str::to_owned),
                 settings: column::text_at(settings, row).map(str::to_owned),

@@ -4,54 +4,22 @@ use std::collections::HashMap;
 
 use arrow::array::{BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray};
 use arrow::datatypes::Float64Type;
-use async_trait::async_trait;
-use datafusion::prelude::SessionContext;
 use tsql_codecs::repeats::Packed;
 use tsql_formats::measured::disturbed::spell;
 use tsql_formats::measured::{NAME, kernel, words, write};
 use tsql_formats::rows::{Details, Kernel};
 
-use super::lines::{self, LineGiver};
-use super::spelling::{BatchSpeller, Known, MakeSpeller, Row, Speller};
-use super::{Giver, Giving, Order, Recomputed};
+use super::lines::LineRoom;
+use super::spelling::{BatchSpeller, Known, Row, Speller};
 use crate::column::{self, disturbed};
 use crate::dedupe::Kernels;
 use crate::error::Result;
 
 /// Its room.
-pub(super) struct Room;
-
-#[async_trait]
-impl Giving for Room {
-    fn dataset(&self) -> &'static str {
-        NAME
-    }
-
-    fn has_logs(&self) -> bool {
-        true
-    }
-
-    fn needs_platform(&self) -> bool {
-        true
-    }
-
-    fn speller(&self) -> Option<MakeSpeller> {
-        Some(Objects::speller)
-    }
-
-    fn order(&self) -> Order {
-        Order::Graphs
-    }
-
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
-        let giver = LineGiver::load(context, NAME, Objects::speller).await?;
-        Ok(Box::new(giver))
-    }
-
-    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
-        lines::recompute(context, NAME).await
-    }
-}
+pub(super) static ROOM: LineRoom = LineRoom {
+    dataset: NAME,
+    make_speller: Objects::speller,
+};
 
 /// Spells objects.
 struct Objects {

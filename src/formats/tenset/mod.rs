@@ -4,49 +4,17 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use arrow::array::RecordBatch;
-use async_trait::async_trait;
-use datafusion::prelude::SessionContext;
 use tsql_formats::tenset::{Frame, NAME};
 
-use super::lines::{self, LineGiver};
-use super::spelling::{BatchSpeller, Known, MakeSpeller, Row, Speller};
-use super::{Giver, Giving, Order, Recomputed};
+use super::lines::LineRoom;
+use super::spelling::{BatchSpeller, Known, Row, Speller};
 use crate::error::Result;
 
 /// Its room.
-pub(super) struct Room;
-
-#[async_trait]
-impl Giving for Room {
-    fn dataset(&self) -> &'static str {
-        NAME
-    }
-
-    fn has_logs(&self) -> bool {
-        true
-    }
-
-    fn needs_platform(&self) -> bool {
-        true
-    }
-
-    fn speller(&self) -> Option<MakeSpeller> {
-        Some(Frames::speller)
-    }
-
-    fn order(&self) -> Order {
-        Order::Graphs
-    }
-
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
-        let giver = LineGiver::load(context, NAME, Frames::speller).await?;
-        Ok(Box::new(giver))
-    }
-
-    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
-        lines::recompute(context, NAME).await
-    }
-}
+pub(super) static ROOM: LineRoom = LineRoom {
+    dataset: NAME,
+    make_speller: Frames::speller,
+};
 
 /// What lines of the same graph and environment have in common, made once.
 struct Frames {

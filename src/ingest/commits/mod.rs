@@ -11,25 +11,30 @@
 //! - A commit of rows names its sources. Whoever finds one of its own named since it looked begins again.
 //!   So of two runs that saw nothing of each other only one gets past `records`, which has a commit even of
 //!   files without records and of other names of what is there.
+//! - A name that such a commit took for what is there has no rows, and so a run that comes later does not see
+//!   that it is taken. It brings rows of its own, and the ledger tells the later of both to begin again. Rows
+//!   of a name that the ledger has for something else are taken out before a run begins.
 //! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
 //!   then on those who wrote them, if they are still at work, begin again instead of writing into the
 //!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
 //!   comes late with more of the old ones finds itself named.
 
+mod others;
 mod written;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
 
-use super::orphans::Orphans;
+use super::orphans::{Orphans, Rows};
 use crate::column;
 use crate::dedupe::{ReadFiles, one_file};
 use crate::error::Result;
-use crate::ledger::{Closed, Ledger, source_columns};
+use crate::ledger::{Closed, Ledger, application, source_columns};
 use crate::store::file::DataFile;
 use crate::store::{Change, Rests, Snapshot, Store};
+use others::Others;
 pub(super) use written::Written;
 
 /// The name, in the ledger's log, of a claim of all rows of a source that the ledger does not know.
@@ -44,9 +49,8 @@ pub(super) type Files = Vec<(&'static str, Vec<DataFile>)>;
 pub(super) struct Commits<'a> {
     store: &'a Store,
     orphans: Orphans,
-    /// Versions of the tables up to which nobody but this run has written of its files what it does not
-    /// know.
-    seen: BTreeMap<&'static str, u64>,
+    /// What others have named in the logs of the tables since this run looked.
+    others: BTreeMap<&'static str, Others>,
     /// What the ledger says of sources since this run has read it.
     entries: HashMap<i64, Entry>,
     read: ReadFiles,
@@ -79,16 +83,39 @@ impl Entry {
 impl<'a> Commits<'a> {
     /// Commits files that were planned by this ledger; `orphans` were found after it was read.
     pub(super) fn new(store: &'a Store, ledger: &Ledger, orphans: Orphans) -> Self {
-        let mut seen = orphans.versions.clone();
-        seen.insert("sources", ledger.version);
+        let versions = orphans.versions.iter();
+        let versions = versions.chain([(&"sources", &ledger.version)]);
         Self {
             store,
+            others: versions
+                .map(|(&table, &version)| (table, Others::since(version)))
+                .collect(),
             orphans,
-            seen,
             entries: HashMap::new(),
             read: ledger.read.clone(),
             replaced: 0,
         }
+    }
+
+    /// Takes out the rows of names that the ledger has for something else. False where another run was
+    /// found to write some.
+    pub(super) async fn take_out_strays(&mut self) -> Result<bool> {
+        let strays = self.orphans.strays.clone();
+        if strays.is_empty() {
+            return Ok(true);
+        }
+        let ids: BTreeSet<i64> = strays.keys().copied().collect();
+        let named = strays.iter().map(|(id, end)| (application(*id), *end));
+        let named: Vec<_> = named.collect();
+        let tables: Vec<_> = self.orphans.versions.keys().copied().collect();
+        for table in tables {
+            let old = self.orphans.of(table, &ids);
+            if !self.rows(table, "mend", Vec::new(), &named, &old).await? {
+                return Ok(false);
+            }
+        }
+        self.orphans.forget(&ids);
+        Ok(true)
     }
 
     /// Makes files that were read to their end part of the store: their rows, the first table's whether
@@ -100,9 +127,15 @@ impl<'a> Commits<'a> {
         if !claimed.is_empty() && !self.claim(closed, &claimed).await? {
             return Ok(false);
         }
+        // Also another name of what is there, which has no rows: another run may be about to write rows of
+        // a source of that name.
+        let named: Vec<_> = closed.iter().map(Closed::transaction).collect();
+        let detail = format!("ingest of {} files", closed.len());
         for (place, (table, files)) in rows.into_iter().enumerate() {
             let is_named = place == 0 || !claimed.is_empty();
-            if (is_named || !files.is_empty()) && !self.rows(table, files, closed, &claimed).await?
+            let old = self.orphans.of(table, &claimed);
+            if (is_named || !files.is_empty())
+                && !self.rows(table, &detail, files, &named, &old).await?
             {
                 return Ok(false);
             }
@@ -135,36 +168,29 @@ impl<'a> Commits<'a> {
                 }))
             })
             .await?;
-        self.seen
-            .extend(version.map(|version| ("sources", version)));
+        self.own("sources", version);
         Ok(version.is_some())
     }
 
-    /// Adds files of rows in place of those that were claimed, unless others have written rows of the same
-    /// sources.
+    /// Adds files of rows in place of old ones, unless others have written rows of what is named.
     async fn rows(
         &mut self,
         table: &'static str,
+        detail: &str,
         add: Vec<DataFile>,
-        closed: &[Closed],
-        claimed: &BTreeSet<i64>,
+        named: &[(String, i64)],
+        old: &Rows,
     ) -> Result<bool> {
-        // Also another name of what is there, which has no rows: another run may be about to write rows of
-        // a source of that name.
-        let transactions: Vec<_> = closed.iter().map(Closed::transaction).collect();
-        let names: HashSet<String> = transactions.iter().map(|(name, _)| name.clone()).collect();
-        let old = self.orphans.of(table, claimed);
-        let detail = format!("ingest of {} files", closed.len());
-        let mut since = self.seen.get(table).copied().unwrap_or(0);
+        let others = self.others.entry(table).or_default();
         let (mut version, mut replaced) = (None, 0);
         let (store, mut rests) = (self.store, Rests::default());
         store
-            .commit(table, &detail, async |snapshot: &Snapshot| {
+            .commit(table, detail, async |snapshot: &Snapshot| {
                 version = None;
-                if snapshot.names_since(since, &names).await? {
+                others.learn(snapshot).await?;
+                if others.have_named(named.iter().map(|(name, _)| name)) {
                     return Ok(None);
                 }
-                since = snapshot.version();
                 let mut change = Change::default();
                 if !old.is_empty() {
                     let filter = old.filter(table);
@@ -172,29 +198,37 @@ impl<'a> Commits<'a> {
                     (replaced, change) = taken.await?;
                 }
                 change.add.extend(add.iter().cloned());
-                change.transactions.clone_from(&transactions);
+                change.transactions = named.to_vec();
                 version = Some(snapshot.version() + 1);
                 Ok(Some(change))
             })
             .await?;
-        self.seen.extend(version.map(|version| (table, version)));
+        self.own(table, version);
         self.replaced += replaced;
         Ok(version.is_some())
+    }
+
+    /// A commit was this run's, if it was made.
+    fn own(&mut self, table: &'static str, version: Option<u64>) {
+        if let Some(version) = version {
+            self.others.entry(table).or_default().skip(version);
+        }
     }
 
     /// Adds files to the ledger, the last of all commits; false where someone has claimed their rows, or
     /// has written something else of them.
     async fn sources(&mut self, closed: &[Closed]) -> Result<bool> {
         let closed: Vec<&Closed> = closed.iter().collect();
-        let (store, mut version) = (self.store, None);
+        let (store, mut version, mut is_done) = (self.store, None, false);
         let mut written: Option<(usize, Change)> = None;
         store
             .commit("sources", "ingest", async |snapshot: &Snapshot| {
-                version = None;
+                is_done = false;
                 let Some(new) = self.new_files(snapshot, &closed).await? else {
                     return Ok(None);
                 };
-                version = Some(snapshot.version());
+                is_done = true;
+                version = None;
                 if new.is_empty() {
                     return Ok(None);
                 }
@@ -209,9 +243,8 @@ impl<'a> Commits<'a> {
                 Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
             .await?;
-        self.seen
-            .extend(version.map(|version| ("sources", version)));
-        Ok(version.is_some())
+        self.own("sources", version);
+        Ok(is_done)
     }
 
     /// The files that a version of the ledger does not have; `None` where it says something else of one of
@@ -224,12 +257,11 @@ impl<'a> Commits<'a> {
         if let Some(new) = self.read.new_at(snapshot) {
             self.learn(&new).await?;
         }
-        let claims = closed.iter().map(|file| claim(file.reading.source_id));
-        let since = self.seen.get("sources").copied().unwrap_or(0);
-        if snapshot.names_since(since, &claims.collect()).await? {
+        let others = self.others.entry("sources").or_default();
+        others.learn(snapshot).await?;
+        if others.have_named(closed.iter().map(|file| claim(file.reading.source_id))) {
             return Ok(None);
         }
-        self.seen.insert("sources", snapshot.version());
         let mut new = Vec::new();
         for &file in closed {
             match self.entries.get(&file.reading.source_id) {

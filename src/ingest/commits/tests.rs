@@ -77,6 +77,7 @@ async fn ingest(store: &Store, folder: &FilePath) {
 async fn ingest_all(store: &Store, folders: &[impl AsRef<FilePath>]) {
     let options = IngestOptions {
         platform: Some("p".to_owned()),
+        group_files: 2,
         ..IngestOptions::default()
     };
     let inputs = folders.iter().map(|folder| folder.as_ref().to_str());

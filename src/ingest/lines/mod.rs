@@ -29,9 +29,6 @@ pub use position::Position;
 use read::End;
 pub(super) use read::{Job, Message, Reader};
 
-/// Files that are committed together.
-const GROUP_FILES: usize = if cfg!(test) { 2 } else { 8192 };
-
 /// The tables of a log's own rows, in the order in which they are committed.
 const TABLES: [&str; 2] = ["records", "lines"];
 
@@ -97,7 +94,10 @@ pub(super) async fn run_reader(
     let ledger = Ledger::settled(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
     let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
-    let commits = Commits::new(store, &ledger, orphans);
+    let mut commits = Commits::new(store, &ledger, orphans);
+    if !commits.take_out_strays().await? {
+        return Ok(None);
+    }
     let parsers = options.parsers();
     let mut messages = read::start(ledger, parsers, Arc::clone(&options.progress), read);
     let group = Group::new(store);
@@ -316,7 +316,8 @@ impl Lines<'_> {
         let closed = open.close(end.mark);
         self.report.renamed(&closed);
         self.closed.push(closed);
-        let full = self.group.is_full(&self.written) || self.closed.len() >= GROUP_FILES;
+        let full =
+            self.group.is_full(&self.written) || self.closed.len() >= self.options.group_files;
         if self.durable.is_some() || full {
             self.commit().await
         } else {

@@ -69,23 +69,18 @@ struct CommitTransaction {
 }
 
 impl Snapshot {
-    /// Does a commit after the version `since`, up to this one, name one of these applications? Where the log
-    /// does not have such a commit any more, it may.
-    pub(crate) async fn names_since(
-        &self,
-        since: u64,
-        applications: &HashSet<String>,
-    ) -> Result<bool> {
+    /// The applications that commits after the version `since` name, up to this one; `None` where the log
+    /// does not have such a commit any more.
+    pub(crate) async fn named_since(&self, since: u64) -> Result<Option<HashSet<String>>> {
+        let mut named = HashSet::new();
         for version in since + 1..=self.version() {
             let Some(entry) = self.log.entry(version).await? else {
-                return Ok(true);
+                return Ok(None);
             };
-            let mut named = entry.transactions.iter();
-            if named.any(|(application, _)| applications.contains(application)) {
-                return Ok(true);
-            }
+            let names = entry.transactions.into_iter();
+            named.extend(names.map(|(application, _)| application));
         }
-        Ok(false)
+        Ok(Some(named))
     }
 }
 

@@ -100,19 +100,14 @@ mod tests {
         };
         Environment {
             target: target.to_owned(),
-            hardware_params: None,
-            target_host: None,
-            layout_rewrite_option: None,
-            task_input_names: None,
             log_version: super::super::VERSION.to_owned(),
-            writer: Writer::Python,
             machine: Some(format!(
                 r#"{{"toolchain": {{"flags": [{flags}], "path": "{path}", "version_line": "{version}"}}}}"#
             )),
-            settings: None,
             program: Some(format!(
                 r#"{{"files": {{"mm.c": "{source}"}}, "manifest": "{manifest}", "name": "mm.toml"}}"#
             )),
+            ..Environment::of(Writer::Python)
         }
     }
 

@@ -5,8 +5,11 @@ use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats::{self, NANO};
 
-use super::VERSION;
+use crate::members::values;
 use crate::rows::{Details, Environment, Kernel, Writer};
+
+/// Version of the form of the lines.
+pub const VERSION: &str = "1";
 
 /// The keys of a line, in the order in which it is rebuilt. The first two must be there.
 ///
@@ -138,36 +141,12 @@ pub(super) fn environment(text: &str) -> Result<Environment, String> {
     let target = value(0).map(|found| string("target", found)).transpose()?;
     Ok(Environment {
         target: target.unwrap_or_default(),
-        hardware_params: None,
-        target_host: None,
-        layout_rewrite_option: None,
-        task_input_names: None,
         log_version: VERSION.to_owned(),
-        writer: Writer::Python,
         machine: object(1, "machine")?,
         settings: object(2, "settings")?,
         program: object(3, "program")?,
+        ..Environment::of(Writer::Python)
     })
-}
-
-/// The values of an object by the places of their keys in `keys`, as written.
-fn values<'a>(text: &'a str, keys: &[&str]) -> Result<Vec<Option<&'a str>>, String> {
-    let members = json::members(text).ok_or_else(|| match serde_json::from_str(text) {
-        Err::<serde::de::IgnoredAny, _>(error) => error.to_string(),
-        Ok(_) => "no JSON object".to_owned(),
-    })?;
-    let mut values = vec![None; keys.len()];
-    for (key, value) in members {
-        let name: String = serde_json::from_str(key).map_err(|error| error.to_string())?;
-        let place = keys.iter().position(|known| **known == name);
-        let slot = place.and_then(|place| values.get_mut(place));
-        let slot =
-            slot.ok_or_else(|| format!("unknown key `{name}`, expected {}", keys.join(", ")))?;
-        if slot.replace(value).is_some() {
-            return Err(format!("key `{name}` stands twice"));
-        }
-    }
-    Ok(values)
 }
 
 /// A graph or a configuration: canonical JSON, also of a text that holds such, or the text itself.

@@ -18,17 +18,17 @@ mod render;
 use std::collections::HashMap;
 
 use super::rows::{
-    Details, Environment, Kernel, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern,
+    Details, Environment, Kernel, Measurement, Row, Rows, Sketch, Writer, append, intern,
 };
-use crate::lines::is_comment;
-use crate::{Format, Logs};
+use crate::{Format, Logs, chunk, steps};
 
 pub use kernel::{build, of as kernel};
 use line::Line;
+pub use line::VERSION;
 pub use render::write;
 use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::sketch::{self, Scan};
-use tsql_codecs::{repeats, varint};
+use tsql_codecs::repeats;
+use tsql_codecs::sketch::Scan;
 
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "measured";
@@ -67,33 +67,15 @@ fn sniff(line: &[u8]) -> bool {
     line.starts_with(b"{") && has(b"\"workload_key\"") && has(b"\"steps\"")
 }
 
-/// Version of the form of the lines.
-pub const VERSION: &str = "1";
-
 /// Parses the lines of `chunk`, the last of which may lack its line feed.
 pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
     let mut parser = Parser {
         crlf,
         ..Parser::default()
     };
-    let mut rest = chunk;
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest);
-        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = after.get(1..).unwrap_or(&[]);
-        let read = if is_comment(line) {
-            Err(None)
-        } else {
-            parser.record(line).map_err(Some)
-        };
-        if let Err(reason) = read {
-            parser.rows.others.push(OtherLine {
-                line: parser.rows.line_count,
-                reason,
-                text: line.to_vec(),
-            });
-        }
-        parser.rows.line_count += 1;
+    for line in chunk::lines(chunk) {
+        let read = chunk::record(line, |line| parser.record(line));
+        parser.rows.count(line, read);
     }
     parser.rows
 }
@@ -135,9 +117,11 @@ impl Parser {
             error_no: line.error_no,
             all_cost: line.all_cost,
             measured_at_s: line.measured_at_s,
+            measured_at_fraction: None,
             details: None,
         };
-        let sketch = self.sketch(&line.steps);
+        let mut params = Vec::new();
+        let sketch = steps::sketch(&line.steps, &mut self.scan, &mut params);
         let bytes = packed.and_then(|packed| packed.bytes);
         let (environment, said) = self.environment(line.environment)?;
         // What the environment says stands only there.
@@ -154,6 +138,7 @@ impl Parser {
             error_no: row.error_no,
             all_cost: row.all_cost.map(|cost| cost.padded().trimmed()),
             measured_at_s: row.measured_at_s,
+            measured_at_fraction: None,
         };
         let writer = [Writer::Python, Writer::PythonCompact]
             .into_iter()
@@ -187,11 +172,6 @@ impl Parser {
         };
         let rows = &mut self.rows;
         row.sketch = intern(&mut self.sketches, &mut rows.sketches, &sketch);
-        let mut params = Vec::new();
-        if !sketch.literal {
-            let numbers = self.scan.numbers.iter();
-            numbers.for_each(|&number| varint::write_unsigned(number, &mut params));
-        }
         row.params = append(&mut rows.params, &params);
         row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
         row.environment = intern(&mut self.environments, &mut rows.environments, &environment);
@@ -205,19 +185,6 @@ impl Parser {
         }
         rows.records.push(row);
         Ok(())
-    }
-
-    /// The configuration's sketch; its numbers are in the scan then.
-    fn sketch(&mut self, steps: &str) -> Sketch {
-        let is_json = steps.starts_with(['{', '[']);
-        let scanned = is_json && sketch::scan_values(steps.as_bytes(), &mut self.scan).is_ok();
-        let literal = !scanned || self.scan.literal || self.scan.respell;
-        let text = if literal {
-            steps.as_bytes().to_vec()
-        } else {
-            self.scan.sketch.clone()
-        };
-        Sketch { text, literal }
     }
 
     fn environment(&mut self, text: &str) -> Result<(Environment, Kernel), String> {

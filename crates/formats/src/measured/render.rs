@@ -3,9 +3,10 @@
 //! The same code proves at ingest that a line can be given back, and gives it back at export.
 
 use tsql_codecs::json;
-use tsql_codecs::number::{Decimal, Spelling, write_integer};
+use tsql_codecs::number::{Decimal, write_integer};
 use tsql_codecs::repeats::{self, NANO};
 
+use crate::dumps::{write_list, write_number};
 use crate::rows::{Details, Environment, Kernel, Measurement};
 
 /// Appends a line without its ending; `kernel` is what only the line says of it. False where the columns cannot be spelled, and then `out`
@@ -128,31 +129,6 @@ fn write_times(
     write_list(times.into_iter(), out, |time, out| {
         write_number(time.shifted(NANO), out)
     })
-}
-
-/// Whole numbers without a point.
-fn write_number(number: Decimal, out: &mut Vec<u8>) -> Option<()> {
-    match number.digits_at(0) {
-        Some(whole) => write_integer(whole, out),
-        None => number.write(Spelling::Shortest, out).then_some(())?,
-    }
-    Some(())
-}
-
-fn write_list<T>(
-    items: impl Iterator<Item = T>,
-    out: &mut Vec<u8>,
-    write: impl Fn(T, &mut Vec<u8>) -> Option<()>,
-) -> Option<()> {
-    out.push(b'[');
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.extend_from_slice(b", ");
-        }
-        write(item, out)?;
-    }
-    out.push(b']');
-    Some(())
 }
 
 fn write_environment(environment: &Environment, out: &mut Vec<u8>) {

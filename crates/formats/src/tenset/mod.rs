@@ -18,9 +18,8 @@ use std::rc::Rc;
 
 use ahash::RandomState;
 
-use crate::lines::is_comment;
-use crate::rows::{Environment, Measurement, OtherLine, Row, Rows, Sketch, Writer, append, intern};
-use crate::{Format, Logs};
+use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
+use crate::{Format, Logs, chunk};
 
 pub use render::Frame;
 use tsql_codecs::identity::ProgramHash;
@@ -118,36 +117,17 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
         rebuilt: Vec::new(),
     };
     let mut fields = parse::Fields::default();
-    let mut rest = chunk;
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest);
-        let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = after.get(1..).unwrap_or(&[]);
-        parser.line(line, &mut fields);
-        parser.rows.line_count += 1;
+    for line in chunk::lines(chunk) {
+        let read = chunk::record(line, |line| {
+            parse::parse(line, &mut fields, &mut parser.scan)?;
+            parser.record(line, &fields)
+        });
+        parser.rows.count(line, read);
     }
     parser.rows
 }
 
 impl<'a> Parser<'a> {
-    fn line(&mut self, line: &'a [u8], fields: &mut parse::Fields<'a>) {
-        let reason = if is_comment(line) {
-            None
-        } else {
-            let parsed = parse::parse(line, fields, &mut self.scan);
-            match parsed.and_then(|()| self.record(line, fields)) {
-                Ok(()) => return,
-                Err(reason) => Some(reason),
-            }
-        };
-        let line_number = self.rows.line_count;
-        self.rows.others.push(OtherLine {
-            line: line_number,
-            reason,
-            text: line.to_vec(),
-        });
-    }
-
     fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
         self.known(fields, Writer::Tvm)?;
         self.original.clear();
@@ -171,6 +151,7 @@ impl<'a> Parser<'a> {
             error_no: fields.error_no,
             all_cost: Some(fields.all_cost),
             measured_at_s: Some(fields.timestamp),
+            measured_at_fraction: None,
             details: None,
             repeats: None,
         };
@@ -257,6 +238,7 @@ impl<'a> Parser<'a> {
             error_no: row.error_no,
             all_cost: row.all_cost,
             measured_at_s: row.measured_at_s,
+            measured_at_fraction: None,
         };
         for writer in std::iter::once(self.writer).chain(Writer::ALL) {
             let known = self.known(fields, writer)?;

@@ -83,10 +83,7 @@ impl Environment {
             layout_rewrite_option: option.map_err(|_| wrong("the layout rewrite option"))?,
             task_input_names: names.map_err(|_| wrong("the list of input names"))?,
             log_version,
-            writer,
-            machine: None,
-            settings: None,
-            program: None,
+            ..Self::of(writer)
         })
     }
 
@@ -106,6 +103,10 @@ impl Environment {
                 text.push('\n');
                 text.push_str(part.as_deref().unwrap_or_default());
             }
+        }
+        if let Some(version) = &self.tvm_version {
+            text.push_str("\ntvm ");
+            text.push_str(version);
         }
         text
     }

@@ -1,6 +1,6 @@
 //! How fast the processor runs, and the clock that timings are read from.
 
-use super::Finding;
+use super::finding::Finding;
 use super::probe::Probe;
 use crate::conditions::{Conditions, throttled};
 use crate::machine::Machine;

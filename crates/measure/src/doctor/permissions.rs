@@ -1,6 +1,6 @@
 //! What this process may do to measure well: count events, go first, choose addresses.
 
-use super::Finding;
+use super::finding::Finding;
 use super::probe::{Probe, Refusal};
 use crate::machine::Machine;
 

@@ -1,6 +1,6 @@
 //! Whether memory and disk suffice.
 
-use super::Finding;
+use super::finding::Finding;
 use super::probe::Probe;
 use crate::conditions::Conditions;
 use crate::machine::Machine;

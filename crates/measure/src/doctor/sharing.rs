@@ -1,7 +1,7 @@
 //! Who else uses the processor: other machines, other processes, other threads of the core.
 
+use super::finding::Finding;
 use super::probe::Probe;
-use super::{Finding, percent};
 use crate::conditions::{Conditions, Ticks, share, stolen};
 use crate::machine::{Machine, tightest_quota};
 
@@ -165,4 +165,9 @@ fn kinds(machine: &Machine) -> Option<Finding> {
         Finding::note("hybrid", detail)
             .hint("measure on one core only (`--core N`), and on the same one each time"),
     )
+}
+
+/// A share as percent with one decimal.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }

@@ -1,6 +1,6 @@
 //! From the text of an expression to its tree: a recursive descent, one function for each level of precedence.
 
-use super::{Function, Node, Operator};
+use super::tree::{Function, Node, Operator};
 
 /// Characters at most, so that a tree is never too deep to walk.
 const MAX_LENGTH: usize = 1000;

@@ -1,6 +1,5 @@
 //! Names for the numbers by which ARM processors call themselves.
 
-use super::cpu::Processor;
 use crate::root::field;
 
 /// Implementer codes (Arm Architecture Reference Manual, `MIDR_EL1.Implementer`; util-linux `lscpu-arm.c`).
@@ -40,8 +39,22 @@ const PARTS: [(u32, &str); 16] = [
     (0xd84, "Neoverse-V3"),
 ];
 
-/// Fills what `/proc/cpuinfo` of an ARM kernel says in its own fields.
-pub(super) fn fill(processor: &mut Processor, text: &str) {
+/// What `/proc/cpuinfo` of an ARM kernel says in its own fields.
+pub(super) struct Identity {
+    /// Its maker's name, or the code of one without.
+    pub(super) vendor: Option<String>,
+    /// The name of a design of ARM's own.
+    pub(super) design: Option<String>,
+    /// Version of the architecture.
+    pub(super) version: Option<u32>,
+    /// Part number.
+    pub(super) part: Option<u32>,
+    /// `rNpM` as variant * 16 + revision.
+    pub(super) revision: Option<u32>,
+}
+
+/// Reads them.
+pub(super) fn identity(text: &str) -> Identity {
     let implementer = number(text, "CPU implementer");
     let part = number(text, "CPU part");
     let name = |table: &[(u32, &str)], code: Option<u32>| {
@@ -50,16 +63,15 @@ pub(super) fn fill(processor: &mut Processor, text: &str) {
             .find(|(known, _)| Some(*known) == code)
             .map(|(_, name)| (*name).to_owned())
     };
-    processor.vendor =
-        name(&IMPLEMENTERS, implementer).or_else(|| implementer.map(|code| format!("{code:#04x}")));
-    if processor.brand.is_none() && implementer == Some(0x41) {
-        processor.brand = name(&PARTS, part);
+    let revision = || Some(number(text, "CPU variant")? * 16 + number(text, "CPU revision")?);
+    Identity {
+        vendor: name(&IMPLEMENTERS, implementer)
+            .or_else(|| implementer.map(|code| format!("{code:#04x}"))),
+        design: name(&PARTS, part).filter(|_| implementer == Some(0x41)),
+        version: number(text, "CPU architecture"),
+        part,
+        revision: revision(),
     }
-    processor.family = number(text, "CPU architecture");
-    processor.model = part;
-    processor.stepping =
-        (|| Some(number(text, "CPU variant")? * 16 + number(text, "CPU revision")?))();
-    processor.isa_level = processor.family.map(|version| format!("armv{version}"));
 }
 
 /// A number in decimal or with `0x`.

@@ -84,7 +84,7 @@ impl Processor {
             ..Self::default()
         };
         if text.contains("CPU implementer") {
-            arm::fill(&mut processor, text);
+            processor.name_arm(arm::identity(text));
         } else if flags.contains("lm") {
             processor.isa_level = Some(x86_level(&flags).to_owned());
             let guest = flags.contains("hypervisor");
@@ -93,6 +93,16 @@ impl Processor {
             processor.invariant_tsc = Some(even);
         }
         processor
+    }
+
+    /// Takes what an ARM kernel says.
+    fn name_arm(&mut self, identity: arm::Identity) {
+        self.vendor = identity.vendor;
+        self.brand = self.brand.take().or(identity.design);
+        self.family = identity.version;
+        self.model = identity.part;
+        self.stepping = identity.revision;
+        self.isa_level = identity.version.map(|version| format!("armv{version}"));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::super::expr::Expression;
 use super::super::trial::{Argument, Dtype, Init, Role, Value};
+use super::refusal::Refusal;
+use super::scope::{Scope, float};
 use super::typed::{ArgumentKind, ScalarValue, TypedArgument};
-use super::{Refusal, Scope};
 
 /// Bytes that all buffers may take together.
 const MAX_BYTES: u64 = 16 << 30;
@@ -181,7 +182,7 @@ fn bind_scalar(
     };
     let value = scope.evaluate(expression).map_err(refuse)?;
     match bounds(dtype) {
-        None => Ok(Value::Float(super::resolve::float(value))),
+        None => Ok(Value::Float(float(value))),
         Some((least, most)) if (least..=most).contains(&value) => Ok(Value::Integer(value)),
         Some(_) => Err(refuse(format!("{value} does not fit its type"))),
     }
@@ -270,12 +271,12 @@ fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
         _ => return Err(fault()),
     };
     if let Some((least, most)) = bounds(dtype) {
-        let (least, most) = (super::resolve::float(least), super::resolve::float(most));
+        let (least, most) = (float(least), float(most));
         let fits = |value: f64| value.fract() == 0.0 && (least..=most).contains(&value);
         let all_fit = match init {
             Init::Uniform { low, high } => fits(low) && fits(high),
             Init::Constant { value } => fits(value),
-            Init::Count { modulus } => fits(super::resolve::float(modulus - 1)),
+            Init::Count { modulus } => fits(float(modulus - 1)),
         };
         if !all_fit {
             return Err(format!("init `{text}`: its values do not fit the type"));

@@ -2,7 +2,8 @@
 
 use super::super::expr::Expression;
 use super::super::trial::Launch;
-use super::{Refusal, Scope};
+use super::refusal::Refusal;
+use super::scope::Scope;
 
 /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for every device of
 /// today. Shared memory and registers differ; the device itself checks those.

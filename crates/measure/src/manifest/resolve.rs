@@ -3,35 +3,33 @@
 use std::collections::BTreeSet;
 
 use super::super::expr::Expression;
+use super::super::space::Config;
 use super::super::trial::{Language, Settings};
 use super::argument::{self, ArgumentSpec};
 use super::launch::LaunchSpec;
 use super::names::identifier_fault;
 use super::program::{self, Fault, Reader};
-use super::typed::{Formula, TypedArgument, TypedLaunch, TypedManifest};
-use super::{Config, Manifest, Scope, knobs, workload};
+use super::scope::Scope;
+use super::typed::{self, Formula, TypedArgument, TypedLaunch, TypedManifest};
+use super::{Manifest, knobs, workload};
 use crate::error::{Error, Result};
 
-impl Formula {
-    pub(super) fn parse(self) -> Result<Expression, String> {
-        match self {
-            Self::Number(value) => Ok(Expression::literal(value)),
-            Self::Text(text) => Expression::parse(&text),
-        }
+impl Manifest {
+    /// Reads the manifest `text` of the file `name`; `read` gives the sources that it names.
+    ///
+    /// # Errors
+    /// [`Error::Source`] with the place for a manifest that is not sound; whatever `read` says.
+    pub fn parse<E: From<Error>>(
+        text: &str,
+        name: &str,
+        read: &dyn Fn(&str) -> Result<String, E>,
+    ) -> Result<Self, E> {
+        resolve(typed::parse(text, name)?, name, read)
     }
 }
 
-/// The nearest `f64`.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "sizes and counts of operations; beyond 2^53 the nearest will do"
-)]
-pub(super) fn float(value: i64) -> f64 {
-    value as f64
-}
-
 /// Checks and completes `typed`, which came from `file`.
-pub(super) fn resolve<E: From<Error>>(
+fn resolve<E: From<Error>>(
     typed: TypedManifest,
     file: &str,
     read: Reader<'_, E>,

@@ -1,6 +1,6 @@
 use super::super::trial::{Argument, Cache, Dtype, Init, Launch, Metric, Role, Value};
 use super::*;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 const MATMUL: &str = r#"
 [program]

@@ -5,12 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::expr::Expression;
 use super::super::space::Config;
 use super::names::macro_fault;
-use super::resolve::float;
+use super::scope::{Scope, float};
 use super::typed::{Formula, Sizes, TypedWorkload};
-use super::{Scope, Workload};
 
 /// Workloads of a manifest at most.
 const MAX_WORKLOADS: usize = 100_000;
+
+/// Sizes that a program is measured with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its sizes by name.
+    pub params: BTreeMap<String, i64>,
+    /// Floating-point operations of a call.
+    pub flops: Option<f64>,
+    /// Bytes that a call must move at least.
+    pub bytes: Option<f64>,
+}
 
 /// What all workloads of a table share.
 struct Amounts {

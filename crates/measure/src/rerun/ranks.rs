@@ -5,8 +5,11 @@
 //! normal, with the correction for ties and for continuity (Hollander, Wolfe and Chicken, 4.1; what SciPy
 //! calls `asymptotic`).
 
-use super::ALPHA;
 use crate::median::middle;
+
+/// Probability of calling one of all kernels changed that did not change; also one minus the
+/// confidence of the intervals.
+pub(super) const ALPHA: f64 = 0.05;
 
 /// Repeats in both lists up to which the distribution is counted: 10^12 picks then fit a `u64`, and
 /// counting takes about a millisecond.

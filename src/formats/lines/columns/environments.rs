@@ -19,6 +19,7 @@ pub(crate) struct EnvironmentRows {
     options: Int32Builder,
     inputs: ListBuilder<StringBuilder>,
     versions: StringBuilder,
+    tvm_versions: StringBuilder,
     writers: StringBuilder,
     machines: StringBuilder,
     settings: StringBuilder,
@@ -40,6 +41,8 @@ impl EnvironmentRows {
         self.inputs
             .append_option(inputs.map(|list| list.iter().map(Some)));
         self.versions.append_value(&environment.log_version);
+        self.tvm_versions
+            .append_option(environment.tvm_version.as_ref());
         self.writers.append_value(environment.writer.name());
         self.machines.append_option(environment.machine.as_ref());
         self.settings.append_option(environment.settings.as_ref());
@@ -59,6 +62,7 @@ impl EnvironmentRows {
             ("layout_rewrite_option", Arc::new(self.options.finish())),
             ("task_input_names", Arc::new(self.inputs.finish())),
             ("log_version", Arc::new(self.versions.finish())),
+            ("tvm_version", Arc::new(self.tvm_versions.finish())),
             ("writer", Arc::new(self.writers.finish())),
             ("machine", Arc::new(self.machines.finish())),
             ("settings", Arc::new(self.settings.finish())),

@@ -25,6 +25,7 @@ pub(crate) struct RecordRows {
     errors: Int16Builder,
     all_costs: Vec<Option<Decimal>>,
     times: Vec<Option<i64>>,
+    fractions: Vec<Option<i32>>,
     details: DetailRows,
     verbatim: BinaryBuilder,
 }
@@ -43,6 +44,7 @@ impl RecordRows {
             errors: Int16Builder::with_capacity(count),
             all_costs: Vec::with_capacity(count),
             times: Vec::with_capacity(count),
+            fractions: Vec::with_capacity(count),
             details: DetailRows::default(),
             verbatim: BinaryBuilder::new(),
         }
@@ -73,6 +75,7 @@ impl RecordRows {
         self.errors.append_value(row.error_no);
         self.all_costs.push(row.all_cost.map(Decimal::padded));
         self.times.push(row.measured_at_s);
+        self.fractions.push(row.measured_at_fraction);
         self.details.push(details);
         self.verbatim.append_option(verbatim);
     }
@@ -110,6 +113,10 @@ impl RecordRows {
                 Arc::new(Int16Array::from_iter(exponents)),
             ),
             ("measured_at_s", Arc::new(Int64Array::from(self.times))),
+            (
+                "measured_at_fraction",
+                Arc::new(Int32Array::from(self.fractions)),
+            ),
             ("verbatim", Arc::new(self.verbatim.finish())),
         ]);
         columns.extend(self.details.finish());

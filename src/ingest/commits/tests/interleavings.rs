@@ -160,10 +160,20 @@ fn whatever_the_order_of_commits_each_file_is_stored_once() {
         (proptest::collection::vec(file, 1..6), proptest::bool::ANY)
     };
     let orders = proptest::collection::vec(0..2_usize, 0..32);
-    // One run takes a name for other bytes while another one notes it as another name of what is there.
+    // What was found: one run takes a name for other bytes while another one notes it as another name of what
+    // is there, before and after the other looked; a run's first group hid what was committed of its second.
     let one = (vec![(1, 1, 1), (1, 2, 2), (1, 1, 2)], false);
     let other = (vec![(0, 1, 2), (0, 2, 2), (1, 3, 1)], false);
     runtime.block_on(interleaved(&[one, other], vec![0, 0, 1, 1, 0, 1, 0, 0]));
+    let one = (vec![(0, 3, 2), (1, 1, 2), (1, 2, 2)], true);
+    let other = (vec![(1, 2, 1), (0, 2, 2), (1, 3, 1)], false);
+    runtime.block_on(interleaved(&[one, other], vec![1, 0]));
+    let one = (vec![(0, 2, 2)], false);
+    let other = (vec![(1, 1, 1), (1, 2, 1), (0, 1, 1), (0, 3, 1)], true);
+    runtime.block_on(interleaved(
+        &[one, other],
+        vec![0, 1, 0, 0, 1, 0, 0, 1, 0, 1],
+    ));
     let run = |(one, other, order): (Files, Files, Vec<usize>)| {
         runtime.block_on(interleaved(&[one, other], order));
         Ok(())

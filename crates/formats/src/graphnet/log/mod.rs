@@ -8,6 +8,7 @@ pub mod lines;
 mod open;
 mod run;
 mod style;
+mod tag;
 mod text;
 mod tolerance;
 
@@ -16,36 +17,7 @@ pub use run::{Block, Performance, Run, Trial, passes, stated_status, upstream_st
 pub(crate) use tolerance::{is_known_key, tolerance, tolerance_key};
 
 use open::Open;
-
-/// The tags that a line may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tag {
-    Processing,
-    Config,
-    Profiling,
-    Datatype,
-    DatatypeMatch,
-    Shape,
-    Correctness,
-    Performance,
-    Speedup,
-    Outcome,
-    FailDue,
-}
-
-const TAGS: [(&str, Tag); 11] = [
-    ("[Processing]", Tag::Processing),
-    ("[Config]", Tag::Config),
-    ("[Profiling]", Tag::Profiling),
-    ("[Datatype]", Tag::Datatype),
-    ("[DataType]", Tag::DatatypeMatch),
-    ("[Shape]", Tag::Shape),
-    ("[Correctness]", Tag::Correctness),
-    ("[Performance]", Tag::Performance),
-    ("[Speedup]", Tag::Speedup),
-    ("[Result]", Tag::Outcome),
-    ("[Fail due to ", Tag::FailDue),
-];
+use tag::{Piece, Tag, pieces};
 
 /// Reads a log line by line.
 #[derive(Debug, Default)]
@@ -135,37 +107,4 @@ impl Parser {
             self.done.push(open.close(last_line, cut));
         }
     }
-}
-
-/// One tag of a line and the text up to the next tag.
-struct Piece<'a> {
-    tag: Tag,
-    body: &'a str,
-    is_last: bool,
-}
-
-fn pieces(line: &str) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut starts = line.match_indices('[').filter_map(|(at, _)| {
-        let rest = line.get(at..)?;
-        let found = TAGS
-            .iter()
-            .find_map(|(text, tag)| Some((*tag, rest.strip_prefix(text)?)));
-        found.map(|(tag, rest)| (at, tag, rest))
-    });
-    let mut current = starts.next();
-    while let Some((_, tag, rest)) = current {
-        current = starts.next();
-        let from = line.len() - rest.len();
-        let body = match current {
-            Some((next, ..)) => line.get(from..next).unwrap_or(rest),
-            None => rest,
-        };
-        pieces.push(Piece {
-            tag,
-            body,
-            is_last: current.is_none(),
-        });
-    }
-    pieces
 }

@@ -1,7 +1,7 @@
 //! A record of a log while its lines come in.
 
-use super::Tag;
 use super::run::{Block, Performance, Run, Trial};
+use super::tag::Tag;
 use super::text::{keyed, milliseconds, number, put, short, statistics};
 use super::tolerance::is_known_key;
 

@@ -5,7 +5,9 @@ use tsql_codecs::tensors::Tensor;
 
 use super::super::expr::{Argument, Expr};
 use super::super::render::{WIDTH, bracketed, print, value};
-use super::INDENT;
+
+/// Before every statement of `forward`.
+pub(super) const INDENT: &str = "        ";
 
 /// What the exporter calls when it wants several results from a call that may give one.
 const WRAPPER: &str = "(lambda x, f: f(x))(";

@@ -8,9 +8,11 @@ use tsql_codecs::tensors::Tensor;
 
 use super::super::expr::Parser;
 use super::super::render::named;
-use super::blocks::{Item, assignment, items, joined_or_listed, numbered, said, split, wrapped};
+use super::blocks::{
+    INDENT, Item, assignment, items, joined_or_listed, numbered, said, split, wrapped,
+};
+use super::model::Model;
 use super::ops::{Inputs, Op};
-use super::{INDENT, Model};
 
 /// Operations that are no part of paddle's own dialect.
 const BUILTIN: [&str; 2] = ["combine", "split"];

@@ -14,37 +14,18 @@
 
 mod blocks;
 mod body;
+mod model;
 mod ops;
 
 use std::collections::BTreeSet;
 
-use tsql_codecs::opgraph::OpGraph;
-use tsql_codecs::tensors::Tensor;
-
 use super::render;
 use body::Body;
+pub(crate) use model::Model;
 use ops::{Inputs, Layout, Op};
-
-/// Before every statement of `forward`.
-const INDENT: &str = "        ";
 
 /// Between a block's statement and what it ends the use of.
 const DELETES: &str = "\n        del ";
-
-/// What a file says besides its layout.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Model<'a> {
-    /// All before the class.
-    pub prelude: &'a str,
-    pub graph: &'a OpGraph,
-    pub arguments: &'a [String],
-    /// Names of what each node returns.
-    pub names: &'a [String],
-    /// Types of what each node returns.
-    pub output_types: &'a [String],
-    /// Weights and inputs, which say the types of arguments.
-    pub tensors: &'a [Tensor],
-}
 
 /// The file; `None` where the layout does not fit the graph.
 pub(crate) fn write(model: &Model<'_>, layout: &[u8]) -> Option<String> {

@@ -1,0 +1,66 @@
+//! The bracket tags of a line, and what stands behind each.
+
+/// The tags that a line may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    Processing,
+    Config,
+    Profiling,
+    Datatype,
+    DatatypeMatch,
+    Shape,
+    Correctness,
+    Performance,
+    Speedup,
+    Outcome,
+    FailDue,
+}
+
+/// How each tag is spelled.
+const TAGS: [(&str, Tag); 11] = [
+    ("[Processing]", Tag::Processing),
+    ("[Config]", Tag::Config),
+    ("[Profiling]", Tag::Profiling),
+    ("[Datatype]", Tag::Datatype),
+    ("[DataType]", Tag::DatatypeMatch),
+    ("[Shape]", Tag::Shape),
+    ("[Correctness]", Tag::Correctness),
+    ("[Performance]", Tag::Performance),
+    ("[Speedup]", Tag::Speedup),
+    ("[Result]", Tag::Outcome),
+    ("[Fail due to ", Tag::FailDue),
+];
+
+/// One tag of a line and the text up to the next tag.
+pub(super) struct Piece<'a> {
+    pub(super) tag: Tag,
+    pub(super) body: &'a str,
+    pub(super) is_last: bool,
+}
+
+/// The tags of a line, each with what follows it.
+pub(super) fn pieces(line: &str) -> Vec<Piece<'_>> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut starts = line.match_indices('[').filter_map(|(at, _)| {
+        let rest = line.get(at..)?;
+        let found = TAGS
+            .iter()
+            .find_map(|(text, tag)| Some((*tag, rest.strip_prefix(text)?)));
+        found.map(|(tag, rest)| (at, tag, rest))
+    });
+    let mut current = starts.next();
+    while let Some((_, tag, rest)) = current {
+        current = starts.next();
+        let from = line.len() - rest.len();
+        let body = match current {
+            Some((next, ..)) => line.get(from..next).unwrap_or(rest),
+            None => rest,
+        };
+        pieces.push(Piece {
+            tag,
+            body,
+            is_last: current.is_none(),
+        });
+    }
+    pieces
+}

@@ -1,0 +1,29 @@
+//! Objects of JSON whose keys are known.
+
+use tsql_codecs::json;
+
+/// The values of an object by the places of their keys in `keys`, as written.
+///
+/// # Errors
+/// That it is no object, has another key, or has one twice.
+pub(crate) fn values<'a, const N: usize>(
+    text: &'a str,
+    keys: &[&str; N],
+) -> Result<[Option<&'a str>; N], String> {
+    let members = json::members(text).ok_or_else(|| match serde_json::from_str(text) {
+        Err::<serde::de::IgnoredAny, _>(error) => error.to_string(),
+        Ok(_) => "no JSON object".to_owned(),
+    })?;
+    let mut values = [None; N];
+    for (key, value) in members {
+        let name: String = serde_json::from_str(key).map_err(|error| error.to_string())?;
+        let place = keys.iter().position(|known| **known == name);
+        let slot = place.and_then(|place| values.get_mut(place));
+        let slot =
+            slot.ok_or_else(|| format!("unknown key `{name}`, expected {}", keys.join(", ")))?;
+        if slot.replace(value).is_some() {
+            return Err(format!("key `{name}` stands twice"));
+        }
+    }
+    Ok(values)
+}
