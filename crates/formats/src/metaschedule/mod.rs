@@ -1,5 +1,5 @@
 //! Databases of TVM's MetaSchedule, which are two files: `database_tuning_record.json` has a line for each record,
-//! which is read here, and `database_workload.json` one for each program that was tuned (`workload`).
+//! which is read here, and `database_workload.json` one for each program that was tuned ([`workload`]).
 //!
 //! ```text
 //! [0,[[[["GetBlock",[],["T_add","main"],["b0"]],["SamplePerfectTile",["l2"],[4,64],["v6","v7"]],...],[[4,[8,16]]]],
@@ -23,6 +23,7 @@ mod digits;
 mod key;
 mod line;
 mod render;
+pub mod workload;
 
 use std::collections::HashMap;
 
@@ -175,5 +176,7 @@ impl Parser {
     }
 }
 
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod tests;
