@@ -1,5 +1,6 @@
 //! One line taken apart.
 
+use serde::de::IgnoredAny;
 use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 
@@ -34,6 +35,8 @@ impl Line {
         let text = std::str::from_utf8(text)
             .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
         let text = text.trim_start_matches('\u{feff}');
+        serde_json::from_str::<IgnoredAny>(text)
+            .map_err(|error| format!("the line is no JSON: {error}"))?;
         let [index, record] = list("the line", text)?;
         let [trace, run_secs, target, args_info] = list("the record", record)?;
         for part in list::<2>("the trace", trace)? {
@@ -68,14 +71,9 @@ impl Line {
 /// What is there where nothing is.
 const NOTHING: &str = "null";
 
-/// The elements of a list of `N`.
+/// The elements of a list of `N`, which is known to be JSON.
 fn list<'a, const N: usize>(what: &str, raw: &'a str) -> Result<[&'a str; N], String> {
-    let elements = json::elements(raw).ok_or_else(|| {
-        match serde_json::from_str::<serde::de::IgnoredAny>(raw) {
-            Err(error) => format!("{what} is no JSON: {error}"),
-            Ok(_) => format!("{what} is no list"),
-        }
-    })?;
+    let elements = json::elements_of_valid(raw).ok_or_else(|| format!("{what} is no list"))?;
     let count = elements.len();
     let wrong = |_| format!("{what} has {count} elements instead of {N}");
     elements.try_into().map_err(wrong)
@@ -102,7 +100,7 @@ fn times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
     if raw == NOTHING {
         return Ok((Vec::new(), 0));
     }
-    let elements = json::elements(raw).ok_or("the run times are no list")?;
+    let elements = json::elements_of_valid(raw).ok_or("the run times are no list")?;
     let times = elements.into_iter().map(seconds);
     let times: Vec<f64> = times.collect::<Result<_, _>>()?;
     if times.iter().any(|&time| time >= FAILED_S) {

@@ -242,3 +242,46 @@ fn records_are_told_from_other_json() {
         assert!(!Log.begins(other));
     }
 }
+
+/// Each byte of a line left out, doubled, exchanged, and the line cut there.
+#[test]
+fn damaged_lines_are_records_or_given_back() {
+    let mut damaged = Vec::new();
+    for at in 0..LINE.len() {
+        let (before, after) = LINE.as_bytes().split_at(at);
+        for middle in [
+            &b""[..],
+            b"]",
+            b"[",
+            b"\"",
+            b"9",
+            b"-",
+            b"e",
+            b"?",
+            b"..",
+            b"\xc3",
+        ] {
+            damaged.extend_from_slice(before);
+            damaged.extend_from_slice(middle);
+            damaged.extend_from_slice(&after[1..]);
+            damaged.push(b'\n');
+        }
+        damaged.extend_from_slice(before);
+        damaged.push(b'\n');
+    }
+    let rows = parse(&damaged, false);
+    let count = LINE.len() * 11;
+    assert_eq!(rows.line_count, count as u64);
+    assert_eq!(rows.records.len() + rows.others.len(), count);
+    for row in &rows.records {
+        assert_eq!(
+            ProgramHash::of(filled(&rows, row).as_bytes()),
+            row.program,
+            "{row:?}"
+        );
+        if let Some(runtime_ns) = row.runtime_ns {
+            let packed = rows.repeats(row);
+            assert!(repeats::is_mean(runtime_ns, row.repeat_count, packed));
+        }
+    }
+}

@@ -12,13 +12,14 @@ mod error;
 mod function;
 mod module;
 
-use crate::{chunk, tvm_json};
 use base64::DecodeError;
+use serde::de::IgnoredAny;
+use tsql_codecs::json::{elements_of_valid, string_length};
+
+use crate::{chunk, tvm_json};
 pub use error::{Error, Reason};
 pub use function::{Function, Parameter};
 use module::functions;
-use tsql_codecs::json;
-use tsql_codecs::json::string_length;
 
 /// A program that was tuned.
 #[derive(Clone, Debug)]
@@ -99,8 +100,8 @@ fn read(line: &[u8]) -> Result<Workload, (usize, Reason)> {
         let at = error.column().saturating_sub(1);
         (at, Reason::Json(error))
     };
-    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(wrong_json)?;
-    let parts = json::elements(text).unwrap_or_default();
+    serde_json::from_str::<IgnoredAny>(text).map_err(wrong_json)?;
+    let parts = elements_of_valid(text).unwrap_or_default();
     let &[hash, encoded] = parts.as_slice() else {
         return Err((0, Reason::NoPair));
     };

@@ -273,3 +273,25 @@ fn workloads_are_told_from_other_json() {
         assert!(!begins(other));
     }
 }
+
+/// Numbers of a graph exchanged for any other: places that are none, that lead back, that are something else.
+#[test]
+fn graphs_with_any_places_are_read_or_refused() {
+    let (mut read, mut count) = (0, 0);
+    for json in [OLDER, LATER] {
+        let digits = json
+            .char_indices()
+            .filter(|(_, char)| char.is_ascii_digit());
+        for (at, _) in digits {
+            let (before, after) = (&json[..at], &json[at + 1..]);
+            for other in ["0", "1", "2", "5", "9", "-1", "99", "null", ""] {
+                let line = line(&format!("{before}{other}{after}"));
+                let line = lines(line.as_bytes(), false).next().unwrap();
+                assert_eq!(line.is_rebuilt, line.workload.is_ok());
+                read += u32::from(line.is_rebuilt);
+                count += 1;
+            }
+        }
+    }
+    assert!(read > 0 && read < count, "{read} of {count}");
+}
