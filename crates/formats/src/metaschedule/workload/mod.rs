@@ -43,7 +43,7 @@ pub struct Line<'a> {
     pub text: &'a [u8],
     /// What stands on it.
     pub workload: Result<Workload, Error>,
-    /// Hash and JSON give the line back ([`write`]); where they do not, whoever needs the line keeps its text.
+    /// Hash and JSON give the line back ([`write()`]); where they do not, whoever needs the line keeps its text.
     pub is_rebuilt: bool,
 }
 
