@@ -285,7 +285,9 @@ impl From<tsql_measure::Error> for Error {
         use tsql_measure::Error as Failed;
         match error {
             Failed::Unknown { kind, name, known } => Self::Unknown { kind, name, known },
-            Failed::Usage(reason) => Self::Measuring(reason),
+            Failed::Argument { name, reason } => Self::Argument { name, reason },
+            Failed::Missing(what) => Self::Unsupported(what),
+            Failed::Reference(reason) | Failed::Worker(reason) => Self::Measuring(reason),
             Failed::Io { path, source } => Self::Io { path, source },
             Failed::Source { location, reason } => Self::Source { location, reason },
             Failed::Folder(error) => error.into(),

@@ -15,9 +15,10 @@ use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last; `subsets` are no part of what is ingested.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 14] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
+    include_str!("../schemas/tasks.toml"),
     include_str!("../schemas/texts.toml"),
     include_str!("../schemas/samples.toml"),
     include_str!("../schemas/environments.toml"),
@@ -25,11 +26,13 @@ const TABLES: [&str; 11] = [
     include_str!("../schemas/lines.toml"),
     include_str!("../schemas/runs.toml"),
     include_str!("../schemas/records.toml"),
+    include_str!("../schemas/network_tasks.toml"),
+    include_str!("../schemas/relays.toml"),
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/subsets.toml"),
 ];
 
-const VIEWS: [&str; 8] = [
+const VIEWS: [&str; 9] = [
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
@@ -37,6 +40,7 @@ const VIEWS: [&str; 8] = [
     include_str!("../schemas/sample_nodes.toml"),
     include_str!("../schemas/tensors.toml"),
     include_str!("../schemas/checks.toml"),
+    include_str!("../schemas/networks.toml"),
     include_str!("../schemas/subset_members.toml"),
 ];
 

@@ -76,6 +76,8 @@ mod measured;
 mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/networks.rs"]
+mod networks;
 #[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;

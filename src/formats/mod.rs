@@ -15,12 +15,14 @@ pub(crate) mod budget;
 pub(crate) mod configurations;
 mod known;
 pub(crate) mod platform;
+mod texts;
 
 pub(crate) mod lines;
 
 mod autotvm;
 pub(crate) mod graphnet;
 mod measured;
+mod network_info;
 mod tenset;
 pub(crate) mod tpugraphs;
 
@@ -31,16 +33,17 @@ use crate::error::Result;
 
 pub(crate) use giving::{Giver, Giving, Order, Out, Portion, Proof, Recomputed, Seekable};
 
-pub(crate) use graphnet::NO_PLATFORM;
 pub use known::{KnownSample, Level};
+pub(crate) use platform::NO_PLATFORM;
 
 /// All of them.
-pub(crate) static ROOMS: [&dyn Giving; 5] = [
+pub(crate) static ROOMS: [&dyn Giving; 6] = [
     &tenset::ROOM,
     &measured::ROOM,
     &autotvm::ROOM,
     &tpugraphs::Room,
     &graphnet::Room,
+    &network_info::Room,
 ];
 
 /// The room of a dataset; `None` for one of a later version.
@@ -73,7 +76,12 @@ macro_rules! taking {
     };
 }
 
-taking![tpugraphs::Files, graphnet::Logs, graphnet::Samples];
+taking![
+    tpugraphs::Files,
+    graphnet::Logs,
+    graphnet::Samples,
+    network_info::Files,
+];
 
 /// What a dry run is for.
 pub(crate) const DRY_RUN: &str = "samples and benchmark logs of GraphNet";

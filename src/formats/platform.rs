@@ -5,6 +5,9 @@ use tsql_formats::Input;
 use crate::error::{Error, Result};
 use crate::store::file::refused_value;
 
+/// Platform of files that have no records.
+pub(crate) const NO_PLATFORM: &str = "none";
+
 /// Refuses the name of a platform that no store can keep; `from` is where it came from.
 ///
 /// # Errors

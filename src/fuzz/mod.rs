@@ -7,6 +7,7 @@
 mod columns;
 mod files;
 mod kept;
+mod networks;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -22,6 +23,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("npz", files::npz),
     ("sample", files::sample),
     ("benchmark_log", files::benchmark_log),
+    ("pickle", networks::pickle),
+    ("tvm_json", networks::tvm_json),
     ("arrow", files::arrow),
     ("recognised", files::recognised),
     ("columns", columns::columns),

@@ -18,7 +18,7 @@ pub(super) const REJECTS_LISTED: usize = 20;
 pub struct SkippedFile {
     /// How it was named, or where it was found.
     pub path: String,
-    /// What it looks like: `an AutoTVM log (version 0.2)`, `text`.
+    /// What it looks like: `a Python pickle`, `text`.
     pub looks_like: String,
     /// What may be done about it.
     pub hint: Option<String>,

@@ -7,11 +7,12 @@ use super::rows::Rows;
 use super::{autotvm, graphnet, measured, tenset, tpugraphs};
 
 /// The formats that are read as a whole.
-pub const DOCUMENTS: [&dyn Documents; 4] = [
+pub const DOCUMENTS: [&dyn Documents; 5] = [
     &tpugraphs::Arrays,
     &graphnet::Samples,
     &graphnet::Hub,
     &graphnet::BenchmarkLog,
+    &tenset::networks::NetworkInfo,
 ];
 
 /// What the lines of a log look like: one of the formats of logs.

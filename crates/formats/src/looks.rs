@@ -68,10 +68,9 @@ pub(super) fn like(head: &[u8]) -> Looks {
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let first: Vec<u8> = first.iter().copied().filter(|&byte| byte != b' ').collect();
     let has = |text: &[u8]| memchr::memmem::find(&first, text).is_some();
-    if first.starts_with(b"{\"input\":") && (has(b"\"config\":") || has(b"\"result\":")) {
-        let version = after(&first, b"\"version\":");
-        let version = version.map_or(String::new(), |number| format!(" (version {number})"));
-        return Looks::new(format!("an AutoTVM log{version}"));
+    // Later versions are read.
+    if first.starts_with(b"{\"i\":[\"") && has(b"\"v\":0.1") {
+        return Looks::new("an AutoTVM log (version 0.1)");
     }
     if first.starts_with(b"[") && is_trace(&first) {
         return Looks::new("tuning records of MetaSchedule");
@@ -101,18 +100,6 @@ fn is_workload(line: &[u8]) -> bool {
     digits > 8 && rest.starts_with(b"\",\"")
 }
 
-/// The number that stands after a key.
-fn after(line: &[u8], key: &[u8]) -> Option<String> {
-    let start = memchr::memmem::rfind(line, key)? + key.len();
-    let number = line.get(start..)?.iter().copied();
-    let number: Vec<u8> = number
-        .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
-        .collect();
-    String::from_utf8(number)
-        .ok()
-        .filter(|text| !text.is_empty())
-}
-
 /// Bytes that no text has, or too many that are no UTF-8.
 fn is_binary(head: &[u8]) -> bool {
     let looked = head.get(..8192).unwrap_or(head);
@@ -133,8 +120,8 @@ mod tests {
     fn formats_of_others_are_named() {
         for (head, words) in [
             (
-                br#"{"input": ["cuda", "matmul", [], {}], "config": {"index": 5}, "result": [[1.0], 0, 2.0, 3.0], "version": 0.2, "tvm_version": "0.8"}"#.as_slice(),
-                "an AutoTVM log (version 0.2)",
+                br#"{"i": ["cuda", "matmul", [], {}, ["matmul"], {"i": 5, "t": "direct", "c": null, "e": []}], "r": [[1.0], 0, 2.0, 3.0], "v": 0.1}"#.as_slice(),
+                "an AutoTVM log (version 0.1)",
             ),
             (
                 br#"[0, [[[["GetBlock", [], ["C", "main"], ["b0"]]]]]]"#,

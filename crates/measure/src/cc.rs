@@ -54,15 +54,14 @@ impl Compiler {
     /// The compiler of `CC` (of `CXX` for C++), or else the first there is of the usual names.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there is none, or for CUDA, which has another.
+    /// [`Error::Missing`] where there is none, or for CUDA, which has another.
     pub(crate) fn find(language: Language) -> Result<Self> {
         let (variable, usual): (_, &[&str]) = match language {
             Language::C => ("CC", &["cc", "gcc", "clang"]),
             Language::Cxx => ("CXX", &["c++", "g++", "clang++"]),
             Language::Cuda => {
-                return Err(Error::Usage(
-                    "CUDA is not compiled by a C compiler".to_owned(),
-                ));
+                let reason = "CUDA is not compiled by a C compiler";
+                return Err(Error::argument("language", reason));
             }
         };
         let named = env::var(variable)
@@ -75,7 +74,7 @@ impl Compiler {
                 .find_map(|command| Self::ask(language, command)),
         };
         found.ok_or_else(|| {
-            Error::Usage(match named {
+            Error::Missing(match named {
                 Some(command) => format!(
                     "`{variable}` names the compiler `{command}`, which does not run\nhint: `{variable}=gcc`, or leave it unset"
                 ),
@@ -183,7 +182,7 @@ fn is_compiled(name: &str) -> bool {
 
 fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
     let Some(first) = plan.program.sources.first() else {
-        return Err(Error::Usage("a program needs a source".to_owned()));
+        return Err(Error::argument("sources", "a program needs a source"));
     };
     for source in &plan.program.sources {
         let name = Path::new(&source.name);
@@ -193,10 +192,11 @@ fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
         // What begins so is a flag to a compiler, or a file with flags.
         let is_flag = source.name.starts_with(['-', '@']);
         if source.name.is_empty() || !plain || is_flag || source.name.contains(['"', '\n', '\\']) {
-            return Err(Error::Usage(format!(
+            let reason = format!(
                 "source `{}` must have a relative path inside its program's folder",
                 source.name
-            )));
+            );
+            return Err(Error::argument("sources", reason));
         }
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
@@ -224,7 +224,7 @@ fn refused(finished: &Finished, timeout: Duration, folder: &Path) -> Result<Opti
         }
         End::Signalled(signal) => Some(failure(2, format!("cc: ended by signal {signal}"))),
         End::Exited(code) if code == i32::from(confined::NOT_STARTED) => {
-            return Err(Error::Usage(finished.stderr.trim().to_owned()));
+            return Err(Error::Worker(finished.stderr.trim().to_owned()));
         }
         End::Exited(_) => Some(failure(2, explained(&finished.stderr))),
     })

@@ -53,7 +53,7 @@ impl Builder<'_> {
             .iter()
             .filter(|path| !path.to_string_lossy().contains(':'));
         let joined =
-            std::env::join_paths(plain).map_err(|error| Error::Usage(error.to_string()))?;
+            std::env::join_paths(plain).map_err(|error| Error::Worker(error.to_string()))?;
         command.args(own).arg(folder).arg(joined).args(words);
         Ok(command)
     }
@@ -65,7 +65,7 @@ impl Builder<'_> {
 /// Where the program cannot be started.
 pub(crate) fn become_confined(arguments: &[OsString]) -> Result<Infallible> {
     let [folder, readable, program, arguments @ ..] = arguments else {
-        return Err(Error::Usage("this command is for tsql itself".to_owned()));
+        return Err(Error::Worker("this command is for tsql itself".to_owned()));
     };
     // Each is for the case that somebody is killed or runs wild; without it, the limit on time is left.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);

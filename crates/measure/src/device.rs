@@ -30,7 +30,7 @@ pub trait Backend: Debug + Sync {
     /// What programs in `language` are compiled by.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there is no such compiler.
+    /// [`Error::Missing`] where there is no such compiler.
     fn compiler(&self, language: Language) -> Result<String>;
 
     /// What there is of it on this machine, and what is missing, in lines for a reader.
@@ -60,7 +60,7 @@ pub trait Device: Send + Sync {
     /// The compiler of `language`, as the environment names it.
     ///
     /// # Errors
-    /// [`Error::Usage`] where there is none.
+    /// [`Error::Missing`] where there is none.
     fn toolchain(&self, language: Language, flags: &[String]) -> Result<Toolchain>;
 
     /// The environment's target: `c`, `c++` or `cuda -arch=sm_90`.

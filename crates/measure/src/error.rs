@@ -19,9 +19,26 @@ pub enum Error {
         known: String,
     },
 
-    /// An argument that cannot be used, or something that the machine lacks.
+    /// An argument that cannot be used.
+    #[error("{reason}")]
+    Argument {
+        /// Its name: that of a parameter.
+        name: &'static str,
+        /// Why, and what could be.
+        reason: String,
+    },
+
+    /// What the machine lacks: a compiler, a device, a library.
     #[error("{0}")]
-    Usage(String),
+    Missing(String),
+
+    /// A reference that kernels are compared with, and how it failed.
+    #[error("{0}")]
+    Reference(String),
+
+    /// A process that was started to build or to time did neither, and what it said.
+    #[error("{0}")]
+    Worker(String),
 
     /// A file or folder could not be read or written.
     #[error("{}: {source}", path.display())]
@@ -51,5 +68,11 @@ impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+
+    /// Builds the error of an argument.
+    pub(crate) fn argument(name: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Argument { name, reason }
     }
 }

@@ -50,9 +50,8 @@ impl Journal {
     /// Where there is one of this name already, or the folder cannot be written.
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
-            return Err(Error::Usage(format!(
-                "`{name}` cannot be the name of a journal"
-            )));
+            let reason = format!("`{name}` cannot be the name of a journal");
+            return Err(Error::argument("name", reason));
         }
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let path = folder.join(format!("{name}.{ENDING}"));
@@ -114,7 +113,7 @@ impl Journal {
     /// Appends a line, and returns when it is on the disk.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a text of several lines, [`Error::Io`] where the disk fails.
+    /// [`Error::Argument`] for a text of several lines, [`Error::Io`] where the disk fails.
     pub fn append(&mut self, line: &str) -> Result<()> {
         self.push(line)?;
         self.sync()
@@ -123,9 +122,8 @@ impl Journal {
     /// Appends a line, which is on the disk after the next [`Self::sync`].
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         if line.contains(['\n', '\0']) {
-            return Err(Error::Usage(
-                "a line of a journal cannot have a line break in it".to_owned(),
-            ));
+            let reason = "a line of a journal cannot have a line break in it";
+            return Err(Error::argument("line", reason));
         }
         self.refuse_if_broken()?;
         if std::mem::take(&mut self.torn) {

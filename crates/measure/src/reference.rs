@@ -81,7 +81,7 @@ pub(super) fn outputs_key(library: Key, trial: &Trial) -> Result<Key> {
 }
 
 fn key(parts: &impl Serialize) -> Result<Key> {
-    let text = serde_json::to_vec(parts).map_err(|error| Error::Usage(error.to_string()))?;
+    let text = serde_json::to_vec(parts).map_err(|error| Error::Reference(error.to_string()))?;
     Ok(XxHash3_128::oneshot(&text))
 }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_failure_is_not_remembered() {
         let references = References::default();
-        let fail = || Err(Error::Usage("no".into()));
+        let fail = || Err(Error::Reference("no".into()));
         assert!(references.built(1, fail).is_err());
         let built = Built {
             library: PathBuf::from("x.so"),

@@ -343,7 +343,7 @@ impl Runner {
     /// Runs a worker on `job` to its end.
     fn work(&self, job: &Job, limit: Duration) -> Result<(Outcome, Vec<String>)> {
         let path = job.bounds.folder.join("job.json");
-        let text = serde_json::to_vec(job).map_err(|error| Error::Usage(error.to_string()))?;
+        let text = serde_json::to_vec(job).map_err(|error| Error::Worker(error.to_string()))?;
         fs::write(&path, text).map_err(Error::io(&path))?;
         let input = File::open(&path).map_err(Error::io(&path))?;
         let mut command = self.command(job);
@@ -353,7 +353,7 @@ impl Runner {
             .map_err(Error::io(command.get_program()))?;
         match ending(&finished, limit) {
             Ending::Outcome(outcome, active) => Ok((outcome, active)),
-            Ending::Fault(fault) => Err(Error::Usage(fault)),
+            Ending::Fault(fault) => Err(Error::Worker(fault)),
         }
     }
 
@@ -387,7 +387,7 @@ impl Runner {
 /// A reference that fails would make all its kernels fail.
 fn refuted(trial: &Trial, outcome: &Outcome) -> Error {
     let message = outcome.error_message.as_deref().unwrap_or("failed");
-    Error::Usage(format!(
+    Error::Reference(format!(
         "the reference of `{}` failed: {message}\nhint: no kernel can be checked until it is right",
         trial.name
     ))

@@ -187,7 +187,7 @@ impl Template {
     /// error, before anything is written.
     ///
     /// # Errors
-    /// [`Error::Usage`] for such files, [`Error::Io`] where the folder cannot be written.
+    /// [`Error::Argument`] for such files, [`Error::Io`] where the folder cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         let manifest = folder.join(self.manifest_name());
         let mut files: Vec<(PathBuf, &str)> = vec![(manifest.clone(), self.manifest)];
@@ -201,10 +201,11 @@ impl Template {
             !std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
         });
         if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
-            return Err(Error::Usage(format!(
+            let reason = format!(
                 "`{}` exists and differs\nhint: name another folder",
                 path.display()
-            )));
+            );
+            return Err(Error::argument("folder", reason));
         }
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         for (path, text) in files {

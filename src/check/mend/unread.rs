@@ -1,5 +1,5 @@
-//! Files of a format that nobody read: every line of theirs was refused, and since the store has them, no
-//! later version would read them either.
+//! Files of a format that nobody read, or that was read as another: every line of theirs was refused, and since
+//! the store has them, no later version would read them either.
 //!
 //! They are taken out of the ledger, then their lines out of `lines`. Broken off in between, these are
 //! lines of an interrupted run. What came as a stream or through standard input stays: it cannot be read
@@ -33,7 +33,7 @@ pub(super) const MEND: Mend = Mend {
 /// Sources of which every line was refused and which are files.
 fn refused() -> String {
     format!(
-        "SELECT source_id FROM stored.sources \
+        "SELECT source_id, max(dataset) AS dataset FROM stored.sources \
          WHERE dataset IN ({}) AND name NOT LIKE 'streams/%' AND path <> '-' \
          GROUP BY source_id \
          HAVING sum(line_count) > 0 AND sum(reject_count) = sum(line_count) AND count(same_as) = 0",
@@ -43,26 +43,30 @@ fn refused() -> String {
 
 async fn find(store: &Store) -> Result<HashSet<i64>> {
     let context = store.session().await?;
-    let mut heads: HashMap<i64, Vec<u8>> = HashMap::new();
+    let mut heads: HashMap<(i64, String), Vec<u8>> = HashMap::new();
     let sql = format!(
-        "SELECT source_id, text FROM stored.lines WHERE line <= 64 AND source_id IN ({}) \
-         ORDER BY source_id, line, segment, part",
+        "SELECT l.source_id, s.dataset, l.text FROM stored.lines AS l \
+         JOIN ({}) AS s ON s.source_id = l.source_id WHERE l.line <= 64 \
+         ORDER BY l.source_id, l.line, l.segment, l.part",
         refused()
     );
     for batch in collect(&context, &sql).await? {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let datasets = column::text(&batch, "dataset")?;
         let texts = column::bytes(&batch, "text")?;
         for row in 0..batch.num_rows() {
-            let head = heads.entry(ids.value(row)).or_default();
+            let file = (ids.value(row), datasets.value(row).to_owned());
+            let head = heads.entry(file).or_default();
             if (head.len() as u64) < HEAD_BYTES {
                 head.extend_from_slice(column::bytes_at(texts, row).unwrap_or_default());
                 head.push(b'\n');
             }
         }
     }
-    let unknown = heads.into_iter();
-    let unknown = unknown.filter(|(_, head)| Dialect::of(head).is_none());
-    Ok(unknown.map(|(id, _)| id).collect())
+    let unread = heads.into_iter().filter(|((_, dataset), head)| {
+        Dialect::of(head).is_none_or(|dialect| dialect.dataset() != dataset)
+    });
+    Ok(unread.map(|((id, _), _)| id).collect())
 }
 
 async fn count(store: &Store) -> Result<u64> {

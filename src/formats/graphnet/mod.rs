@@ -12,13 +12,14 @@ use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
 use tsql_formats::graphnet::NAME;
 
+use super::platform::NO_PLATFORM;
 use super::source::SourceFile;
 use super::{Giver, Giving, Out, Portion, Proof, Recomputed};
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-pub(crate) use taking::{Logs, NO_PLATFORM, Samples};
+pub(crate) use taking::{Logs, Samples};
 pub(crate) use texts::Texts;
 
 /// Its room.

@@ -16,6 +16,7 @@ use super::runs::Runs;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::source::SourceFile;
+use crate::formats::texts::load_texts;
 use crate::query::collect;
 
 /// What a part of a file is made of.
@@ -88,19 +89,7 @@ impl Texts {
         if !logs.is_empty() {
             found.runs = Runs::load(context, &list(&logs)).await?;
         }
-        if !texts.is_empty() {
-            let ids = list(&texts);
-            let sql = format!("SELECT text_id, text FROM stored.texts WHERE text_id IN ({ids})");
-            for batch in collect(context, &sql).await? {
-                let ids = column::numbers::<Int64Type>(&batch, "text_id")?;
-                let texts = column::bytes(&batch, "text")?;
-                for row in 0..batch.num_rows() {
-                    found
-                        .texts
-                        .insert(ids.value(row), texts.value(row).to_vec());
-                }
-            }
-        }
+        found.texts = load_texts(context, &texts).await?;
         if !samples.is_empty() {
             found.load_samples(context, &list(&samples), models).await?;
         }

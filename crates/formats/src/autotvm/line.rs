@@ -7,6 +7,9 @@ use super::render::FRACTION_DIGITS;
 use crate::members::values;
 use crate::rows::{Environment, Writer};
 
+/// The version that is read, as its lines have it.
+const VERSION: &str = "0.2";
+
 /// Seconds that fit a timestamp in microseconds.
 const SECONDS: std::ops::RangeInclusive<i64> = -(i64::MAX / 1_000_000)..=i64::MAX / 1_000_000;
 
@@ -15,7 +18,7 @@ const KEYS: [&str; 5] = ["input", "config", "result", "version", "tvm_version"];
 
 /// What stands on a line.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct Line {
     /// The template's name and its arguments: a JSON list, with spaces as Python writes it.
     pub(super) workload_key: String,
     /// A JSON object, spelled so, too.
@@ -29,14 +32,13 @@ pub(super) struct Line<'a> {
     pub(super) all_cost: Decimal,
     /// Seconds since 1970, and the fraction of a second where there is a point.
     pub(super) measured_at: (i64, Option<i32>),
-    version: &'a str,
     tvm_version: Option<String>,
 }
 
-impl<'a> Line<'a> {
+impl Line {
     /// # Errors
     /// What is wrong with the line, for people.
-    pub(super) fn parse(text: &'a [u8]) -> Result<Self, String> {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(text)
             .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
         let values = values(text.trim_start_matches('\u{feff}'), &KEYS)?;
@@ -60,6 +62,10 @@ impl<'a> Line<'a> {
         if json::members(config).is_none() {
             return Err("`config` is no object".into());
         }
+        let version = version.ok_or_else(|| missing("version"))?;
+        if version != VERSION {
+            return Err(format!("version {version} is not known: {VERSION} is"));
+        }
         let [costs, error_no, all_cost, measured_at] = list("result", result)?;
         let costs = json::elements(costs).ok_or("the costs in `result` are no list")?;
         let costs = costs.into_iter().map(|cost| number("cost", cost));
@@ -71,7 +77,6 @@ impl<'a> Line<'a> {
             error_no: error_number(error_no)?,
             all_cost: number("all_cost", all_cost)?,
             measured_at: time(measured_at)?,
-            version: version.ok_or_else(|| missing("version"))?,
             tvm_version: tvm_version
                 .map(|version| string("`tvm_version`", version))
                 .transpose()?,
@@ -82,7 +87,7 @@ impl<'a> Line<'a> {
     pub(super) fn environment(&self, writer: Writer) -> Environment {
         Environment {
             target: self.target.clone(),
-            log_version: self.version.to_owned(),
+            log_version: VERSION.to_owned(),
             tvm_version: self.tvm_version.clone(),
             ..Environment::of(writer)
         }

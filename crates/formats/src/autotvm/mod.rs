@@ -129,7 +129,7 @@ impl Parser {
     fn writer(
         &mut self,
         text: &[u8],
-        line: &Line<'_>,
+        line: &Line,
         row: &Row,
         repeats: Option<&[u8]>,
     ) -> Option<Writer> {

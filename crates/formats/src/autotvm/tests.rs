@@ -128,6 +128,11 @@ fn what_is_wrong_is_said() {
         ("\"version\": 0.2, ", "", "key `version` is missing"),
         (
             "\"version\": 0.2",
+            "\"version\": 0.3",
+            "version 0.3 is not known: 0.2 is",
+        ),
+        (
+            "\"version\": 0.2",
             "\"versions\": 0.2",
             "unknown key `versions`",
         ),

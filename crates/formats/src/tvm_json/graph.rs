@@ -1,22 +1,13 @@
 //! A graph, and places in it.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::error::Error;
-use super::raw::{RawGraph, RawNode};
-
-/// Types of nodes that are lists of nodes.
-const ARRAYS: [&str; 3] = ["Array", "ffi.Array", "ffi.List"];
-
-/// Types of nodes that are keys and values.
-const MAPS: [&str; 3] = ["Map", "ffi.Map", "ffi.Dict"];
-
-/// Types of nodes that are text.
-const TEXTS: [&str; 3] = ["runtime.String", "ffi.String", "ffi.SmallStr"];
+use super::node::Node;
 
 /// A graph of nodes.
 #[derive(Clone, Debug)]
@@ -29,22 +20,18 @@ pub struct Graph {
     pub arrays: Vec<String>,
 }
 
-/// A node. What it means says its type, which is not looked up anywhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// The name of its type; empty, or `None`, of the node that is nothing.
-    pub type_key: String,
-    /// What it is, where that is text: a string, the name of an operator.
-    pub text: Option<String>,
-    /// What it is, where that is a number, a truth or another list than one of nodes.
-    pub value: Option<Value>,
-    /// Its attributes: texts in the older spelling, also where they are numbers or places of nodes.
-    pub attributes: Map<String, Value>,
-    /// Keys of a map that has texts as keys, one for each of the elements.
-    keys: Vec<String>,
-    /// Places of the elements of an array, of the values of a map with `keys`, else of the keys and values of
-    /// a map by turns.
-    elements: Vec<usize>,
+/// A graph: one of `root` and `root_index` is there.
+#[derive(Deserialize)]
+struct RawGraph {
+    root: Option<u64>,
+    root_index: Option<u64>,
+    nodes: Vec<Node>,
+    #[serde(default)]
+    b64ndarrays: Vec<String>,
+    #[serde(default)]
+    attrs: BTreeMap<String, Value>,
+    #[serde(default)]
+    metadata: BTreeMap<String, Value>,
 }
 
 impl Graph {
@@ -61,12 +48,14 @@ impl Graph {
         let version = raw.attrs.get("tvm_version");
         let version = version.or_else(|| raw.metadata.get("tvm_version"));
         let tvm_version = version.and_then(Value::as_str).map(str::to_owned);
-        let nodes = raw.nodes.into_iter().enumerate();
-        let nodes = nodes.map(|(index, node)| {
-            Node::read(node, count).map_err(|error| Error::wrong(format!("node {index}: {error}")))
-        });
+        for (index, node) in raw.nodes.iter().enumerate() {
+            if let Some(&element) = node.elements.iter().find(|&&element| element >= count) {
+                let error = no_node(element as u64, count);
+                return Err(Error::wrong(format!("node {index}: {error}")));
+            }
+        }
         Ok(Self {
-            nodes: nodes.collect::<Result<_, _>>()?,
+            nodes: raw.nodes,
             root,
             tvm_version,
             arrays: raw.b64ndarrays,
@@ -120,54 +109,6 @@ fn place(index: u64, count: usize) -> Result<usize, Error> {
     place.ok_or_else(|| no_node(index, count))
 }
 
-impl Node {
-    fn read(raw: RawNode, count: usize) -> Result<Self, Error> {
-        let type_key = raw.type_key.or(raw.type_);
-        let mut node = Self {
-            type_key: type_key.ok_or_else(|| Error::wrong("it has no type"))?,
-            text: raw.repr_str,
-            value: None,
-            attributes: raw.attrs,
-            keys: raw.keys,
-            elements: Vec::new(),
-        };
-        if let Some(encoded) = raw.repr_b64 {
-            let bytes = STANDARD.decode(encoded)?;
-            let text = String::from_utf8(bytes);
-            node.text = Some(text.map_err(|_| Error::wrong("a text that is not UTF-8"))?);
-        }
-        let is_map = MAPS.contains(&node.type_key.as_str());
-        match raw.data {
-            Value::Null => {}
-            Value::Array(data) if is_map || ARRAYS.contains(&node.type_key.as_str()) => {
-                let element = |element: &Value| {
-                    let index = element.as_u64();
-                    let index = index.ok_or_else(|| Error::wrong("an element that is no place"))?;
-                    place(index, count)
-                };
-                node.elements = data.iter().map(element).collect::<Result<_, _>>()?;
-            }
-            Value::Object(data) => node.attributes.extend(data),
-            Value::String(data) => node.text = Some(data),
-            other => node.value = Some(other),
-        }
-        if node.text.is_none() && TEXTS.contains(&node.type_key.as_str()) {
-            // The older spelling leaves out what is empty.
-            node.text = Some(String::new());
-        }
-        let in_step = if node.keys.is_empty() {
-            !is_map || node.elements.len().is_multiple_of(2)
-        } else {
-            node.keys.len() == node.elements.len()
-        };
-        if in_step {
-            Ok(node)
-        } else {
-            Err(Error::wrong("a map whose keys and values are not as many"))
-        }
-    }
-}
-
 /// A node in its graph.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
@@ -191,7 +132,7 @@ impl<'a> At<'a> {
 
     /// Is it an array?
     pub fn is_array(self) -> bool {
-        ARRAYS.contains(&self.type_key())
+        self.node.is_array()
     }
 
     /// Its text, where it is one.
@@ -311,7 +252,7 @@ impl<'a> At<'a> {
     /// Keys and values of a map that has texts as keys; of anything else, none.
     pub fn entries(self) -> Vec<(&'a str, At<'a>)> {
         let elements = &self.node.elements;
-        if !MAPS.contains(&self.type_key()) {
+        if !self.node.is_map() {
             return Vec::new();
         }
         let at = |index: &usize| self.graph.at(*index).ok();

@@ -17,12 +17,13 @@
 mod encoded;
 mod error;
 mod graph;
-mod raw;
+mod node;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use encoded::{decode, encode, workload};
 pub use error::Error;
-pub use graph::{At, Graph, Node};
+pub use graph::{At, Graph};
+pub use node::Node;
 pub use walk::{Budget, post_order};

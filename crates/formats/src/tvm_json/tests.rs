@@ -80,26 +80,29 @@ fn what_is_no_graph_is_refused() {
             "node 0 of a graph of 0 nodes",
         ),
         (r#"{"root": -1, "nodes": []}"#, "no graph of TVM: "),
-        (r#"{"root": 0, "nodes": [{}]}"#, "node 0: it has no type"),
+        (
+            r#"{"root": 0, "nodes": [{}]}"#,
+            "no graph of TVM: it has no type at line 1",
+        ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [1]}]}"#,
             "node 0: node 1 of a graph of 1 nodes",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [0.5]}]}"#,
-            "node 0: an element that is no place",
+            "no graph of TVM: an element that is no place at line 1",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Map", "data": [0]}]}"#,
-            "node 0: a map whose keys and values are not as many",
+            "no graph of TVM: a map whose keys and values are not as many",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Map", "keys": ["a"], "data": [0, 0]}]}"#,
-            "node 0: a map whose keys and values are not as many",
+            "no graph of TVM: a map whose keys and values are not as many",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Op", "repr_b64": "&"}]}"#,
-            "node 0: no base64: ",
+            "no graph of TVM: no base64: ",
         ),
     ] {
         let error = Graph::read(json.as_bytes()).unwrap_err().to_string();

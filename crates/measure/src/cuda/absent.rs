@@ -48,7 +48,7 @@ impl Backend for Cuda {
     }
 
     fn open(&self, _: u32, _: &Setup<'_>) -> Result<Box<dyn Device>> {
-        Err(Error::Usage(ABSENT.to_owned()))
+        Err(Error::Missing(ABSENT.to_owned()))
     }
 }
 

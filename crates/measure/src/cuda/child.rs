@@ -42,7 +42,7 @@ impl Child {
     pub(super) fn start(command: &[OsString], mode: &[&str]) -> Result<Self> {
         let (program, arguments) = command
             .split_first()
-            .ok_or_else(|| Error::Usage("no program to start as a worker".to_owned()))?;
+            .ok_or_else(|| Error::Worker("no program to start as a worker".to_owned()))?;
         let mut command = Command::new(program);
         environment::give(&mut command, For::Cuda);
         let mut process = command
@@ -60,7 +60,7 @@ impl Child {
             process.stdout.take(),
             process.stderr.take(),
         ) else {
-            return Err(Error::Usage("a worker has no pipes".to_owned()));
+            return Err(Error::Worker("a worker has no pipes".to_owned()));
         };
         let (sender, replies) = mpsc::channel();
         thread::spawn(move || {

@@ -41,13 +41,13 @@ impl Compiler {
     /// `command` is the hidden command's line: program and first argument.
     ///
     /// # Errors
-    /// [`Error::Usage`] where NVRTC is missing.
+    /// [`Error::Missing`] where NVRTC is missing.
     pub(crate) fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
         let toolkit = probe
             .toolkit
             .clone()
             // The compiler is what a probe looks for last.
-            .ok_or_else(|| Error::Usage(probe.missing.last().cloned().unwrap_or_default()))?;
+            .ok_or_else(|| Error::Missing(probe.missing.last().cloned().unwrap_or_default()))?;
         Ok(Self {
             command: command.to_vec(),
             toolkit,

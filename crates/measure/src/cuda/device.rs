@@ -66,7 +66,7 @@ impl Backend for Cuda {
         let mut machine = Machine::read();
         let mut probe = probe();
         if !probe.is_ready() {
-            return Err(Error::Usage(probe.missing.join("\n")));
+            return Err(Error::Missing(probe.missing.join("\n")));
         }
         let command = setup.command(WORKER);
         let compiler = Compiler::new(&command, &probe, setup.options.sandbox)?;
@@ -77,7 +77,7 @@ impl Backend for Cuda {
         let device = place.map(|place| probe.devices.swap_remove(place));
         let facts = device.ok_or_else(|| {
             let hint = "hint: `tsql measure devices` lists those there are";
-            Error::Usage(format!("no GPU has the number {number}\n{hint}"))
+            Error::Missing(format!("no GPU has the number {number}\n{hint}"))
         })?;
         machine.gpus = vec![facts.facts.clone()];
         Ok(Box::new(CudaDevice {

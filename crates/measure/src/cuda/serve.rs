@@ -40,10 +40,10 @@ pub(crate) fn serve(arguments: &[&OsStr]) -> Result<()> {
             order.map_or(Ok(()), |order| replies.send(&carry_out(&order)))
         }
         [Some("run"), Some(ordinal)] => {
-            let usage = |_| Error::Usage(format!("`{ordinal}` is not the number of a device"));
-            run(ordinal.parse().map_err(usage)?, &lines, &mut replies)
+            let wrong = |_| Error::Worker(format!("`{ordinal}` is not the number of a device"));
+            run(ordinal.parse().map_err(wrong)?, &lines, &mut replies)
         }
-        _ => Err(Error::Usage("this command is for tsql itself".to_owned())),
+        _ => Err(Error::Worker("this command is for tsql itself".to_owned())),
     }
 }
 
@@ -59,7 +59,7 @@ impl Replies {
 
     fn send(&mut self, reply: &Reply) -> Result<()> {
         let mut line =
-            serde_json::to_vec(reply).map_err(|error| Error::Usage(error.to_string()))?;
+            serde_json::to_vec(reply).map_err(|error| Error::Worker(error.to_string()))?;
         line.push(b'\n');
         self.0
             .write_all(&line)
@@ -90,7 +90,7 @@ fn next<T: DeserializeOwned>(lines: &Receiver<String>) -> Result<Option<T>> {
         return Ok(None);
     };
     let request = serde_json::from_str(&line);
-    let request = request.map_err(|error| Error::Usage(format!("not a request: {error}")))?;
+    let request = request.map_err(|error| Error::Worker(format!("not a request: {error}")))?;
     Ok(Some(request))
 }
 

@@ -68,12 +68,15 @@ fn a_line_that_would_be_two_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(folder.path(), "run").unwrap();
     for line in ["a\nb", "a\0"] {
-        assert!(matches!(journal.append(line), Err(Error::Usage(_))));
+        assert!(matches!(journal.append(line), Err(Error::Argument { .. })));
     }
     assert_eq!(lines(&mut journal), [""; 0]);
     for name in ["", "../x", ".x", "a/b"] {
         assert!(
-            matches!(Journal::create(folder.path(), name), Err(Error::Usage(_))),
+            matches!(
+                Journal::create(folder.path(), name),
+                Err(Error::Argument { .. })
+            ),
             "{name}"
         );
     }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
+use serde::Serialize;
 
 use super::expressions::{constant, extents, operands};
 use super::flops::flop_count;
 use crate::tvm_json::{At, Budget, Error, Graph, post_order};
 
 /// A tensor that goes into a task or comes out of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tensor {
     /// The type of the operation that gives it.
     pub op_type: String,
@@ -24,7 +25,7 @@ pub struct Tensor {
 }
 
 /// An operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
     /// Its type: `PlaceholderOp` of what goes in, `ComputeOp` of what is computed.
     pub op_type: String,

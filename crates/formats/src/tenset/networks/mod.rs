@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod class;
 mod content;
 mod dag;
 mod error;
@@ -56,4 +57,4 @@ pub use network::Network;
 pub use relay::{Input, Relay};
 pub use target::{Target, TargetValue};
 pub use tasks::Task;
-pub use told::NetworkInfo;
+pub use told::{NAME, NetworkInfo};

@@ -1,5 +1,7 @@
 //! A network in Relay.
 
+use serde::Serialize;
+
 use super::error::Reason;
 use super::objects::Objects;
 use crate::pickle::Id;
@@ -16,7 +18,7 @@ pub struct Relay {
 }
 
 /// A tensor that goes into a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Input {
     /// Its name.
     pub name: String,

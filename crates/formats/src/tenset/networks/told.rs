@@ -1,8 +1,10 @@
 //! What tells files of `network_info`.
 
 use crate::pickle::{self, Pickle};
-use crate::tenset::NAME;
 use crate::{Documents, Format};
+
+/// Its name as dataset. The graphs of its tasks are those of the logs of [`tenset`](crate::tenset).
+pub const NAME: &str = "network_info";
 
 /// How much of a file is looked at for what its pickle begins with.
 const LOOKED_AT: usize = 512;

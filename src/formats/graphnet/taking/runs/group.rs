@@ -7,7 +7,6 @@ use tsql_codecs::identity::ProgramHash;
 use tsql_formats::graphnet::NAME;
 use tsql_formats::rows::Sketch;
 
-use super::super::texts::commit_texts;
 use super::columns::{
     Row, environment_columns, graph_columns, graph_key, record_columns, run_columns,
 };
@@ -16,6 +15,7 @@ use crate::dedupe::{Configurations as Known, Identified, Numbers, number};
 use crate::error::{Error, Result};
 use crate::formats::configurations::ConfigurationRows;
 use crate::formats::taking::{Batch, Committed, Group, Told};
+use crate::formats::texts::commit_texts;
 use crate::ledger::Closed;
 use crate::schema;
 use crate::store::Store;

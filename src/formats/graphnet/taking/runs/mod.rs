@@ -12,9 +12,9 @@ mod read;
 use tsql_formats::graphnet::{BenchmarkLog, NAME};
 use tsql_formats::{Documents, Input, Opened};
 
-use super::NO_PLATFORM;
 use crate::error::Result;
 use crate::formats::platform;
+use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::{Admission, Admitting, Given, Hand, Taking, What};
 use crate::ledger::Ledger;
 use group::Gathered;

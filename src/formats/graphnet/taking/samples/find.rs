@@ -14,8 +14,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tsql_formats::graphnet::sample::METADATA;
 use tsql_formats::{Input, graphnet};
 
-use super::super::NO_PLATFORM;
 use crate::error::{Error, Result};
+use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::What;
 use crate::formats::{archive, budget};
 

@@ -8,16 +8,16 @@ use tsql_formats::graphnet::NAME;
 use tsql_formats::graphnet::program::Program;
 use tsql_formats::graphnet::sample::Taken;
 
-use super::super::NO_PLATFORM;
 use super::super::levels::Levels;
-use super::super::texts::{Text, commit_texts};
 use super::columns::{
     CallKey, GraphRow, SampleRow, graph_columns, node_type_columns, sample_columns,
 };
 use super::read::{Loose, Read, Sample};
 use crate::dedupe::{Identified, NodeTypes, Numbers, number};
 use crate::error::{Error, Result};
+use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::{Committed, Group, Told};
+use crate::formats::texts::{Text, commit_texts};
 use crate::ledger::{About, Closed, Reading};
 use crate::store::Store;
 

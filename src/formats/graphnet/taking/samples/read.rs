@@ -6,9 +6,9 @@ use tsql_codecs::identity::{core_hash, sample_id};
 use tsql_formats::graphnet::NAME;
 use tsql_formats::graphnet::sample::{self, File, Taken};
 
-use super::super::NO_PLATFORM;
 use super::find::{self, Found, Member};
 use crate::error::Result;
+use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::{Hand, Piece, What};
 use crate::ledger::{Ledger, Plan, Reading, Source};
 

@@ -1,0 +1,177 @@
+//! Rows of the tables that `network_info` fills.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, Float64Array, Int64Array, Int64Builder, ListBuilder, StringArray, StringBuilder,
+};
+use serde::Serialize;
+use tsql_formats::tenset;
+use tsql_formats::tenset::networks::{Network, Relay, Task};
+
+use crate::column::made::{Columns, integers, repeated, texts};
+
+/// Graphs of tasks, as the logs of TenSet have them.
+pub(super) fn graph_columns(tasks: &[&(i64, Task)]) -> Columns {
+    BTreeMap::from([
+        ("graph_id", integers(tasks.iter().map(|(id, _)| *id))),
+        ("dataset", repeated(tenset::NAME, tasks.len())),
+        (
+            "workload_key",
+            texts(tasks.iter().map(|(_, task)| &task.workload_key)),
+        ),
+    ])
+}
+
+/// What tasks compute.
+pub(super) fn task_columns(tasks: &[&(i64, Task)]) -> Columns {
+    let all = || tasks.iter().map(|(_, task)| task);
+    let ops: StringArray = all().map(|task| task.dag.class()).collect();
+    let flops: Float64Array = all().map(|task| task.dag.flop_count).collect();
+    let operations = all().map(|task| task.dag.operations.len());
+    let edges = all().map(|task| task.dag.edges().count());
+    BTreeMap::from([
+        ("graph_id", integers(tasks.iter().map(|(id, _)| *id))),
+        ("op", Arc::new(ops) as ArrayRef),
+        ("flop_count", Arc::new(flops)),
+        ("tensors", texts(all().map(|task| json(&task.tensors)))),
+        (
+            "operations",
+            texts(all().map(|task| json(&task.dag.operations))),
+        ),
+        ("operation_count", integers(operations.map(count))),
+        ("edge_count", integers(edges.map(count))),
+    ])
+}
+
+fn count(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Texts, numbers and lists always have a JSON.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What the names of files say of networks.
+#[derive(Default)]
+struct Named {
+    networks: Vec<Option<String>>,
+    shapes: Vec<Option<String>>,
+}
+
+impl Named {
+    fn push(&mut self, network: Option<&Network>) {
+        self.networks
+            .push(network.map(|network| network.name.clone()));
+        self.shapes
+            .push(network.map(|network| json(&network.shapes)));
+    }
+
+    fn finish(self) -> [(&'static str, ArrayRef); 2] {
+        [
+            (
+                "network",
+                Arc::new(StringArray::from(self.networks)) as ArrayRef,
+            ),
+            ("input_shapes", Arc::new(StringArray::from(self.shapes))),
+        ]
+    }
+}
+
+/// Rows of `network_tasks`.
+#[derive(Default)]
+pub(super) struct NetworkTasks {
+    sources: Vec<i64>,
+    lines: Vec<i64>,
+    named: Named,
+    kinds: Vec<Option<String>>,
+    weights: Vec<Option<i64>>,
+    graphs: Vec<i64>,
+    targets: Vec<String>,
+    hosts: Vec<Option<String>>,
+    hardware: ListBuilder<Int64Builder>,
+    layouts: Vec<i64>,
+    inputs: ListBuilder<StringBuilder>,
+}
+
+impl NetworkTasks {
+    pub(super) fn push(
+        &mut self,
+        source_id: i64,
+        network: Option<&Network>,
+        graph: i64,
+        task: &Task,
+    ) {
+        self.sources.push(source_id);
+        self.lines.push(count(task.index).saturating_add(1));
+        self.named.push(network);
+        self.kinds
+            .push(network.and_then(|network| network.target.clone()));
+        self.weights.push(task.weight);
+        self.graphs.push(graph);
+        self.targets.push(task.target.text());
+        self.hosts
+            .push(task.target_host.as_ref().map(|host| host.text()));
+        let hardware = task.hardware.listed();
+        self.hardware
+            .append_option(hardware.map(|list| list.map(Some)));
+        self.layouts.push(task.layout_rewrite_option);
+        self.inputs.append_value(task.input_names.iter().map(Some));
+    }
+
+    pub(super) fn finish(mut self) -> Columns {
+        let mut columns = BTreeMap::from([
+            ("source_id", integers(self.sources)),
+            ("line", integers(self.lines)),
+            (
+                "target_kind",
+                Arc::new(StringArray::from(self.kinds)) as ArrayRef,
+            ),
+            ("weight", Arc::new(Int64Array::from(self.weights))),
+            ("graph_id", integers(self.graphs)),
+            ("target", texts(self.targets)),
+            ("target_host", Arc::new(StringArray::from(self.hosts))),
+            ("hardware_params", Arc::new(self.hardware.finish())),
+            ("layout_rewrite_option", integers(self.layouts)),
+            ("task_input_names", Arc::new(self.inputs.finish())),
+        ]);
+        columns.extend(self.named.finish());
+        columns
+    }
+}
+
+/// Rows of `relays`.
+#[derive(Default)]
+pub(super) struct Relays {
+    sources: Vec<i64>,
+    named: Named,
+    parameter_bytes: Vec<i64>,
+    inputs: Vec<String>,
+    modules: Vec<String>,
+}
+
+impl Relays {
+    pub(super) fn push(&mut self, source_id: i64, network: Option<&Network>, relay: &Relay) {
+        self.sources.push(source_id);
+        self.named.push(network);
+        self.parameter_bytes
+            .push(relay.parameter_bytes.cast_signed());
+        self.inputs.push(json(&relay.inputs));
+        self.modules.push(relay.module.clone());
+    }
+
+    pub(super) fn finish(self) -> Columns {
+        let lines = self.sources.iter().map(|_| 1);
+        let mut columns = BTreeMap::from([
+            ("line", integers(lines)),
+            ("source_id", integers(self.sources)),
+            ("parameter_bytes", integers(self.parameter_bytes)),
+            ("inputs", texts(self.inputs)),
+            ("module", texts(self.modules)),
+        ]);
+        columns.extend(self.named.finish());
+        columns
+    }
+}

@@ -1,0 +1,126 @@
+//! Files on their way into the store.
+
+use std::collections::BTreeMap;
+
+use tsql_codecs::identity::graph_id;
+use tsql_formats::tenset;
+use tsql_formats::tenset::networks::{Content, Task};
+
+use super::columns::{NetworkTasks, Relays, graph_columns, task_columns};
+use super::parsed::Read;
+use crate::dedupe::Identified;
+use crate::error::Result;
+use crate::formats::taking::{Batch, Committed, Group, Told};
+use crate::formats::texts::commit_texts;
+use crate::ledger::Closed;
+use crate::schema;
+use crate::store::{Store, file};
+
+/// Bytes of files that are committed together.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Files that are not committed yet.
+pub(crate) struct Gathered {
+    tasks: BTreeMap<i64, Task>,
+    network_tasks: NetworkTasks,
+    relays: Relays,
+    /// Files by the identifiers of their bytes, with their names.
+    texts: BTreeMap<i64, (String, Vec<u8>)>,
+    bytes: usize,
+    known_graphs: Identified,
+    known_tasks: Identified,
+    known_texts: Identified,
+}
+
+impl Group for Gathered {
+    type Read = Read;
+
+    async fn begin(_: &Store) -> Result<Self> {
+        Ok(Self {
+            tasks: BTreeMap::new(),
+            network_tasks: NetworkTasks::default(),
+            relays: Relays::default(),
+            texts: BTreeMap::new(),
+            bytes: 0,
+            known_graphs: Identified::graphs(),
+            known_tasks: Identified::of("tasks", "graph_id"),
+            known_texts: Identified::texts(),
+        })
+    }
+
+    fn take(&mut self, read: Read) -> Told {
+        let bytes = read.bytes.len();
+        let reading = &read.closed.reading;
+        match read.content {
+            Content::Network(tasks) | Content::AllTasks(tasks) => {
+                for task in tasks {
+                    let graph = graph_id(tenset::NAME, &task.workload_key);
+                    let network = read.network.as_ref();
+                    self.network_tasks
+                        .push(reading.source_id, network, graph, &task);
+                    self.tasks.entry(graph).or_insert(task);
+                }
+            }
+            Content::Relay(relay) => {
+                let network = read.network.as_ref();
+                self.relays.push(reading.source_id, network, &relay);
+            }
+        }
+        let name = reading.name.clone();
+        self.texts.entry(read.text_id).or_insert((name, read.bytes));
+        self.bytes += bytes;
+        Told {
+            closed: vec![read.closed],
+            bytes: bytes as u64,
+            ..Told::default()
+        }
+    }
+
+    fn is_full(&self, _: usize) -> bool {
+        self.bytes >= GROUP_BYTES
+    }
+
+    async fn commit(&mut self, store: &Store, _: &mut [Closed]) -> Result<Committed> {
+        let tasks = std::mem::take(&mut self.tasks);
+        let texts = std::mem::take(&mut self.texts);
+        self.bytes = 0;
+        let tasks: Vec<(i64, Task)> = tasks.into_iter().collect();
+        let new_graphs = if tasks.is_empty() {
+            0
+        } else {
+            let new = self.known_graphs.add(store, &tasks, graph_columns).await?;
+            self.known_tasks.add(store, &tasks, task_columns).await?;
+            new.len() as u64
+        };
+        let texts = texts.iter();
+        let texts = texts.map(|(&id, (name, text))| (id, (name.clone(), text.as_slice())));
+        commit_texts(&mut self.known_texts, store, texts.collect()).await?;
+        let own = [
+            (
+                "network_tasks",
+                std::mem::take(&mut self.network_tasks).finish(),
+            ),
+            ("relays", std::mem::take(&mut self.relays).finish()),
+        ];
+        let rows = own.into_iter().map(|(table, columns)| {
+            Ok(Batch {
+                table,
+                partition: None,
+                rows: file::batch(schema::table(table)?, columns)?,
+            })
+        });
+        Ok(Committed {
+            rows: rows.collect::<Result<_>>()?,
+            new_graphs,
+            new_configurations: 0,
+        })
+    }
+
+    fn clear(&mut self) {
+        self.tasks.clear();
+        self.network_tasks = NetworkTasks::default();
+        self.relays = Relays::default();
+        self.texts.clear();
+        self.bytes = 0;
+    }
+}
