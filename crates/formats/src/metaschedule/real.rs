@@ -24,6 +24,12 @@ const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
 /// Bytes that are read at once, as ingest does.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// Of so many chunks one is parsed: the largest database has 137 MB, which take a minute where this is not optimized.
+const CHUNKS_FOR_ONE: usize = 8;
+
+/// A run time of a program that failed.
+const FAILED: &[u8] = b"[10000000000]";
+
 /// The flag of a gzip file that has its name before its content.
 const NAMED: u8 = 8;
 
@@ -96,15 +102,23 @@ fn every_record_of_real_databases_comes_back() {
         let (mut records, mut failures, mut repeats, mut params) = (0, 0, 0, 0);
         let (mut sketches, mut programs) = (HashSet::new(), HashSet::new());
         let (mut graphs, mut environments) = (HashSet::new(), HashSet::new());
-        for chunk in chunks(&text) {
+        for (number, chunk) in chunks(&text).enumerate() {
+            let (lines, failed) = (
+                memchr::memchr_iter(b'\n', chunk).count(),
+                memchr::memmem::find_iter(chunk, FAILED).count(),
+            );
+            records += lines;
+            failures += failed;
+            if number % CHUNKS_FOR_ONE != 0 {
+                continue;
+            }
             let rows = parse(chunk, false);
             assert!(rows.others.is_empty() && rows.verbatim.is_empty());
             for (place, line) in chunk::lines(chunk).enumerate() {
-                assert!(spelled(&rows, place) == line, "{name}: {}", records + place);
+                assert!(spelled(&rows, place) == line, "{name}: {number}, {place}");
             }
-            records += rows.records.len();
             let failures_here = rows.records.iter().filter(|row| row.error_no == 8);
-            failures += failures_here.count();
+            assert_eq!((rows.records.len(), failures_here.count()), (lines, failed));
             programs.extend(rows.records.iter().map(|row| row.program));
             repeats += rows.repeats.len();
             params += rows.params.len();
@@ -113,7 +127,7 @@ fn every_record_of_real_databases_comes_back() {
             environments.extend(rows.environments);
         }
         eprintln!(
-            "{name}: {records} records ({failures} failed), {} bytes, {} graphs, {} environments, \
+            "{name}: {records} records ({failures} failed), {} bytes; of those parsed {} graphs, {} environments, \
              {} sketches, {} configurations, {params} bytes of parameters, {repeats} of repeats",
             text.len(),
             graphs.len(),

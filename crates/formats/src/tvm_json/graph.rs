@@ -236,7 +236,7 @@ impl<'a> At<'a> {
 
     /// Keys and values of a map that has nodes as keys; of anything else, none.
     pub fn pairs(self) -> impl ExactSizeIterator<Item = (At<'a>, At<'a>)> {
-        let is_one = MAPS.contains(&self.type_key()) && self.node.keys.is_empty();
+        let is_one = self.node.is_map() && self.node.keys.is_empty();
         let elements: &[usize] = if is_one { &self.node.elements } else { &[] };
         let graph = self.graph;
         let at = move |index: usize| At {
