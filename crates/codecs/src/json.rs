@@ -114,6 +114,12 @@ pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
 /// The elements of the JSON list that `text` is, as written; `None` where it is no list.
 pub fn elements(text: &str) -> Option<Vec<&str>> {
     serde_json::from_str::<Vec<serde::de::IgnoredAny>>(text).ok()?;
+    elements_of_valid(text)
+}
+
+/// The elements of a list that is known to be JSON, because what it stands in is; `None` where it is no list. Of
+/// what is no JSON the parts mean nothing.
+pub fn elements_of_valid(text: &str) -> Option<Vec<&str>> {
     parts(text.trim().strip_prefix('[')?.strip_suffix(']')?)
 }
 
@@ -217,6 +223,8 @@ mod tests {
             elements(text),
             Some(vec![r#""a,]""#, "[1, [2]]", r#"{"b": 3}"#, "1.50"])
         );
+        assert_eq!(elements_of_valid(text), elements(text));
+        assert_eq!(elements_of_valid("{}"), None);
         assert_eq!(
             (elements("[]"), elements("{}"), elements("[1")),
             (Some(vec![]), None, None)

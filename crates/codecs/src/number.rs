@@ -140,10 +140,10 @@ impl Decimal {
             out.push(b'-');
         }
         let leading = self.exponent + count - 1;
-        if self.digits != 0 && (leading < -4 || leading >= limit) {
-            write_scientific(digits, leading, out);
+        if self.digits == 0 {
+            out.push(b'0');
         } else {
-            write_fixed(digits, self.exponent, leading, out);
+            write_general(digits, leading, limit, out);
         }
         true
     }
@@ -235,6 +235,17 @@ fn write_digits(mut value: u64, buffer: &mut [u8; 20]) -> &[u8] {
         }
     }
     buffer.get(start..).unwrap_or(&[])
+}
+
+/// Appends `digits`, the first of which stands for `10^leading`, as C's `%g` does: scientific below 1e-4 and from
+/// `10^limit` on.
+pub fn write_general(digits: &[u8], leading: i32, limit: i32, out: &mut Vec<u8>) {
+    if leading < -4 || leading >= limit {
+        write_scientific(digits, leading, out);
+        return;
+    }
+    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    write_fixed(digits, leading.saturating_add(1) - count, leading, out);
 }
 
 fn write_scientific(digits: &[u8], leading: i32, out: &mut Vec<u8>) {

@@ -37,6 +37,7 @@ pub mod tvm_json;
 pub mod autotvm;
 pub mod graphnet;
 pub mod measured;
+pub mod metaschedule;
 pub mod tenset;
 pub mod tpugraphs;
 

@@ -25,6 +25,14 @@ pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
+/// Base64 of a length and of JSON, as [`decode`] reads it.
+pub fn encode(json: &[u8]) -> String {
+    let mut bytes = Vec::with_capacity(size_of::<u64>() + json.len());
+    bytes.extend_from_slice(&(json.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(json);
+    STANDARD.encode(bytes)
+}
+
 /// A line of `database_workload.json`: the structural hash of a module, and the module.
 ///
 /// # Errors

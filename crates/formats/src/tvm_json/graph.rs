@@ -234,6 +234,21 @@ impl<'a> At<'a> {
         }
     }
 
+    /// Keys and values of a map that has nodes as keys; of anything else, none.
+    pub fn pairs(self) -> impl ExactSizeIterator<Item = (At<'a>, At<'a>)> {
+        let is_one = self.node.is_map() && self.node.keys.is_empty();
+        let elements: &[usize] = if is_one { &self.node.elements } else { &[] };
+        let graph = self.graph;
+        let at = move |index: usize| At {
+            graph,
+            index,
+            // It was looked at when the graph was read.
+            node: graph.nodes.get(index).unwrap_or(self.node),
+        };
+        let (pairs, _) = elements.as_chunks();
+        pairs.iter().map(move |&[key, value]| (at(key), at(value)))
+    }
+
     /// Keys and values of a map that has texts as keys; of anything else, none.
     pub fn entries(self) -> Vec<(&'a str, At<'a>)> {
         let elements = &self.node.elements;

@@ -1,6 +1,6 @@
 //! Graphs of either spelling, and what is none.
 
-use super::{Budget, Error, Graph, decode, post_order, workload};
+use super::{Budget, Error, Graph, decode, encode, post_order, workload};
 use crate::shared;
 
 /// Array `[8, "cpu"]` and a map of it.
@@ -48,6 +48,10 @@ fn graphs_of_both_spellings_are_read() {
     assert!(map.entry("c").is_none());
     let entries = graph.at(6).unwrap().entries();
     assert_eq!((entries[0].0, entries[0].1.index), ("cpu", 2));
+    let pairs = graph.at(6).unwrap().pairs();
+    let pairs = pairs.map(|(key, value)| (key.index, value.index));
+    assert_eq!(pairs.collect::<Vec<_>>(), [(3, 2)]);
+    assert_eq!((map.pairs().len(), root.pairs().len()), (0, 0));
     assert_eq!(graph.at(7).unwrap().text(), Some("tir.exp"));
 
     let graph = Graph::read(LATER.as_bytes()).unwrap();
@@ -181,6 +185,7 @@ fn walks_end() {
 #[test]
 fn base64_that_is_none_is_refused() {
     assert_eq!(decode("AgAAAAAAAAB7fQ==").unwrap(), b"{}");
+    assert_eq!(encode(b"{}"), "AgAAAAAAAAB7fQ==");
     for (encoded, reason) in [
         ("AgAAAAAAAAB7fQ", "no base64: "),
         ("Ag&=", "no base64: "),

@@ -1,0 +1,120 @@
+//! One line taken apart.
+
+use serde::de::IgnoredAny;
+use tsql_codecs::json;
+use tsql_codecs::number::Decimal;
+
+use super::key::key;
+use crate::rows::{Environment, Writer};
+
+/// TVM's `MeasureErrorNo` of an error that is not known: a line does not say which it was.
+const UNKNOWN_ERROR: i16 = 8;
+
+/// Seconds from which on a program failed: TVM writes these, and no time.
+const FAILED_S: f64 = 1e10;
+
+/// What stands on a line.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// What is known of the workload.
+    pub(super) workload_key: String,
+    /// Instructions and decisions: a JSON list, with spaces as Python writes it.
+    pub(super) trace: String,
+    /// A JSON object without spaces; empty where there is none.
+    target: String,
+    /// Seconds, one a repeat; none of a program that failed.
+    pub(super) costs: Vec<Decimal>,
+    /// 0, or [`UNKNOWN_ERROR`].
+    pub(super) error_no: i16,
+}
+
+impl Line {
+    /// # Errors
+    /// What is wrong with the line, for people.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(text)
+            .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
+        let text = text.trim_start_matches('\u{feff}');
+        serde_json::from_str::<IgnoredAny>(text)
+            .map_err(|error| format!("the line is no JSON: {error}"))?;
+        let [index, record] = list("the line", text)?;
+        let [trace, run_secs, target, args_info] = list("the record", record)?;
+        for part in list::<2>("the trace", trace)? {
+            if !part.starts_with('[') {
+                return Err("instructions and decisions of the trace are not both lists".into());
+            }
+        }
+        let wrong = |_| format!("the index of the workload `{index}` is no whole number from 0 on");
+        index.parse::<u64>().map_err(wrong)?;
+        if !args_info.starts_with('[') && args_info != NOTHING {
+            return Err("the types of the arguments are no list".into());
+        }
+        let (costs, error_no) = times(run_secs)?;
+        Ok(Self {
+            workload_key: key(index, &spaced(args_info)),
+            trace: spaced(trace),
+            target: compact_target(target)?,
+            costs,
+            error_no,
+        })
+    }
+
+    /// Where it was measured, by who spells it so.
+    pub(super) fn environment(&self, writer: Writer) -> Environment {
+        Environment {
+            target: self.target.clone(),
+            ..Environment::of(writer)
+        }
+    }
+}
+
+/// What is there where nothing is.
+const NOTHING: &str = "null";
+
+/// The elements of a list of `N`, which is known to be JSON.
+fn list<'a, const N: usize>(what: &str, raw: &'a str) -> Result<[&'a str; N], String> {
+    let elements = json::elements_of_valid(raw).ok_or_else(|| format!("{what} is no list"))?;
+    let count = elements.len();
+    let wrong = |_| format!("{what} has {count} elements instead of {N}");
+    elements.try_into().map_err(wrong)
+}
+
+fn spaced(raw: &str) -> String {
+    String::from_utf8_lossy(&json::spaced(raw.as_bytes())).into_owned()
+}
+
+fn compact_target(raw: &str) -> Result<String, String> {
+    if raw == NOTHING {
+        return Ok(String::new());
+    }
+    if !raw.starts_with('{') {
+        return Err("the target is no object".into());
+    }
+    let mut target = Vec::with_capacity(raw.len());
+    json::write_compact(&json::spaced(raw.as_bytes()), &mut target);
+    Ok(String::from_utf8_lossy(&target).into_owned())
+}
+
+/// The repeats, and the error of a program that failed.
+fn times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
+    if raw == NOTHING {
+        return Ok((Vec::new(), 0));
+    }
+    let elements = json::elements_of_valid(raw).ok_or("the run times are no list")?;
+    let times = elements.into_iter().map(seconds);
+    let times: Vec<f64> = times.collect::<Result<_, _>>()?;
+    if times.iter().any(|&time| time >= FAILED_S) {
+        return Ok((Vec::new(), UNKNOWN_ERROR));
+    }
+    let costs = times.into_iter().map(Decimal::from_f64);
+    let costs: Option<_> = costs.collect();
+    Ok((costs.ok_or("a run time is no decimal")?, 0))
+}
+
+/// The double that TVM reads: its twenty digits say no more.
+fn seconds(raw: &str) -> Result<f64, String> {
+    let is_number = json::number_length(raw.as_bytes()) == Some(raw.len());
+    let value = is_number.then(|| raw.parse::<f64>().ok()).flatten();
+    let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| format!("run time `{raw}` is no number of seconds from 0 on"))
+}

@@ -1,0 +1,173 @@
+//! Databases that TVM wrote, which are no part of the project.
+
+#![allow(clippy::print_stderr, reason = "a test says what it found")]
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Read as _;
+
+use flate2::read::DeflateDecoder;
+
+use super::workload::{lines, write as write_workload};
+use super::{Log, parse, workload, write};
+use crate::rows::{Measurement, Rows};
+use crate::{Logs as _, chunk, shared};
+
+/// Folder; records, of which so many failed; workloads; sketches at most.
+const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
+    ("a100-resnet34", 20_089, 4_639, 20, 130),
+    ("cpu-c2d-0.27", 16, 0, 1, 16),
+    ("cpu-gmm-0.27", 16, 0, 1, 16),
+    ("cpu-sfm-0.27", 16, 0, 1, 16),
+];
+
+/// Bytes that are read at once, as ingest does.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Of so many chunks one is parsed: the largest database has 137 MB, which take a minute where this is not optimized.
+const CHUNKS_FOR_ONE: usize = 8;
+
+/// A run time of a program that failed.
+const FAILED: &[u8] = b"[10000000000]";
+
+/// The flag of a gzip file that has its name before its content.
+const NAMED: u8 = 8;
+
+/// Bytes of a gzip header.
+const HEADER: usize = 10;
+
+/// The records of a database; none where it is not there.
+fn records(name: &str) -> Option<Vec<u8>> {
+    let folder = format!("data/metaschedule/{name}");
+    let path = shared::path(&folder)?.join("database_tuning_record.json.gz");
+    if !path.exists() {
+        return shared::bytes(&format!("{folder}/database_tuning_record.json"));
+    }
+    let packed = fs::read(path).unwrap();
+    // Without the check sum, which takes longer than all else where it is not optimized.
+    let (header, content) = packed.split_at(HEADER);
+    let name = match header[3] {
+        0 => 0,
+        NAMED => content.iter().position(|&byte| byte == 0).unwrap() + 1,
+        flags => panic!("flags {flags}"),
+    };
+    let mut text = Vec::new();
+    let mut content = DeflateDecoder::new(&content[name..]);
+    content.read_to_end(&mut text).unwrap();
+    Some(text)
+}
+
+/// Chunks of whole lines.
+fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let after = rest.get(CHUNK_BYTES..).unwrap_or(&[]);
+        let end = memchr::memchr(b'\n', after);
+        let end = end.map_or(rest.len(), |end| CHUNK_BYTES + end + 1);
+        let (chunk, after) = rest.split_at(end);
+        rest = after;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
+/// The line of a record from what columns hold of it.
+fn spelled(rows: &Rows, place: usize) -> Vec<u8> {
+    let row = &rows.records[place];
+    let measurement = Measurement {
+        runtime_ns: row.runtime_ns,
+        repeat_count: row.repeat_count,
+        repeats: rows.repeats(row),
+        error_no: row.error_no,
+        all_cost: row.all_cost,
+        measured_at_s: row.measured_at_s,
+        measured_at_fraction: row.measured_at_fraction,
+    };
+    let (mut trace, mut line) = (Vec::new(), Vec::new());
+    let sketch = &rows.sketches[row.sketch as usize];
+    let filled = tsql_codecs::sketch::fill(&sketch.text, rows.params(row), &mut trace);
+    assert!(filled && !sketch.literal);
+    let environment = &rows.environments[row.environment as usize];
+    let graph = &rows.graphs[row.graph as usize];
+    assert!(write(graph, &trace, measurement, environment, &mut line));
+    line
+}
+
+#[test]
+fn every_record_of_real_databases_comes_back() {
+    for (name, count, failed, _, most) in DATABASES {
+        let Some(text) = records(name) else {
+            return;
+        };
+        assert!(Log.begins(&text) && !workload::begins(&text));
+        let (mut records, mut failures, mut repeats, mut params) = (0, 0, 0, 0);
+        let (mut sketches, mut programs) = (HashSet::new(), HashSet::new());
+        let (mut graphs, mut environments) = (HashSet::new(), HashSet::new());
+        for (number, chunk) in chunks(&text).enumerate() {
+            let (lines, failed) = (
+                memchr::memchr_iter(b'\n', chunk).count(),
+                memchr::memmem::find_iter(chunk, FAILED).count(),
+            );
+            records += lines;
+            failures += failed;
+            if number % CHUNKS_FOR_ONE != 0 {
+                continue;
+            }
+            let rows = parse(chunk, false);
+            assert!(rows.others.is_empty() && rows.verbatim.is_empty());
+            for (place, line) in chunk::lines(chunk).enumerate() {
+                assert!(spelled(&rows, place) == line, "{name}: {number}, {place}");
+            }
+            let failures_here = rows.records.iter().filter(|row| row.error_no == 8);
+            assert_eq!((rows.records.len(), failures_here.count()), (lines, failed));
+            programs.extend(rows.records.iter().map(|row| row.program));
+            repeats += rows.repeats.len();
+            params += rows.params.len();
+            sketches.extend(rows.sketches);
+            graphs.extend(rows.graphs);
+            environments.extend(rows.environments);
+        }
+        eprintln!(
+            "{name}: {records} records ({failures} failed), {} bytes; of those parsed {} graphs, {} environments, \
+             {} sketches, {} configurations, {params} bytes of parameters, {repeats} of repeats",
+            text.len(),
+            graphs.len(),
+            environments.len(),
+            sketches.len(),
+            programs.len()
+        );
+        assert_eq!((records, failures), (count, failed));
+        assert_eq!(environments.len(), 1);
+        assert!(sketches.len() <= most, "{}", sketches.len());
+    }
+}
+
+#[test]
+fn every_workload_of_real_databases_comes_back() {
+    for (name, _, _, count, _) in DATABASES {
+        let Some(text) = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"))
+        else {
+            return;
+        };
+        assert!(workload::begins(&text) && !Log.begins(&text));
+        let (mut seen, mut hashes) = (0, HashSet::new());
+        for line in lines(&text, false) {
+            let workload = line.workload.unwrap();
+            let mut rebuilt = Vec::new();
+            write_workload(workload.hash, &workload.json, &mut rebuilt);
+            assert!(line.is_rebuilt && rebuilt == line.text);
+            let [main] = workload.functions.as_slice() else {
+                panic!("{} functions", workload.functions.len());
+            };
+            eprintln!("{name} {}: {} {main:?}", line.index, workload.hash);
+            assert_eq!(main.name, "main");
+            assert!(main.parameters.len() > 1 && main.blocks.len() > 1);
+            assert_eq!(main.blocks[0], "root");
+            for parameter in &main.parameters {
+                assert!(parameter.dtype.is_some() && parameter.shape.is_some());
+            }
+            hashes.insert(workload.hash);
+            seen += 1;
+        }
+        assert_eq!((seen, hashes.len()), (count, count));
+    }
+}

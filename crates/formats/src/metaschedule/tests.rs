@@ -1,0 +1,287 @@
+//! Records of our own making, in both spellings of TVM and others.
+
+use super::*;
+
+/// As TVM 0.27 writes it; the older ones write `GetBlock` and `[1]`.
+const LINE: &str = r#"[3,[[[["GetSBlock",[],["T_add","main"],["b0"]],["Annotate",["b0","\"SSRSRS\""],["meta_schedule.tiling_structure"],[]],["SamplePerfectTile",["l2"],[2,64],["v6","v7"]],["Split",["l2","v6","v7"],[1,0],["l10","l11"]],["SampleCategorical",[],[[0,16],[0.2000000000000000111,0.8000000000000000444]],["v9"]],["ComputeAt",["b0","l56"],[1,-1],[]]],[[2,[16,8]],[4,1],[5,-1]]],[0.00050302899999999999784,5.5322999999999998696e-05],{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""},[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]]]"#;
+
+const TIMES: &str = "[0.00050302899999999999784,5.5322999999999998696e-05]";
+
+/// Lines that columns rebuild, with their rows.
+fn rebuilt(text: &str) -> Rows {
+    let rows = parse(text.as_bytes(), false);
+    assert!(rows.others.is_empty(), "{:?}", rows.others);
+    assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
+    rows
+}
+
+/// `LINE` with something else in the place of a part of it.
+fn with(from: &str, to: &str) -> String {
+    assert!(LINE.contains(from), "{from}");
+    LINE.replace(from, to)
+}
+
+fn filled(rows: &Rows, row: &Row) -> String {
+    let mut trace = Vec::new();
+    let sketch = &rows.sketches[row.sketch as usize].text;
+    assert!(tsql_codecs::sketch::fill(
+        sketch,
+        rows.params(row),
+        &mut trace
+    ));
+    String::from_utf8(trace).unwrap()
+}
+
+#[test]
+fn a_line_is_workload_trace_times_target_and_arguments() {
+    let rows = rebuilt(LINE);
+    let graph = r#"["metaschedule", 3, [["TENSOR", "float32", [1, 128, 128]], ["TENSOR", "float32", [128]]]]"#;
+    assert_eq!(rows.graphs, [graph]);
+    let environment = &rows.environments[0];
+    let target = r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#;
+    assert_eq!(environment.target, target);
+    assert_eq!(environment.writer, Writer::TvmCompact);
+    let row = &rows.records[0];
+    assert_eq!(row.runtime_ns, Some((503_029.0 + 55_323.0) / 2.0));
+    assert_eq!((row.repeat_count, row.error_no), (2, 0));
+    assert_eq!((row.all_cost, row.measured_at_s), (None, None));
+    let trace = filled(&rows, row);
+    assert!(
+        trace.ends_with(", [[2, [16, 8]], [4, 1], [5, -1]]]"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn programs_of_one_design_share_a_sketch() {
+    let other = with("[16,8]", "[4,32]").replace("[4,1]", "[4,0]");
+    let rows = rebuilt(&format!("{LINE}\n{other}\n"));
+    assert_eq!(
+        (rows.records.len(), rows.graphs.len(), rows.sketches.len()),
+        (2, 1, 1)
+    );
+    assert!(!rows.sketches[0].literal);
+    let [one, other] = [&rows.records[0], &rows.records[1]];
+    assert_ne!(one.program, other.program);
+    assert!(filled(&rows, other).ends_with(", [[2, [4, 32]], [4, 0], [5, -1]]]"));
+}
+
+#[test]
+fn spellings_are_rebuilt() {
+    let older = LINE
+        .replace("GetSBlock", "GetBlock")
+        .replace("[1,0]", "[1]");
+    rebuilt(&older);
+    let python = with(TIMES, "[0.000503029,5.5323e-05]");
+    assert_eq!(
+        rebuilt(&python).environments[0].writer,
+        Writer::PythonCompact
+    );
+    let spaced = String::from_utf8(tsql_codecs::json::spaced(python.as_bytes())).unwrap();
+    let rows = rebuilt(&format!("{spaced}\n{LINE}"));
+    assert_eq!(rows.environments[0].writer, Writer::Python);
+    assert_eq!(rows.environments[0].target, rows.environments[1].target);
+    assert_eq!((rows.graphs.len(), rows.sketches.len()), (1, 1));
+    assert_eq!(rows.records[0].program, rows.records[1].program);
+    assert_eq!(rows.records[0].runtime_ns, rows.records[1].runtime_ns);
+    for (from, to) in [
+        (TIMES, "[0.00050302899999999999784]"),
+        (
+            TIMES,
+            "[2.1597788127208481006e-05,1.9843601130742046304e-05,1.9591760989399292206e-05]",
+        ),
+        (TIMES, "[0.25,0.25,0.25]"),
+        (TIMES, "[0,1,2.5]"),
+        (TIMES, "[4.9406564584124654418e-324]"),
+        (TIMES, "[9999999999.9999980927,1.0000000000000000818e-05]"),
+        ("[[2,[16,8]],[4,1],[5,-1]]", "[]"),
+        ("\\\"SSRSRS\\\"", "\\\"a\\\\ b, c: d\\n\\t\\/ ?..\\\""),
+        ("T_add", "T_add$12"),
+        ("\"main\"", "\"\\u00e4 \u{e4}\""),
+        (
+            r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#,
+            "null",
+        ),
+        (
+            r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#,
+            "{}",
+        ),
+        (
+            "\"mcpu\":\"generic\"",
+            "\"host\":{\"kind\":\"llvm\",\"mcpu\":\"a, b: c\"}",
+        ),
+        (
+            r#"[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]"#,
+            "null",
+        ),
+        (
+            r#"[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]"#,
+            "[]",
+        ),
+        ("[3,[", "[0,["),
+        ("[3,[", "[18446744073709551615,["),
+    ] {
+        rebuilt(&with(from, to));
+    }
+    let crlf = parse(format!("{LINE}\r\n\r\n{LINE}\r\n").as_bytes(), true);
+    assert!(crlf.verbatim.is_empty());
+    assert_eq!((crlf.records.len(), crlf.others.len()), (2, 1));
+    assert_eq!(crlf.others[0].reason, None);
+}
+
+#[test]
+fn failed_and_unmeasured_programs_have_no_runtime() {
+    let failed = with(TIMES, "[10000000000]");
+    let unmeasured = with(TIMES, "null");
+    let rows = rebuilt(&format!("{failed}\n{unmeasured}\n"));
+    let results = rows.records.iter();
+    let results = results.map(|row| (row.runtime_ns, row.repeat_count, row.error_no));
+    assert_eq!(results.collect::<Vec<_>>(), [(None, 0, 8), (None, 0, 0)]);
+}
+
+#[test]
+fn strange_but_valid_lines_keep_their_text() {
+    for (to, error_no) in [
+        ("[]", 0),
+        ("[0]", 0),
+        ("[0.0]", 0),
+        ("[10000000000,10000000000]", 8),
+        ("[0.25,1e300]", 8),
+        ("[1e10]", 8),
+        ("[0.250]", 0),
+        // Neither twenty digits of a double nor those that tell it apart.
+        ("[0.00050302899999999999785]", 0),
+        ("[0.0005030290]", 0),
+    ] {
+        let line = with(TIMES, to);
+        let rows = parse(line.as_bytes(), false);
+        assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
+        assert_eq!(rows.records[0].error_no, error_no, "{to}");
+        assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
+    }
+    for (from, to) in [
+        ("[3,[", "[3, ["),
+        ("[3,[", "\u{feff}[3,["),
+        ("[16,8]", "[16,\t8]"),
+    ] {
+        let line = with(from, to);
+        let rows = parse(line.as_bytes(), false);
+        assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
+    }
+    // One line of a file with the other line ending.
+    let rows = parse(LINE.as_bytes(), true);
+    assert_eq!(rows.verbatim.len(), 1);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (from, to, wanted) in [
+        ("[3,[", "[-3,[", "index of the workload `-3`"),
+        ("[3,[", "[3.0,[", "index of the workload `3.0`"),
+        ("[3,[", "[3,4,[", "the line has 3 elements instead of 2"),
+        (
+            "[16,8]",
+            "[16,8",
+            "the line is no JSON: EOF while parsing a list at line 1 column 552",
+        ),
+        (
+            ",[[2,[16,8]],[4,1],[5,-1]]",
+            "",
+            "the trace has 1 elements instead of 2",
+        ),
+        (
+            "[[2,[16,8]],[4,1],[5,-1]]",
+            "7",
+            "instructions and decisions of the trace",
+        ),
+        (TIMES, "0.5", "the run times are no list"),
+        (TIMES, "[-0.5]", "run time `-0.5`"),
+        (TIMES, "[null]", "run time `null`"),
+        (TIMES, "[\"0.5\"]", "run time `\"0.5\"`"),
+        (TIMES, "[0.5],0", "the record has 5 elements instead of 4"),
+        (
+            "{\"keys\":[\"cpu\"],",
+            "[],{\"keys\":[\"cpu\"],",
+            "the record has 5 elements",
+        ),
+        (
+            r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#,
+            "\"llvm\"",
+            "the target is no object",
+        ),
+        (
+            r#"[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]"#,
+            "{}",
+            "the types of the arguments are no list",
+        ),
+    ] {
+        let rows = parse(format!("{}\n{LINE}", with(from, to)).as_bytes(), false);
+        assert_eq!(rows.records.len(), 1, "{to}");
+        assert_eq!(rows.others[0].line, 0);
+        let reason = rows.others[0].reason.as_deref().unwrap();
+        assert!(reason.contains(wanted), "{reason}");
+    }
+    let rows = parse(b"[0,[[[\xff", false);
+    let reason = rows.others[0].reason.as_deref().unwrap();
+    assert_eq!(reason, "invalid UTF-8 at byte 7");
+}
+
+#[test]
+fn records_are_told_from_other_json() {
+    let spaced = tsql_codecs::json::spaced(LINE.as_bytes());
+    assert!(Log.begins(LINE.as_bytes()) && Log.begins(&spaced));
+    assert!(Log.begins(b"[12,[[[]"));
+    for other in [
+        &br#"["7523732197612418965","UlEAAA=="]"#[..],
+        br#"[1,[["TENSOR"]]]"#,
+        b"[,[[[",
+        b"[1",
+        br#"{"i": [["[\"mm\"]", "llvm"], []], "r": [[0], 0, 0, 0], "v": "v0.6"}"#,
+        b"",
+    ] {
+        assert!(!Log.begins(other));
+    }
+}
+
+/// Each byte of a line left out, doubled, exchanged, and the line cut there.
+#[test]
+fn damaged_lines_are_records_or_given_back() {
+    let mut damaged = Vec::new();
+    for at in 0..LINE.len() {
+        let (before, after) = LINE.as_bytes().split_at(at);
+        for middle in [
+            &b""[..],
+            b"]",
+            b"[",
+            b"\"",
+            b"9",
+            b"-",
+            b"e",
+            b"?",
+            b"..",
+            b"\xc3",
+        ] {
+            damaged.extend_from_slice(before);
+            damaged.extend_from_slice(middle);
+            damaged.extend_from_slice(&after[1..]);
+            damaged.push(b'\n');
+        }
+        damaged.extend_from_slice(before);
+        damaged.push(b'\n');
+    }
+    let rows = parse(&damaged, false);
+    let count = LINE.len() * 11;
+    assert_eq!(rows.line_count, count as u64);
+    assert_eq!(rows.records.len() + rows.others.len(), count);
+    for row in &rows.records {
+        assert_eq!(
+            ProgramHash::of(filled(&rows, row).as_bytes()),
+            row.program,
+            "{row:?}"
+        );
+        if let Some(runtime_ns) = row.runtime_ns {
+            let packed = rows.repeats(row);
+            assert!(repeats::is_mean(runtime_ns, row.repeat_count, packed));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Workloads of our own making, in graphs of both spellings, and what is none.
+
+use super::*;
+
+/// `main` of one parameter and a second that has no buffer, with a block in a loop in `root`.
+const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
+    {"type_key": "IRModule", "attrs": {"functions": "2"}},
+    {"type_key": "Map", "data": [3, 5]},
+    {"type_key": "GlobalVar", "attrs": {"name_hint": "4"}},
+    {"type_key": "runtime.String", "repr_str": "main"},
+    {"type_key": "tir.PrimFunc", "attrs": {"params": "6", "buffer_map": "9", "body": "16"}},
+    {"type_key": "Array", "data": [7, 8]},
+    {"type_key": "tir.Var", "attrs": {"name": "14", "dtype": "handle"}},
+    {"type_key": "tir.Var", "attrs": {"name": "15", "dtype": "int32"}},
+    {"type_key": "Map", "data": [7, 10]},
+    {"type_key": "tir.Buffer", "attrs": {"name": "13", "dtype": "float32", "shape": "11"}},
+    {"type_key": "Array", "data": [12, 12]},
+    {"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "64"}},
+    {"type_key": "runtime.String", "repr_str": "p0"},
+    {"type_key": "runtime.String", "repr_str": "var_p0"},
+    {"type_key": "runtime.String", "repr_str": "n"},
+    {"type_key": "tir.BlockRealize", "attrs": {"block": "17"}},
+    {"type_key": "tir.Block", "attrs": {"name_hint": "18", "init": "0", "body": "19"}},
+    {"type_key": "runtime.String", "repr_str": "root"},
+    {"type_key": "tir.SeqStmt", "attrs": {"seq": "20"}},
+    {"type_key": "Array", "data": [21, 24]},
+    {"type_key": "tir.For", "attrs": {"kind": "0", "body": "22"}},
+    {"type_key": "tir.Block", "attrs": {"name_hint": "23", "init": "0", "body": "26"}},
+    {"type_key": "runtime.String", "repr_str": "pad"},
+    {"type_key": "tir.Block", "attrs": {"name_hint": "25", "init": "26", "body": "26"}},
+    {"type_key": "runtime.String", "repr_str": "T_add"},
+    {"type_key": "tir.BufferStore", "attrs": {"value": "12"}}],
+    "b64ndarrays": [], "attrs": {"tvm_version": "0.16.dev0"}}"#;
+
+const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
+    {"type": "ir.IRModule", "data": {"functions": 2}},
+    {"type": "ffi.Map", "data": [3, 5, 3, 16]},
+    {"type": "ir.GlobalVar", "data": {"name_hint": 4}},
+    {"type": "ffi.String", "data": "main"},
+    {"type": "tirx.PrimFunc", "data": {"params": 6, "body": 14}},
+    {"type": "ffi.Array", "data": [7]},
+    {"type": "ir.Var", "data": {"name": 8, "ty": 9}},
+    {"type": "ffi.String", "data": "A"},
+    {"type": "tirx.BufferType", "data": {"dtype": 10, "shape": 11, "data_alignment": 64}},
+    {"type": "ir.PrimType", "data": {"dtype": "float16"}},
+    {"type": "ffi.Array", "data": [12]},
+    {"type": "ir.IntImm", "data": {"value": 13}},
+    {"type": "int", "data": 128},
+    {"type": "s_tir.SBlockRealize", "data": {"block": 15}},
+    {"type": "s_tir.SBlock", "data": {"name_hint": 4, "init": 0, "body": 0}},
+    {"type": "relax.expr.Function", "data": {}}],
+    "metadata": {"tvm_version": "0.27.0"}}"#;
+
+fn line(json: &str) -> String {
+    let mut out = Vec::new();
+    write(u64::MAX, json.as_bytes(), &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn workload(json: &str) -> Workload {
+    let line = line(json);
+    let mut lines = lines(line.as_bytes(), false);
+    let line = lines.next().unwrap();
+    assert!(line.is_rebuilt);
+    line.workload.unwrap()
+}
+
+/// Why the only line is refused.
+fn reason(line: &str) -> String {
+    let line = lines(line.as_bytes(), false).next().unwrap();
+    assert!(!line.is_rebuilt);
+    line.workload.unwrap_err().to_string()
+}
+
+#[test]
+fn modules_of_both_spellings_are_read() {
+    let older = workload(OLDER);
+    assert_eq!(
+        (older.hash, older.json.as_slice()),
+        (u64::MAX, OLDER.as_bytes())
+    );
+    assert_eq!(older.module.tvm_version.as_deref(), Some("0.16.dev0"));
+    let parameter = |name: &str, dtype: &str, shape: Option<Vec<i64>>| Parameter {
+        name: name.to_owned(),
+        dtype: Some(dtype.to_owned()),
+        shape,
+    };
+    let main = Function {
+        name: "main".to_owned(),
+        parameters: vec![
+            parameter("p0", "float32", Some(vec![64, 64])),
+            parameter("n", "int32", None),
+        ],
+        blocks: ["root", "pad", "T_add"].map(str::to_owned).to_vec(),
+    };
+    assert_eq!(older.functions, [main]);
+    let main = Function {
+        name: "main".to_owned(),
+        parameters: vec![parameter("A", "float16", Some(vec![128]))],
+        blocks: vec!["main".to_owned()],
+    };
+    assert_eq!(workload(LATER).functions, [main]);
+    // An extent that is none is no shape.
+    let open = OLDER.replace("\"data\": [12, 12]", "\"data\": [12, 8]");
+    assert_eq!(workload(&open).functions[0].parameters[0].shape, None);
+}
+
+#[test]
+fn lines_that_cannot_be_read_leave_the_others() {
+    let good = line(OLDER);
+    let text = format!("{good}\n[\"x\",\"\"]\n\n{good}");
+    let read: Vec<_> = lines(text.as_bytes(), false).collect();
+    let good_ones = read.iter().map(|line| (line.index, line.workload.is_ok()));
+    let wanted = [(0, true), (1, false), (2, false), (3, true)];
+    assert_eq!(good_ones.collect::<Vec<_>>(), wanted);
+    assert!(read[3].is_rebuilt && !read[1].is_rebuilt);
+    let error = read[1].workload.as_ref().unwrap_err();
+    assert_eq!((error.line, error.at), (2, 2));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_where() {
+    for (line, wanted) in [
+        ("", ""),
+        (
+            "[\"1\"",
+            "line 1, byte 4: no JSON: EOF while parsing a list",
+        ),
+        ("7", "line 1, byte 1: no list of"),
+        (
+            r#"["1"]"#,
+            "line 1, byte 1: no list of a structural hash and a module",
+        ),
+        (
+            r#"["-1",""]"#,
+            "line 1, byte 2: the structural hash is no text",
+        ),
+        (r#"["+1",""]"#, "line 1, byte 2: the structural hash"),
+        (r#"[1,""]"#, "line 1, byte 2: the structural hash"),
+        (r#"["",""]"#, "line 1, byte 2: the structural hash"),
+        (
+            r#"["18446744073709551616",""]"#,
+            "line 1, byte 2: the structural hash",
+        ),
+        (r#"["1",7]"#, "line 1, byte 6: the module is no text"),
+        (
+            r#"["1","AgAA&AAAAAB7fQ=="]"#,
+            "line 1, byte 11: the module: no base64: ",
+        ),
+        (
+            r#"["1","AgAAAAAAAAB7fQ"]"#,
+            "line 1, byte 7: the module: no base64: ",
+        ),
+        (
+            r#"["1","AgAA"]"#,
+            "line 1, byte 7: the module: no length before a graph",
+        ),
+        (
+            r#"["1","AwAAAAAAAAB7fQ=="]"#,
+            "line 1, byte 7: the module: a graph of 3 bytes, where 2 are",
+        ),
+        (
+            r#"["1","AgAAAAAAAAB7fQ=="]"#,
+            "line 1, byte 7: the module: no graph of TVM: missing field `nodes` at line 1",
+        ),
+    ] {
+        if !line.is_empty() {
+            let reason = reason(line);
+            assert!(reason.starts_with(wanted), "{reason}");
+        }
+    }
+    assert!(reason("\n").contains("no JSON: EOF"));
+    let line = lines(b"[\"1\",\"\xff\"]", false).next().unwrap();
+    let error = line.workload.unwrap_err().to_string();
+    assert_eq!(error, "line 1, byte 7: invalid UTF-8");
+}
+
+#[test]
+fn graphs_that_lie_are_refused() {
+    for (from, to, wanted) in [
+        (
+            "\"body\": \"16\"",
+            "\"body\": \"99\"",
+            "node 99 of a graph of 27 nodes",
+        ),
+        (
+            "\"body\": \"16\"",
+            "\"body\": \"0\"",
+            "has nothing as \"body\"",
+        ),
+        (
+            "\"body\": \"22\"",
+            "\"body\": \"19\"",
+            "leads back to itself",
+        ),
+        (
+            "\"data\": [21, 24]",
+            "\"data\": [21, 20]",
+            "leads back to itself",
+        ),
+        (
+            "\"data\": [21, 24]",
+            "\"data\": [21, 27]",
+            "node 27 of a graph of 27 nodes",
+        ),
+        (
+            "\"name_hint\": \"23\"",
+            "\"name_hint\": \"12\"",
+            "node 12 (IntImm) is no name",
+        ),
+        (
+            "\"shape\": \"11\"",
+            "\"shape\": \"x\"",
+            "has no such number as \"shape\"",
+        ),
+        (
+            "\"params\": \"6\"",
+            "\"params\": \"4\"",
+            "has no array as \"params\"",
+        ),
+        (
+            "\"root\": 1",
+            "\"root\": 5",
+            "a graph of \"tir.PrimFunc\" instead of a module",
+        ),
+    ] {
+        assert!(OLDER.contains(from), "{from}");
+        let reason = reason(&line(&OLDER.replace(from, to)));
+        assert!(reason.contains(wanted), "{reason}");
+    }
+    // Shapes that hold themselves are none.
+    let own = OLDER.replace("\"data\": [12, 12]", "\"data\": [11]");
+    assert_eq!(workload(&own).functions[0].parameters[0].shape, None);
+}
+
+#[test]
+fn what_a_small_module_names_again_and_again_is_bounded() {
+    let long = "x".repeat(100_000);
+    let many = vec!["7"; 100_000].join(", ");
+    let json = OLDER.replace("\"p0\"", &format!("\"{long}\""));
+    let json = json.replace("\"data\": [7, 8]", &format!("\"data\": [{many}]"));
+    let reason = reason(&line(&json));
+    assert!(reason.contains("share so much"), "{reason}");
+}
+
+#[test]
+fn other_spellings_are_read_and_not_rebuilt() {
+    let good = line(OLDER);
+    for strange in [
+        good.replace("\",\"", "\", \""),
+        good.replace("[\"18", "[\"018"),
+        format!("{good} "),
+    ] {
+        let line = lines(strange.as_bytes(), false).next().unwrap();
+        assert!(line.workload.is_ok() && !line.is_rebuilt);
+    }
+    let crlf = format!("{good}\r\n{good}\n");
+    let rebuilt = lines(crlf.as_bytes(), true).map(|line| (line.workload.is_ok(), line.is_rebuilt));
+    assert_eq!(rebuilt.collect::<Vec<_>>(), [(true, true), (true, false)]);
+}
+
+#[test]
+fn workloads_are_told_from_other_json() {
+    assert!(begins(br#"["7523732197612418965","UlEAAA"#) && begins(br#"[ "1" , ""]"#));
+    for other in [
+        &b"[0,[[[["[..],
+        br#"["",""]"#,
+        br#"["mm", 8]"#,
+        br#"["8", 8]"#,
+        b"{",
+        b"",
+    ] {
+        assert!(!begins(other));
+    }
+}
+
+/// Numbers of a graph exchanged for any other: places that are none, that lead back, that are something else.
+#[test]
+fn graphs_with_any_places_are_read_or_refused() {
+    let (mut read, mut count) = (0, 0);
+    for json in [OLDER, LATER] {
+        let digits = json
+            .char_indices()
+            .filter(|(_, char)| char.is_ascii_digit());
+        for (at, _) in digits {
+            let (before, after) = (&json[..at], &json[at + 1..]);
+            for other in ["0", "1", "2", "5", "9", "-1", "99", "null", ""] {
+                let line = line(&format!("{before}{other}{after}"));
+                let line = lines(line.as_bytes(), false).next().unwrap();
+                assert_eq!(line.is_rebuilt, line.workload.is_ok());
+                read += u32::from(line.is_rebuilt);
+                count += 1;
+            }
+        }
+    }
+    assert!(read > 0 && read < count, "{read} of {count}");
+}
