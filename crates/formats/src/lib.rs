@@ -27,6 +27,7 @@ pub mod marker;
 mod members;
 pub mod naming;
 mod opened;
+mod parser;
 pub mod pickle;
 pub mod rows;
 #[cfg(test)]

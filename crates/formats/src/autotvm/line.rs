@@ -5,6 +5,7 @@ use tsql_codecs::number::Decimal;
 
 use super::render::FRACTION_DIGITS;
 use crate::members::values;
+use crate::parser::Line;
 use crate::rows::{Environment, Writer};
 
 /// The version that is read, as its lines have it.
@@ -16,82 +17,59 @@ const SECONDS: std::ops::RangeInclusive<i64> = -(i64::MAX / 1_000_000)..=i64::MA
 /// The keys of a line. All but the last must be there: TVM before 0.6 did not say its version.
 const KEYS: [&str; 5] = ["input", "config", "result", "version", "tvm_version"];
 
-/// What stands on a line.
-#[derive(Debug)]
-pub(super) struct Line {
-    /// The template's name and its arguments: a JSON list, with spaces as Python writes it.
-    pub(super) workload_key: String,
-    /// A JSON object, spelled so, too.
-    pub(super) config: String,
-    target: String,
-    /// Seconds, one a repeat.
-    pub(super) costs: Vec<Decimal>,
-    /// TVM's `MeasureErrorNo`.
-    pub(super) error_no: i16,
-    /// Seconds.
-    pub(super) all_cost: Decimal,
-    /// Seconds since 1970, and the fraction of a second where there is a point.
-    pub(super) measured_at: (i64, Option<i32>),
-    tvm_version: Option<String>,
-}
-
-impl Line {
-    /// # Errors
-    /// What is wrong with the line, for people.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(text)
-            .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
-        let values = values(text.trim_start_matches('\u{feff}'), &KEYS)?;
-        let [input, config, result, version, tvm_version] = values;
-        let missing = |key: &str| format!("key `{key}` is missing");
-        let input = input.ok_or_else(|| missing("input"))?;
-        let config = config.ok_or_else(|| missing("config"))?;
-        let result = result.ok_or_else(|| missing("result"))?;
-        let [target, template, args, named] = list("input", input)?;
-        if json::members(named).is_none_or(|named| !named.is_empty()) {
-            return Err("`input` has arguments by name, which no workload of AutoTVM has".into());
-        }
-        let args = args
-            .trim()
-            .strip_prefix('[')
-            .filter(|_| json::elements(args).is_some());
-        let args = args.ok_or("the arguments in `input` are no list")?;
-        string("the template", template)?;
-        let comma = if args.trim() == "]" { "" } else { "," };
-        let workload_key = spaced(&format!("[{template}{comma}{args}"));
-        if json::members(config).is_none() {
-            return Err("`config` is no object".into());
-        }
-        let version = version.ok_or_else(|| missing("version"))?;
-        if version != VERSION {
-            return Err(format!("version {version} is not known: {VERSION} is"));
-        }
-        let [costs, error_no, all_cost, measured_at] = list("result", result)?;
-        let costs = json::elements(costs).ok_or("the costs in `result` are no list")?;
-        let costs = costs.into_iter().map(|cost| number("cost", cost));
-        Ok(Self {
-            workload_key,
-            config: spaced(config),
-            target: string("the target", target)?,
-            costs: costs.collect::<Result<_, _>>()?,
-            error_no: error_number(error_no)?,
-            all_cost: number("all_cost", all_cost)?,
-            measured_at: time(measured_at)?,
-            tvm_version: tvm_version
-                .map(|version| string("`tvm_version`", version))
-                .transpose()?,
-        })
+/// Takes a line apart.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    let values = values(text.trim_start_matches('\u{feff}'), &KEYS)?;
+    let [input, config, result, version, tvm_version] = values;
+    let missing = |key: &str| format!("key `{key}` is missing");
+    let input = input.ok_or_else(|| missing("input"))?;
+    let config = config.ok_or_else(|| missing("config"))?;
+    let result = result.ok_or_else(|| missing("result"))?;
+    let [target, template, args, named] = list("input", input)?;
+    if json::members(named).is_none_or(|named| !named.is_empty()) {
+        return Err("`input` has arguments by name, which no workload of AutoTVM has".into());
     }
-
-    /// Where it was measured, by who spells it so.
-    pub(super) fn environment(&self, writer: Writer) -> Environment {
-        Environment {
-            target: self.target.clone(),
+    let args = args
+        .trim()
+        .strip_prefix('[')
+        .filter(|_| json::elements(args).is_some());
+    let args = args.ok_or("the arguments in `input` are no list")?;
+    string("the template", template)?;
+    let comma = if args.trim() == "]" { "" } else { "," };
+    let workload_key = spaced(&format!("[{template}{comma}{args}"));
+    if json::members(config).is_none() {
+        return Err("`config` is no object".into());
+    }
+    let version = version.ok_or_else(|| missing("version"))?;
+    if version != VERSION {
+        return Err(format!("version {version} is not known: {VERSION} is"));
+    }
+    let [costs, error_no, all_cost, measured_at] = list("result", result)?;
+    let costs = json::elements(costs).ok_or("the costs in `result` are no list")?;
+    let costs = costs.into_iter().map(|cost| number("cost", cost));
+    let target = string("the target", target)?;
+    let tvm_version = tvm_version.map(|version| string("`tvm_version`", version));
+    let (seconds, fraction) = time(measured_at)?;
+    Ok(Line {
+        workload_key,
+        steps: spaced(config),
+        environment: Environment {
+            target,
             log_version: VERSION.to_owned(),
-            tvm_version: self.tvm_version.clone(),
-            ..Environment::of(writer)
-        }
-    }
+            tvm_version: tvm_version.transpose()?,
+            ..Environment::of(Writer::Python)
+        },
+        costs: costs.collect::<Result<_, _>>()?,
+        error_no: error_number(error_no)?,
+        all_cost: Some(number("all_cost", all_cost)?),
+        measured_at_s: Some(seconds),
+        measured_at_fraction: fraction,
+    })
 }
 
 /// The elements of a list of `N`.

@@ -5,6 +5,7 @@ use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 
 use super::key::key;
+use crate::parser::Line;
 use crate::rows::{Environment, Writer};
 
 /// TVM's `MeasureErrorNo` of an error that is not known: a line does not say which it was.
@@ -13,59 +14,42 @@ const UNKNOWN_ERROR: i16 = 8;
 /// Seconds from which on a program failed: TVM writes these, and no time.
 const FAILED_S: f64 = 1e10;
 
-/// What stands on a line.
-#[derive(Debug)]
-pub(super) struct Line {
-    /// What is known of the workload.
-    pub(super) workload_key: String,
-    /// Instructions and decisions: a JSON list, with spaces as Python writes it.
-    pub(super) trace: String,
-    /// A JSON object without spaces; empty where there is none.
-    target: String,
-    /// Seconds, one a repeat; none of a program that failed.
-    pub(super) costs: Vec<Decimal>,
-    /// 0, or [`UNKNOWN_ERROR`].
-    pub(super) error_no: i16,
-}
-
-impl Line {
-    /// # Errors
-    /// What is wrong with the line, for people.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(text)
-            .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
-        let text = text.trim_start_matches('\u{feff}');
-        serde_json::from_str::<IgnoredAny>(text)
-            .map_err(|error| format!("the line is no JSON: {error}"))?;
-        let [index, record] = list("the line", text)?;
-        let [trace, run_secs, target, args_info] = list("the record", record)?;
-        for part in list::<2>("the trace", trace)? {
-            if !part.starts_with('[') {
-                return Err("instructions and decisions of the trace are not both lists".into());
-            }
+/// Takes a line apart.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    let text = text.trim_start_matches('\u{feff}');
+    serde_json::from_str::<IgnoredAny>(text)
+        .map_err(|error| format!("the line is no JSON: {error}"))?;
+    let [index, record] = list("the line", text)?;
+    let [trace, run_secs, target, args_info] = list("the record", record)?;
+    for part in list::<2>("the trace", trace)? {
+        if !part.starts_with('[') {
+            return Err("instructions and decisions of the trace are not both lists".into());
         }
-        let wrong = |_| format!("the index of the workload `{index}` is no whole number from 0 on");
-        index.parse::<u64>().map_err(wrong)?;
-        if !args_info.starts_with('[') && args_info != NOTHING {
-            return Err("the types of the arguments are no list".into());
-        }
-        let (costs, error_no) = times(run_secs)?;
-        Ok(Self {
-            workload_key: key(index, &spaced(args_info)),
-            trace: spaced(trace),
+    }
+    let wrong = |_| format!("the index of the workload `{index}` is no whole number from 0 on");
+    index.parse::<u64>().map_err(wrong)?;
+    if !args_info.starts_with('[') && args_info != NOTHING {
+        return Err("the types of the arguments are no list".into());
+    }
+    let (costs, error_no) = times(run_secs)?;
+    Ok(Line {
+        workload_key: key(index, &spaced(args_info)),
+        steps: spaced(trace),
+        environment: Environment {
             target: compact_target(target)?,
-            costs,
-            error_no,
-        })
-    }
-
-    /// Where it was measured, by who spells it so.
-    pub(super) fn environment(&self, writer: Writer) -> Environment {
-        Environment {
-            target: self.target.clone(),
-            ..Environment::of(writer)
-        }
-    }
+            ..Environment::of(Writer::TvmCompact)
+        },
+        costs,
+        error_no,
+        all_cost: None,
+        measured_at_s: None,
+        measured_at_fraction: None,
+    })
 }
 
 /// What is there where nothing is.

@@ -25,15 +25,9 @@ mod line;
 mod render;
 pub mod workload;
 
-use std::collections::HashMap;
-
-use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::repeats;
-use tsql_codecs::sketch::Scan;
-
-use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
-use crate::{Format, Logs, chunk, steps};
-use line::Line;
+use crate::parser::{self, Spelling};
+use crate::rows::{Rows, Writer};
+use crate::{Format, Logs};
 pub use render::write;
 
 /// Its name as dataset and as `--format`.
@@ -80,101 +74,15 @@ fn begins(line: &[u8]) -> Option<()> {
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`.
 pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
-    let mut parser = Parser {
-        crlf,
-        ..Parser::default()
-    };
-    for line in chunk::lines(chunk) {
-        let read = chunk::record(line, |line| parser.record(line));
-        parser.rows.count(line, read);
-    }
-    parser.rows
+    parser::parse(chunk, crlf, &SPELLING)
 }
 
-/// Parses a chunk; remembers what its lines share.
-#[derive(Default)]
-struct Parser {
-    crlf: bool,
-    rows: Rows,
-    graphs: HashMap<String, u32>,
-    environments: HashMap<Environment, u32>,
-    sketches: HashMap<Sketch, u32>,
-    scan: Scan,
-    rebuilt: Vec<u8>,
-}
-
-impl Parser {
-    fn record(&mut self, text: &[u8]) -> Result<(), String> {
-        let line = Line::parse(text)?;
-        let is_measured = line.costs.iter().any(|cost| cost.digits != 0);
-        let packed = is_measured.then(|| repeats::pack(&line.costs)).flatten();
-        let count = packed.as_ref().map_or(0, |_| line.costs.len());
-        let mut row = Row {
-            line: self.rows.line_count,
-            graph: 0,
-            environment: 0,
-            sketch: 0,
-            kernel: None,
-            program: ProgramHash::of(line.trace.as_bytes()),
-            params: (0, 0),
-            runtime_ns: packed.as_ref().map(|packed| packed.runtime_ns),
-            repeat_count: i32::try_from(count).map_err(|_| "too many run times".to_owned())?,
-            repeats: None,
-            error_no: line.error_no,
-            all_cost: None,
-            measured_at_s: None,
-            measured_at_fraction: None,
-            details: None,
-        };
-        let bytes = packed.and_then(|packed| packed.bytes);
-        let writer = self.writer(text, &line, &row, bytes.as_deref());
-        if writer.is_none() {
-            let place = self.rows.records.len();
-            self.rows.verbatim.push((place, text.to_vec()));
-        }
-        let environment = line.environment(writer.unwrap_or(Writer::TvmCompact));
-        let rows = &mut self.rows;
-        let mut params = Vec::new();
-        let sketch = steps::sketch(&line.trace, &mut self.scan, &mut params);
-        row.sketch = intern(&mut self.sketches, &mut rows.sketches, &sketch);
-        row.params = append(&mut rows.params, &params);
-        row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
-        row.environment = intern(&mut self.environments, &mut rows.environments, &environment);
-        row.repeats = bytes.map(|bytes| append(&mut rows.repeats, &bytes));
-        rows.records.push(row);
-        Ok(())
-    }
-
-    /// Who spells the line so, rebuilt from what its columns will hold.
-    fn writer(
-        &mut self,
-        text: &[u8],
-        line: &Line,
-        row: &Row,
-        repeats: Option<&[u8]>,
-    ) -> Option<Writer> {
-        let measurement = Measurement {
-            runtime_ns: row.runtime_ns,
-            repeat_count: row.repeat_count,
-            repeats,
-            error_no: row.error_no,
-            all_cost: None,
-            measured_at_s: None,
-            measured_at_fraction: None,
-        };
-        let (trace, graph) = (line.trace.as_bytes(), &line.workload_key);
-        let writers = [Writer::TvmCompact, Writer::Python, Writer::PythonCompact];
-        writers.into_iter().find(|&writer| {
-            self.rebuilt.clear();
-            let environment = line.environment(writer);
-            let written = write(graph, trace, measurement, &environment, &mut self.rebuilt);
-            if self.crlf {
-                self.rebuilt.push(b'\r');
-            }
-            written && self.rebuilt == text
-        })
-    }
-}
+/// How they are taken apart and put together.
+static SPELLING: Spelling = Spelling {
+    parse: line::parse,
+    write,
+    writers: &[Writer::TvmCompact, Writer::Python, Writer::PythonCompact],
+};
 
 #[cfg(test)]
 mod real;

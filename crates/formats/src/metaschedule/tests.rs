@@ -1,6 +1,10 @@
 //! Records of our own making, in both spellings of TVM and others.
 
+use tsql_codecs::identity::ProgramHash;
+use tsql_codecs::repeats;
+
 use super::*;
+use crate::rows::Row;
 
 /// As TVM 0.27 writes it; the older ones write `GetBlock` and `[1]`.
 const LINE: &str = r#"[3,[[[["GetSBlock",[],["T_add","main"],["b0"]],["Annotate",["b0","\"SSRSRS\""],["meta_schedule.tiling_structure"],[]],["SamplePerfectTile",["l2"],[2,64],["v6","v7"]],["Split",["l2","v6","v7"],[1,0],["l10","l11"]],["SampleCategorical",[],[[0,16],[0.2000000000000000111,0.8000000000000000444]],["v9"]],["ComputeAt",["b0","l56"],[1,-1],[]]],[[2,[16,8]],[4,1],[5,-1]]],[0.00050302899999999999784,5.5322999999999998696e-05],{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""},[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]]]"#;
