@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last; `subsets` are no part of what is ingested.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -27,12 +27,13 @@ const TABLES: [&str; 14] = [
     include_str!("../schemas/runs.toml"),
     include_str!("../schemas/records.toml"),
     include_str!("../schemas/network_tasks.toml"),
+    include_str!("../schemas/workloads.toml"),
     include_str!("../schemas/relays.toml"),
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/subsets.toml"),
 ];
 
-const VIEWS: [&str; 9] = [
+const VIEWS: [&str; 10] = [
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
@@ -41,6 +42,7 @@ const VIEWS: [&str; 9] = [
     include_str!("../schemas/tensors.toml"),
     include_str!("../schemas/checks.toml"),
     include_str!("../schemas/networks.toml"),
+    include_str!("../schemas/computations.toml"),
     include_str!("../schemas/subset_members.toml"),
 ];
 

@@ -74,6 +74,8 @@ mod measure_failures;
 mod measured;
 #[path = "suite/mending.rs"]
 mod mending;
+#[path = "suite/metaschedule.rs"]
+mod metaschedule;
 #[path = "suite/metrics.rs"]
 mod metrics;
 #[path = "suite/networks.rs"]

@@ -16,7 +16,7 @@ use crate::ingest::{AppendOptions, Position, Report};
 
 /// Take records from standard input into the store while they come
 ///
-/// Lines are auto_scheduler's (Ansor's) JSON, with `--format autotvm` AutoTVM's or, with `--format measured`, records as JSON objects whose
+/// Lines are auto_scheduler's (Ansor's) JSON, with `--format autotvm` AutoTVM's, with `--format metaschedule` MetaSchedule's or, with `--format measured`, records as JSON objects whose
 /// keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns,
 /// all_cost_s, measured_at, environment. They are stored in groups; a query that begins after that sees
 /// them. After a failure send the stream again from its beginning: what the
@@ -65,6 +65,8 @@ enum StreamKind {
     Measured,
     /// Lines of AutoTVM
     Autotvm,
+    /// Tuning records of MetaSchedule
+    Metaschedule,
     /// Measured records as columns, in Arrow's streaming IPC
     Arrow,
 }
@@ -77,6 +79,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
         StreamKind::Tenset => StreamFormat::Tenset,
         StreamKind::Measured => StreamFormat::Measured,
         StreamKind::Autotvm => StreamFormat::AutoTvm,
+        StreamKind::Metaschedule => StreamFormat::MetaSchedule,
         StreamKind::Arrow => StreamFormat::Arrow,
     };
     options.group_lines = command.rows;

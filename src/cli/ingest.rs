@@ -33,8 +33,8 @@ const LIKE_SHOWN: usize = 3;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
-/// Reads auto_scheduler (Ansor, TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd, the
-/// pickles of TenSet's network_info, the npz files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
+/// Reads auto_scheduler (Ansor, TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd, the databases of
+/// MetaSchedule (records and workloads), the pickles of TenSet's network_info, the npz files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
 /// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. A file that the store has is skipped; of a log
 /// that has grown only the new lines are read. Lines that are no records are refused one by one, with
 /// their reason, and kept in `rejects`; an npz file is taken or refused as a whole. Notes tell what was

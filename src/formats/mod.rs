@@ -13,6 +13,8 @@ pub(crate) mod taking;
 pub(crate) mod archive;
 pub(crate) mod budget;
 pub(crate) mod configurations;
+mod document;
+pub(crate) mod graphs;
 mod known;
 pub(crate) mod platform;
 mod texts;
@@ -22,6 +24,7 @@ pub(crate) mod lines;
 mod autotvm;
 pub(crate) mod graphnet;
 mod measured;
+mod metaschedule;
 mod network_info;
 mod tenset;
 pub(crate) mod tpugraphs;
@@ -37,13 +40,15 @@ pub use known::{KnownSample, Level};
 pub(crate) use platform::NO_PLATFORM;
 
 /// All of them.
-pub(crate) static ROOMS: [&dyn Giving; 6] = [
+pub(crate) static ROOMS: [&dyn Giving; 8] = [
     &tenset::ROOM,
     &measured::ROOM,
     &autotvm::ROOM,
+    &metaschedule::RECORDS,
     &tpugraphs::Room,
     &graphnet::Room,
     &network_info::Room,
+    &metaschedule::Room,
 ];
 
 /// The room of a dataset; `None` for one of a later version.
@@ -81,6 +86,7 @@ taking![
     graphnet::Logs,
     graphnet::Samples,
     network_info::Files,
+    metaschedule::Workloads,
 ];
 
 /// What a dry run is for.
@@ -97,6 +103,8 @@ pub enum StreamFormat {
     Measured,
     /// AutoTVM's lines.
     AutoTvm,
+    /// Tuning records of a MetaSchedule database, whose workloads are in a file.
+    MetaSchedule,
     /// Measured records as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
     Arrow,
 }
@@ -107,6 +115,7 @@ impl StreamFormat {
         match self {
             Self::Tenset => Dialect::TENSET,
             Self::AutoTvm => Dialect::AUTOTVM,
+            Self::MetaSchedule => Dialect::METASCHEDULE,
             Self::Measured | Self::Arrow => Dialect::MEASURED,
         }
     }

@@ -196,6 +196,8 @@ pub(crate) struct Told {
     pub(crate) known_samples: Vec<KnownSample>,
     /// Path and name in the store, where it could not keep its own.
     pub(crate) renamed: Option<(String, String)>,
+    /// Lines that are refused: path, line, reason.
+    pub(crate) rejects: Vec<(String, u64, String)>,
     /// What is odd about it: path, line (0 for all of it), reason.
     pub(crate) notes: Vec<(String, u64, String)>,
 }

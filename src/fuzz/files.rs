@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 
 use tsql_codecs::repeats;
 use tsql_codecs::steps::{Filler, Hasher, Numbers};
+use tsql_formats::beside::Beside;
 use tsql_formats::graphnet::log::Parser;
 use tsql_formats::graphnet::log::lines::{Said, pack, unpack};
 use tsql_formats::graphnet::sample::{self, File};
@@ -26,7 +27,7 @@ pub(super) fn measured(bytes: &[u8]) {
 /// Each line is a record or is given back beside them, and what is packed can be unpacked.
 fn lines(dialect: Dialect, bytes: &[u8]) {
     for crlf in [false, true] {
-        let rows = dialect.parse(bytes, crlf);
+        let rows = dialect.parse(bytes, crlf, &Beside::default());
         let count = bytes.split_inclusive(|&byte| byte == b'\n').count();
         assert_eq!(rows.line_count, count as u64);
         assert_eq!(rows.records.len() + rows.others.len(), count);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Opened};
 
+use super::beside;
 use super::inside;
 use super::lines::Job;
 use super::workers::caught;
@@ -44,6 +45,7 @@ impl Intake {
     /// dry run is not for.
     pub(super) fn of(found: Vec<Input>, options: &IngestOptions) -> Result<Self> {
         let mut intake = Self::default();
+        let names = beside::Names::of(&found);
         let mut files = found;
         for room in TAKING {
             let (folders, others) = room.folders(files);
@@ -71,6 +73,7 @@ impl Intake {
             return Err(Error::Source { location, reason });
         }
         intake.report.platforms = std::mem::take(&mut intake.platforms);
+        beside::find(&mut intake.logs, &names);
         Ok(intake)
     }
 
@@ -141,6 +144,7 @@ impl Intake {
                             platform,
                             dialect,
                             compression,
+                            beside: None,
                         });
                     }
                     None => self.nameless(&input, HINT),

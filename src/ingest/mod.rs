@@ -17,6 +17,7 @@
 //! [`Store::append`] and [`Store::appender`] take records while they are made.
 
 mod batches;
+mod beside;
 pub(crate) mod commits;
 mod fetch;
 mod inside;

@@ -10,7 +10,7 @@ use crate::formats::{KnownSample, NO_PLATFORM};
 use crate::ledger::Closed;
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
-pub(super) const REJECTS_LISTED: usize = 20;
+const REJECTS_LISTED: usize = 20;
 
 /// A file that no reader takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +105,25 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         let named = self.skipped_files.iter().any(|file| file.named);
         self.rejects == 0 && self.failed_files.is_empty() && !named
+    }
+
+    /// Counts a line that is refused, and lists the first ones; with `strict` it is an error.
+    pub(super) fn reject(
+        &mut self,
+        path: &str,
+        line: u64,
+        reason: &str,
+        strict: bool,
+    ) -> Result<()> {
+        self.rejects += 1;
+        let (path, reason) = (path.to_owned(), reason.to_owned());
+        if strict {
+            return Err(Error::Rejected { path, line, reason });
+        }
+        if self.first_rejects.len() < REJECTS_LISTED {
+            self.first_rejects.push((path, line, reason));
+        }
+        Ok(())
     }
 
     /// Notes what is odd about an input that is taken; with `strict` it is an error.

@@ -20,7 +20,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::Input;
+use tsql_formats::beside::Beside;
+use tsql_formats::{Folder, Input};
 
 use super::lines::{self, Job, Message, Position, Reader};
 use super::paced::{Handed, Limits, Paced};
@@ -146,6 +147,7 @@ impl AppendOptions {
             platform: self.platform.clone(),
             dialect,
             compression: None,
+            beside: None,
         })
     }
 }
@@ -409,9 +411,14 @@ impl Reader<'_> {
         if let Some(known) = &known {
             self.send(Message::Known(Position::of(known)))?;
         }
+        let beside = Arc::new(Beside {
+            source_id: reading.source_id,
+            folder: Folder::default(),
+            graphs: None,
+        });
         while paced.next_group() {
             let chunks = tsql_formats::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
-            let end = self.read(job, reading.clone(), chunks, None)?;
+            let end = self.read(job, reading.clone(), &beside, chunks, None)?;
             if end.failed {
                 break;
             }

@@ -217,6 +217,9 @@ impl<T: Taking> Whole<'_, T> {
 
     fn tell(&mut self, told: Told) -> Result<()> {
         let report = &mut self.report;
+        for (path, line, reason) in told.rejects {
+            report.reject(&path, line, &reason, self.options.strict)?;
+        }
         for (path, line, reason) in told.notes {
             report.note(path, line, reason, self.options.strict)?;
         }

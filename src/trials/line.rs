@@ -76,6 +76,7 @@ pub(super) fn line(
         all_cost: Decimal::from_f64((outcome.all_cost_s * 1e6).round() / 1e6),
         measured_at_s: Some(measured_at_s),
         measured_at_fraction: None,
+        workload_index: None,
     };
     let mut line = Vec::new();
     let steps = Manifest::config_text(&item.config);

@@ -23,7 +23,14 @@ use crate::ledger::{Ledger, application};
 use crate::store::{At, Change, Rests, Snapshot, Store};
 
 /// Tables whose rows belong to sources, in the order in which they are emptied.
-const TABLES: [&str; 5] = ["records", "runs", "lines", "network_tasks", "relays"];
+const TABLES: [&str; 6] = [
+    "records",
+    "runs",
+    "lines",
+    "network_tasks",
+    "relays",
+    "workloads",
+];
 
 /// How long a run may take from its rows to their entry in the ledger before it has to begin again.
 const LEASE: Duration = Duration::from_mins(15);

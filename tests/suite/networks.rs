@@ -209,6 +209,21 @@ fn real_tasks_are_those_that_tvm_has() {
         classes.iter().any(|row| row.starts_with("batch_matmul,")),
         "{classes:?}"
     );
+    // What tasks compute is among all nodes and edges.
+    let counted = "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)";
+    let wanted = "SELECT sum(operation_count), sum(edge_count) FROM tasks";
+    assert_eq!(place.rows(counted), place.rows(wanted));
+    let dense = "SELECT u.op, u.dtype, u.shape, o.op_kind, o.shape FROM edges e \
+                 JOIN nodes u ON u.graph_id = e.graph_id AND u.node = e.user \
+                 JOIN nodes o ON o.graph_id = e.graph_id AND o.node = e.operand \
+                 JOIN graphs g ON g.graph_id = e.graph_id \
+                 WHERE g.workload_key = '[\"8addb915d36723c9d7e5db67bda4e7d2\", 1, 128, 3072, 1, 768, 3072, 768, 1, 128, 768, 1, 128, 768]' \
+                   AND u.op = 'batch_matmul' ORDER BY e.operand";
+    let wanted = [
+        "batch_matmul,float32,\"[1,128,768]\",PlaceholderOp,\"[1,128,3072]\"",
+        "batch_matmul,float32,\"[1,128,768]\",PlaceholderOp,\"[1,768,3072]\"",
+    ];
+    assert_eq!(place.rows(dense), wanted);
     place.ok(&["check"]);
     place.ok(&["export", "--to", "back"]);
     for entry in std::fs::read_dir(folder).unwrap() {

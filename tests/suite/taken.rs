@@ -534,35 +534,3 @@ fn bombs_are_refused_in_little_memory() {
     );
     assert_eq!(place.rows("SELECT count(*) FROM lines"), ["512"]);
 }
-
-#[test]
-fn real_files_of_others_are_not_taken() {
-    let Some(shared) = shared() else { return };
-    let place = Place::new();
-    let data = shared.join("data");
-    let named = [
-        (
-            "metaschedule/cpu-c2d-0.27/database_tuning_record.json",
-            "tuning records of MetaSchedule",
-        ),
-        (
-            "metaschedule/a100-resnet34/database_workload.json",
-            "workloads of MetaSchedule",
-        ),
-        (
-            "metaschedule/a100-resnet34/database_tuning_record.json.gz",
-            "tuning records of MetaSchedule",
-        ),
-    ];
-    for (name, told) in named {
-        let path = data.join(name).display().to_string();
-        let ran = place.tsql(&["ingest", "--platform", "p", &path]);
-        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains(&format!("{path}: {told}, not taken")),
-            "{}",
-            ran.stderr
-        );
-    }
-    nothing_is_stored(&place);
-}

@@ -1,7 +1,9 @@
 //! What every format has. Each is a module of this crate: how its files are told, read and spelled.
 
 use std::fmt;
+use std::io::{self, BufRead};
 
+use super::beside::Beside;
 use super::rows::Rows;
 
 /// A format of files.
@@ -19,7 +21,19 @@ pub trait Logs: Format {
     fn begins(&self, line: &[u8]) -> bool;
 
     /// The rows of whole lines, the last of which may lack its line feed.
-    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows;
+    fn parse(&self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows;
+
+    /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.
+    fn beside(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
+    /// The names of the graphs in that file, by their lines, as far as it says them.
+    fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+        let _ = file;
+        Ok(Vec::new())
+    }
 
     /// How the names of its files end.
     fn ending(&self) -> &'static str;

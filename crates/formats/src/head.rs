@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 
+use super::beside::Beside;
 use super::lines::is_comment;
 use super::looks::{self, Looks};
 use super::{DOCUMENTS, Dialect, Documents};
@@ -164,7 +165,7 @@ impl Lines {
             let Some(dialect) = Dialect::that_begins(line) else {
                 continue;
             };
-            let rows = dialect.parse(line, false);
+            let rows = dialect.parse(line, false, &Beside::default());
             if !rows.records.is_empty() {
                 return Some(dialect);
             }

@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use tsql_codecs::identity::ContentHasher;
+
+use crate::naming;
+
 /// Standard input, as it is named on the command line.
 pub const STDIN: &str = "-";
 
@@ -27,11 +31,34 @@ pub struct Input {
 }
 
 impl Input {
+    /// The folder that it lies in: on disk, or in the archive or bucket that it came from.
+    pub fn folder(&self) -> Folder {
+        let on_disk = self.file.parent().map(naming::readable_path);
+        let (above, file) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        let has_own_name = self.file.file_name().map(naming::readable).as_deref() == Some(file);
+        let path = on_disk.filter(|_| has_own_name);
+        let path = path.unwrap_or_else(|| above.to_owned());
+        let mut hasher = ContentHasher::new();
+        hasher.update(path.as_bytes());
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        let hash = hasher.hex();
+        Folder { name, hash }
+    }
+
     /// What it was in the store that it was exported from, if it was of this dataset.
     pub fn was(&self, dataset: &str) -> Option<&ExportedFile> {
         let exported = self.exported.as_deref();
         exported.filter(|file| file.dataset == dataset)
     }
+}
+
+/// A folder with files that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    /// Its own name.
+    pub name: String,
+    /// XXH3-128 of its path: two folders of one name are two.
+    pub hash: String,
 }
 
 /// A file of an export, as the ledger has it.

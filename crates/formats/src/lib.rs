@@ -11,6 +11,7 @@
     )
 )]
 
+pub mod beside;
 mod chunk;
 mod compression;
 mod dumps;
@@ -47,7 +48,7 @@ pub use error::{Error, Result};
 pub use find::{Found, find};
 pub use format::{Documents, Format, Logs};
 pub use head::{Head, Kind};
-pub use input::{Input, STDIN};
+pub use input::{Folder, Input, STDIN};
 pub use listed::{DOCUMENTS, Dialect};
 pub use looks::Looks;
 pub use opened::{Opened, Stream, open};

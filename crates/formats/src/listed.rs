@@ -1,18 +1,26 @@
 //! The lists of formats. A new one is a line in [`Dialect::ALL`] where its files are lines, in [`DOCUMENTS`]
 //! where they are read as a whole.
 
+use std::io::BufReader;
+use std::path::Path;
+
+use super::beside::{Beside, Graphs};
+use super::error::{Error, Result};
 use super::format::{Documents, Logs};
 use super::lines::is_comment;
+use super::naming;
+use super::opened::open;
 use super::rows::Rows;
-use super::{autotvm, graphnet, measured, tenset, tpugraphs};
+use super::{autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
 
 /// The formats that are read as a whole.
-pub const DOCUMENTS: [&dyn Documents; 5] = [
+pub const DOCUMENTS: [&dyn Documents; 6] = [
     &tpugraphs::Arrays,
     &graphnet::Samples,
     &graphnet::Hub,
     &graphnet::BenchmarkLog,
     &tenset::networks::NetworkInfo,
+    &metaschedule::workload::Workloads,
 ];
 
 /// What the lines of a log look like: one of the formats of logs.
@@ -21,7 +29,12 @@ pub struct Dialect(&'static dyn Logs);
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::TENSET, Self::MEASURED, Self::AUTOTVM];
+    pub const ALL: [Self; 4] = [
+        Self::TENSET,
+        Self::MEASURED,
+        Self::AUTOTVM,
+        Self::METASCHEDULE,
+    ];
 
     /// auto_scheduler's.
     pub const TENSET: Self = Self(&tenset::Log);
@@ -31,6 +44,9 @@ impl Dialect {
 
     /// AutoTVM's.
     pub const AUTOTVM: Self = Self(&autotvm::Log);
+
+    /// That of MetaSchedule's tuning records.
+    pub const METASCHEDULE: Self = Self(&metaschedule::Log);
 
     /// The dataset of its records.
     pub fn dataset(self) -> &'static str {
@@ -62,8 +78,26 @@ impl Dialect {
     }
 
     /// The rows of whole lines, the last of which may lack its line feed.
-    pub fn parse(self, chunk: &[u8], crlf: bool) -> Rows {
-        self.0.parse(chunk, crlf)
+    pub fn parse(self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
+        self.0.parse(chunk, crlf, beside)
+    }
+
+    /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.
+    pub fn beside(self, name: &str) -> Option<String> {
+        self.0.beside(name)
+    }
+
+    /// The graphs of such a file; `None` where it is another.
+    ///
+    /// # Errors
+    /// What fails to be opened or read.
+    pub fn graphs(self, path: &Path) -> Result<Option<Graphs>> {
+        let (stream, _) = open(path)?;
+        let names = self.0.graphs(&mut BufReader::new(stream));
+        let names = names.map_err(Error::io(path))?;
+        let file = path.file_name().map(naming::readable).unwrap_or_default();
+        let is_one = names.iter().any(Option::is_some);
+        Ok(is_one.then_some(Graphs { file, names }))
     }
 }
 

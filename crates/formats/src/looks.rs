@@ -72,32 +72,11 @@ pub(super) fn like(head: &[u8]) -> Looks {
     if first.starts_with(b"{\"i\":[\"") && has(b"\"v\":0.1") {
         return Looks::new("an AutoTVM log (version 0.1)");
     }
-    if first.starts_with(b"[") && is_trace(&first) {
-        return Looks::new("tuning records of MetaSchedule");
-    }
-    if first.starts_with(b"[\"") && is_workload(&first) {
-        return Looks::new("workloads of MetaSchedule");
-    }
     match first.first() {
         Some(b'{' | b'[') => Looks::new("JSON"),
         Some(b'<') => Looks::new("XML or HTML"),
         _ => Looks::new("text"),
     }
-}
-
-/// `[<line of the workload>,[[[["GetBlock",...` of `database_tuning_record.json`.
-fn is_trace(line: &[u8]) -> bool {
-    let number = line.iter().skip(1).take_while(|b| b.is_ascii_digit());
-    let rest = line.get(1 + number.count()..).unwrap_or(&[]);
-    rest.len() < line.len() - 1 && rest.starts_with(b",[[[")
-}
-
-/// `["<structural hash>","<base64>"]` of `database_workload.json`.
-fn is_workload(line: &[u8]) -> bool {
-    let digits = line.iter().skip(2).take_while(|b| b.is_ascii_digit());
-    let digits = digits.count();
-    let rest = line.get(2 + digits..).unwrap_or(&[]);
-    digits > 8 && rest.starts_with(b"\",\"")
 }
 
 /// Bytes that no text has, or too many that are no UTF-8.
@@ -122,14 +101,6 @@ mod tests {
             (
                 br#"{"i": ["cuda", "matmul", [], {}, ["matmul"], {"i": 5, "t": "direct", "c": null, "e": []}], "r": [[1.0], 0, 2.0, 3.0], "v": 0.1}"#.as_slice(),
                 "an AutoTVM log (version 0.1)",
-            ),
-            (
-                br#"[0, [[[["GetBlock", [], ["C", "main"], ["b0"]]]]]]"#,
-                "tuning records of MetaSchedule",
-            ),
-            (
-                br#"["7523732197612418965", "X5kAAAAA"]"#,
-                "workloads of MetaSchedule",
             ),
             (br#"{"a": 1}"#, "JSON"),
             (b"[1, 2]", "JSON"),

@@ -7,6 +7,7 @@ use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats;
 use tsql_codecs::sketch::Scan;
 
+use crate::beside::Beside;
 use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
 use crate::{chunk, steps};
 
@@ -29,12 +30,14 @@ pub(crate) struct Line {
     pub(crate) measured_at_s: Option<i64>,
     /// What comes after the point in these, in 100 ns, where there is a point.
     pub(crate) measured_at_fraction: Option<i32>,
+    /// The line of the graph in the file beside the log, from 0, where that has the graphs.
+    pub(crate) workload_index: Option<i32>,
 }
 
 /// A format of such lines.
 pub(crate) struct Spelling {
-    /// Takes a line apart; why it is none.
-    pub(crate) parse: fn(&[u8]) -> Result<Line, String>,
+    /// Takes a line apart, which may refer to graphs beside its log; why it is none.
+    pub(crate) parse: fn(&[u8], &Beside) -> Result<Line, String>,
     /// Appends a line without its ending from graph, configuration, result and environment; false where these
     /// cannot be spelled.
     pub(crate) write: fn(&str, &[u8], Measurement<'_>, &Environment, &mut Vec<u8>) -> bool,
@@ -44,10 +47,16 @@ pub(crate) struct Spelling {
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`. A line that
 /// the columns do not give back keeps its text.
-pub(crate) fn parse(chunk: &[u8], crlf: bool, spelling: &'static Spelling) -> Rows {
+pub(crate) fn parse(
+    chunk: &[u8],
+    crlf: bool,
+    beside: &Beside,
+    spelling: &'static Spelling,
+) -> Rows {
     let mut parser = Parser {
         spelling,
         crlf,
+        beside,
         rows: Rows::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
@@ -63,9 +72,10 @@ pub(crate) fn parse(chunk: &[u8], crlf: bool, spelling: &'static Spelling) -> Ro
 }
 
 /// Parses a chunk; remembers what its lines share.
-struct Parser {
+struct Parser<'a> {
     spelling: &'static Spelling,
     crlf: bool,
+    beside: &'a Beside,
     rows: Rows,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
@@ -74,9 +84,9 @@ struct Parser {
     rebuilt: Vec<u8>,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn record(&mut self, text: &[u8]) -> Result<(), String> {
-        let mut line = (self.spelling.parse)(text)?;
+        let mut line = (self.spelling.parse)(text, self.beside)?;
         let is_measured = line.error_no == 0 && line.costs.iter().any(|cost| cost.digits != 0);
         let packed = is_measured.then(|| repeats::pack(&line.costs)).flatten();
         let count = packed.as_ref().map_or(0, |_| line.costs.len());
@@ -95,6 +105,7 @@ impl Parser {
             all_cost: line.all_cost,
             measured_at_s: line.measured_at_s,
             measured_at_fraction: line.measured_at_fraction,
+            workload_index: line.workload_index,
             details: None,
         };
         let bytes = packed.and_then(|packed| packed.bytes);
@@ -126,6 +137,7 @@ impl Parser {
             all_cost: row.all_cost.map(|cost| cost.padded().trimmed()),
             measured_at_s: row.measured_at_s,
             measured_at_fraction: row.measured_at_fraction,
+            workload_index: row.workload_index,
         };
         for &writer in self.spelling.writers {
             line.environment.writer = writer;

@@ -114,6 +114,8 @@ pub struct Row {
     pub measured_at_s: Option<i64>,
     /// What comes after the point in these, in 100 ns; `None` where there is no point.
     pub measured_at_fraction: Option<i32>,
+    /// The line of its graph in the file beside its log, from 0, where that has the graphs.
+    pub workload_index: Option<i32>,
     /// Its place in `Rows::details`, where it has any.
     pub details: Option<u32>,
 }
@@ -150,6 +152,8 @@ pub struct Measurement<'a> {
     pub measured_at_s: Option<i64>,
     /// What comes after the point in these, in 100 ns; `None` where there is no point.
     pub measured_at_fraction: Option<i32>,
+    /// The line of its graph in the file beside its log, from 0, where that has the graphs.
+    pub workload_index: Option<i32>,
 }
 
 /// How the program that wrote the line spells JSON.

@@ -6,7 +6,9 @@
 
 pub(crate) mod columns;
 mod giver;
+pub(super) mod others;
 mod records;
+mod written;
 
 use std::collections::HashMap;
 
@@ -26,10 +28,11 @@ use crate::error::{Error, Result};
 use crate::query::{collect, frame};
 
 pub(super) use giver::LineRoom;
+pub(super) use written::Written;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.measured_at_fraction, \
-    r.verbatim, \
+    r.workload_index, r.verbatim, \
     r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
     r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
 
@@ -94,6 +97,7 @@ pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     };
     let times = integers("measured_at_s")?;
     let fractions = column::numbers::<Int32Type>(batch, "measured_at_fraction")?;
+    let workloads = column::numbers::<Int32Type>(batch, "workload_index")?;
     let (repeats, verbatim, params) = (bytes("repeats")?, bytes("verbatim")?, bytes("params")?);
     let (sketches, datasets) = (
         column::text(batch, "sketch")?,
@@ -114,6 +118,7 @@ pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
             all_cost: all_cost(row),
             measured_at_s: column::value(times, row),
             measured_at_fraction: column::value(fractions, row),
+            workload_index: column::value(workloads, row),
         },
         verbatim: column::bytes_at(verbatim, row),
         sketch: column::text_at(sketches, row),

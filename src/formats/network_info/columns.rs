@@ -10,18 +10,15 @@ use serde::Serialize;
 use tsql_formats::tenset;
 use tsql_formats::tenset::networks::{Network, Relay, Task};
 
-use crate::column::made::{Columns, integers, repeated, texts};
+use crate::column::made::{Columns, integers, texts};
+use crate::formats::graphs::graph_columns;
 
 /// Graphs of tasks, as the logs of TenSet have them.
-pub(super) fn graph_columns(tasks: &[&(i64, Task)]) -> Columns {
-    BTreeMap::from([
-        ("graph_id", integers(tasks.iter().map(|(id, _)| *id))),
-        ("dataset", repeated(tenset::NAME, tasks.len())),
-        (
-            "workload_key",
-            texts(tasks.iter().map(|(_, task)| &task.workload_key)),
-        ),
-    ])
+pub(super) fn task_graph_columns(tasks: &[&(i64, Task)]) -> Columns {
+    let keys = tasks
+        .iter()
+        .map(|(id, task)| (*id, task.workload_key.as_str()));
+    graph_columns(keys.map(|(id, key)| (id, (tenset::NAME, key))))
 }
 
 /// What tasks compute.

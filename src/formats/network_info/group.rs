@@ -6,7 +6,7 @@ use tsql_codecs::identity::graph_id;
 use tsql_formats::tenset;
 use tsql_formats::tenset::networks::{Content, Task};
 
-use super::columns::{NetworkTasks, Relays, graph_columns, task_columns};
+use super::columns::{NetworkTasks, Relays, task_columns, task_graph_columns};
 use super::parsed::Read;
 use crate::dedupe::Identified;
 use crate::error::Result;
@@ -88,7 +88,10 @@ impl Group for Gathered {
         let new_graphs = if tasks.is_empty() {
             0
         } else {
-            let new = self.known_graphs.add(store, &tasks, graph_columns).await?;
+            let new = self
+                .known_graphs
+                .add(store, &tasks, task_graph_columns)
+                .await?;
             self.known_tasks.add(store, &tasks, task_columns).await?;
             new.len() as u64
         };

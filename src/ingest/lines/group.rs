@@ -18,10 +18,10 @@ use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
 use tsql_formats::rows::{Environment, Rows};
 
 use super::super::commits::Written;
-use crate::column::made::{Columns, integers, texts};
 use crate::dedupe::{Configurations, Identified, Numbers, number};
 use crate::error::{Error, Result};
 use crate::formats::configurations::ConfigurationRows;
+use crate::formats::graphs::graph_columns;
 use crate::formats::lines::columns::{EnvironmentRows, RecordRows};
 use crate::formats::taking::{Batch, Partition};
 use crate::schema;
@@ -167,7 +167,8 @@ impl<'a> Group<'a> {
         let keys: BTreeMap<i64, (&str, &str)> =
             chunks.iter().flat_map(|chunk| chunk.graphs()).collect();
         let rows: Vec<_> = keys.into_iter().collect();
-        let added = self.graphs.add(self.store, &rows, graph_columns).await?;
+        let columns = |new: &[&(i64, (&str, &str))]| graph_columns(new.iter().map(|row| **row));
+        let added = self.graphs.add(self.store, &rows, columns).await?;
         self.new_graphs += added.len() as u64;
         Ok(())
     }
@@ -251,16 +252,4 @@ fn programs(chunks: &[Chunk]) -> Vec<Program<'_>> {
     }
     programs.sort_by_key(|((graph, _), _)| *graph);
     programs
-}
-
-/// Rows of `graphs`: identifiers, each with dataset and key.
-fn graph_columns(rows: &[&(i64, (&str, &str))]) -> Columns {
-    BTreeMap::from([
-        (
-            "dataset",
-            texts(rows.iter().map(|(_, (dataset, _))| dataset)),
-        ),
-        ("workload_key", texts(rows.iter().map(|(_, (_, key))| key))),
-        ("graph_id", integers(rows.iter().map(|(id, _)| *id))),
-    ])
 }

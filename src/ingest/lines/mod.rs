@@ -17,7 +17,6 @@ use tsql_formats::{Compression, Dialect};
 
 use super::commits::{Commits, Written};
 use super::orphans::{Orphans, Scope};
-use super::report::REJECTS_LISTED;
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::lines::columns::Other;
@@ -204,7 +203,8 @@ impl Lines<'_> {
             let line = first_line + other.line;
             if let Some(reason) = &other.reason {
                 open.rejects += 1;
-                reject(&mut self.report, self.options, &open.path, line, reason)?;
+                let strict = self.options.strict;
+                self.report.reject(&open.path, line, reason, strict)?;
             }
             open.others += 1;
             let other = Other {
@@ -241,7 +241,8 @@ impl Lines<'_> {
         );
         if part == 0 {
             open.rejects += 1;
-            reject(&mut self.report, self.options, &open.path, line, &reason)?;
+            let strict = self.options.strict;
+            self.report.reject(&open.path, line, &reason, strict)?;
         }
         open.next_line += u64::from(last);
         open.last_is_record = false;
@@ -343,26 +344,6 @@ impl Lines<'_> {
         }
         Ok(done)
     }
-}
-
-fn reject(
-    report: &mut Report,
-    options: &IngestOptions,
-    path: &str,
-    line: u64,
-    reason: &str,
-) -> Result<()> {
-    report.rejects += 1;
-    if options.strict {
-        let (path, reason) = (path.to_owned(), reason.to_owned());
-        return Err(Error::Rejected { path, line, reason });
-    }
-    if report.first_rejects.len() < REJECTS_LISTED {
-        report
-            .first_rejects
-            .push((path.to_owned(), line, reason.to_owned()));
-    }
-    Ok(())
 }
 
 impl Open {

@@ -4,7 +4,11 @@
 //! of any of them ends its file where it was, with a message.
 
 use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use tsql_codecs::identity::ContentHasher;
+use tsql_formats::beside::Beside;
 use tsql_formats::lines::{Chunks, Mark, Piece};
 use tsql_formats::rows::Rows;
 use tsql_formats::{Compression, Dialect, Input};
@@ -76,6 +80,8 @@ pub(in crate::ingest) struct Job {
     pub(in crate::ingest) platform: String,
     pub(in crate::ingest) dialect: Dialect,
     pub(in crate::ingest) compression: Option<Compression>,
+    /// The file with the graphs of its records, where its lines refer to one.
+    pub(in crate::ingest) beside: Option<PathBuf>,
 }
 
 impl Job {
@@ -84,6 +90,19 @@ impl Job {
         let dataset = self.dialect.dataset();
         (dataset, &self.platform, &self.input.name)
     }
+
+    /// What its lines refer to.
+    fn beside(&self, source_id: i64) -> Result<Beside> {
+        let graphs = match &self.beside {
+            Some(file) => self.dialect.graphs(file)?,
+            None => None,
+        };
+        Ok(Beside {
+            source_id,
+            folder: self.input.folder(),
+            graphs,
+        })
+    }
 }
 
 /// A chunk on its way to a parser.
@@ -91,6 +110,7 @@ struct Chunk {
     bytes: Vec<u8>,
     crlf: bool,
     dialect: Dialect,
+    beside: Arc<Beside>,
     after: Mark,
 }
 
@@ -98,7 +118,7 @@ fn parse(chunk: Chunk) -> Message {
     let rows_of = |bytes| {
         #[cfg(test)]
         super::failing::look(bytes);
-        chunk.dialect.parse(bytes, chunk.crlf)
+        chunk.dialect.parse(bytes, chunk.crlf, &chunk.beside)
     };
     let reason = match caught(|| Box::new(rows_of(&chunk.bytes))) {
         Ok(rows) => {
@@ -184,12 +204,17 @@ impl Reader<'_> {
                     dialect,
                 })
             }
-            Ok(Plan::Read(reading)) => match self.open(job, &reading) {
-                Ok((chunks, compression)) => {
-                    self.read(job, reading, chunks, compression).map(|_| ())
+            Ok(Plan::Read(reading)) => {
+                let beside = job.beside(reading.source_id);
+                match beside.and_then(|beside| Ok((self.open(job, &reading)?, beside))) {
+                    Ok(((chunks, compression), beside)) => {
+                        let beside = Arc::new(beside);
+                        let end = self.read(job, reading, &beside, chunks, compression);
+                        end.map(|_| ())
+                    }
+                    Err(error) => self.fail(path, error.to_string()),
                 }
-                Err(error) => self.fail(path, error.to_string()),
-            },
+            }
             Err(error) => self.fail(path, error.to_string()),
         }
     }
@@ -242,6 +267,7 @@ impl Reader<'_> {
         &mut self,
         job: &Job,
         reading: Reading,
+        beside: &Arc<Beside>,
         mut chunks: Chunks<R>,
         compression: Option<Compression>,
     ) -> Option<SegmentEnd> {
@@ -272,11 +298,11 @@ impl Reader<'_> {
             seen = after.end_byte;
             match found {
                 Piece::Lines(bytes) => {
-                    let dialect = job.dialect;
                     let chunk = Chunk {
                         bytes,
                         crlf,
-                        dialect,
+                        dialect: job.dialect,
+                        beside: Arc::clone(beside),
                         after,
                     };
                     self.desk.work(chunk)?;

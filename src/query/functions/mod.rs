@@ -31,6 +31,7 @@ mod time_at;
 mod unpack_calls;
 mod unpack_checks;
 mod unpack_graph;
+mod unpack_tasks;
 mod unpack_tensors;
 mod workload;
 
@@ -68,6 +69,8 @@ fn scalars() -> Vec<Scalar> {
         unpack_graph::nodes(),
         unpack_graph::edges(),
         unpack_graph::steps(),
+        unpack_tasks::operations(),
+        unpack_tasks::uses(),
         unpack_tensors::function(),
         workload::name(),
         workload::args(),

@@ -69,6 +69,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
         all_cost: Some(number("all_cost", all_cost)?),
         measured_at_s: Some(seconds),
         measured_at_fraction: fraction,
+        workload_index: None,
     })
 }
 

@@ -15,6 +15,7 @@
 mod line;
 mod render;
 
+use crate::beside::Beside;
 use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
 use crate::{Format, Logs};
@@ -43,7 +44,7 @@ impl Logs for Log {
         line.starts_with(b"{") && has(b"\"input\"") && has(b"\"config\"") && has(b"\"result\"")
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
     }
 
@@ -54,12 +55,12 @@ impl Logs for Log {
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`.
 pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
-    parser::parse(chunk, crlf, &SPELLING)
+    parser::parse(chunk, crlf, &Beside::default(), &SPELLING)
 }
 
 /// How they are taken apart and put together.
 static SPELLING: Spelling = Spelling {
-    parse: line::parse,
+    parse: |line, _| line::parse(line),
     write,
     writers: &[Writer::Python, Writer::PythonCompact],
 };

@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use super::rows::{
     Details, Environment, Kernel, Measurement, Row, Rows, Sketch, Writer, append, intern,
 };
+use crate::beside::Beside;
 use crate::{Format, Logs, chunk, steps};
 
 pub use kernel::{build, of as kernel};
@@ -52,7 +53,7 @@ impl Logs for Log {
         sniff(line)
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
     }
 
@@ -118,6 +119,7 @@ impl Parser {
             all_cost: line.all_cost,
             measured_at_s: line.measured_at_s,
             measured_at_fraction: None,
+            workload_index: None,
             details: None,
         };
         let mut params = Vec::new();
@@ -139,6 +141,7 @@ impl Parser {
             all_cost: row.all_cost.map(|cost| cost.padded().trimmed()),
             measured_at_s: row.measured_at_s,
             measured_at_fraction: None,
+            workload_index: None,
         };
         let writer = [Writer::Python, Writer::PythonCompact]
             .into_iter()

@@ -4,7 +4,8 @@ use serde::de::IgnoredAny;
 use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 
-use super::key::key;
+use super::key;
+use crate::beside::Beside;
 use crate::parser::Line;
 use crate::rows::{Environment, Writer};
 
@@ -14,11 +15,11 @@ const UNKNOWN_ERROR: i16 = 8;
 /// Seconds from which on a program failed: TVM writes these, and no time.
 const FAILED_S: f64 = 1e10;
 
-/// Takes a line apart.
+/// Takes a line apart, whose workload is in the file beside its log, if that is there.
 ///
 /// # Errors
 /// What is wrong with it, for people.
-pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
+pub(super) fn parse(text: &[u8], beside: &Beside) -> Result<Line, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let text = text.trim_start_matches('\u{feff}');
@@ -31,14 +32,22 @@ pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
             return Err("instructions and decisions of the trace are not both lists".into());
         }
     }
-    let wrong = |_| format!("the index of the workload `{index}` is no whole number from 0 on");
-    index.parse::<u64>().map_err(wrong)?;
+    let index = index
+        .parse()
+        .ok()
+        .filter(|index| *index >= 0)
+        .ok_or_else(|| {
+            format!(
+                "the index of the workload `{index}` is no whole number from 0 to {}",
+                i32::MAX
+            )
+        })?;
     if !args_info.starts_with('[') && args_info != NOTHING {
         return Err("the types of the arguments are no list".into());
     }
     let (costs, error_no) = times(run_secs)?;
     Ok(Line {
-        workload_key: key(index, &spaced(args_info)),
+        workload_key: workload_key(index, &spaced(args_info), beside)?,
         steps: spaced(trace),
         environment: Environment {
             target: compact_target(target)?,
@@ -49,6 +58,23 @@ pub(super) fn parse(text: &[u8]) -> Result<Line, String> {
         all_cost: None,
         measured_at_s: None,
         measured_at_fraction: None,
+        workload_index: Some(index),
+    })
+}
+
+/// The key of the graph of a record: by its workload, or by the place where that would be.
+fn workload_key(index: i32, args_info: &str, beside: &Beside) -> Result<String, String> {
+    let Some(graphs) = &beside.graphs else {
+        return Ok(key::of_place(index, args_info, beside));
+    };
+    let place = usize::try_from(index).unwrap_or(usize::MAX);
+    let name = graphs.names.get(place).ok_or_else(|| {
+        let (file, count) = (&graphs.file, graphs.names.len());
+        format!("its workload {index} (from 0) is not in `{file}`, which has {count} lines")
+    })?;
+    Ok(match name {
+        Some(hash) => key::of_hash(hash, args_info),
+        None => key::of_place(index, args_info, beside),
     })
 }
 

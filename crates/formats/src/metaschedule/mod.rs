@@ -25,6 +25,9 @@ mod line;
 mod render;
 pub mod workload;
 
+use std::io::{self, BufRead};
+
+use crate::beside::Beside;
 use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
 use crate::{Format, Logs};
@@ -32,6 +35,10 @@ pub use render::write;
 
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "metaschedule";
+
+/// What the names of both files of a database have, each at the same place.
+const RECORDS: &str = "tuning_record";
+const WORKLOADS: &str = "workload";
 
 /// Files of tuning records.
 #[derive(Debug)]
@@ -52,8 +59,19 @@ impl Logs for Log {
         begins(line).is_some()
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
-        parse(chunk, crlf)
+    fn parse(&self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
+        parse(chunk, crlf, beside)
+    }
+
+    /// `database_workload.json` beside `database_tuning_record.json`, as TVM names them.
+    fn beside(&self, name: &str) -> Option<String> {
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let has_records = name.contains(RECORDS);
+        has_records.then(|| name.replace(RECORDS, WORKLOADS))
+    }
+
+    fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+        workload::hashes(file)
     }
 
     fn ending(&self) -> &'static str {
@@ -72,9 +90,10 @@ fn begins(line: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`.
-pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
-    parser::parse(chunk, crlf, &SPELLING)
+/// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`. Their
+/// workloads are in the file beside theirs.
+pub fn parse(chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
+    parser::parse(chunk, crlf, beside, &SPELLING)
 }
 
 /// How they are taken apart and put together.

@@ -10,8 +10,9 @@ use flate2::read::DeflateDecoder;
 
 use super::workload::{lines, write as write_workload};
 use super::{Log, parse, workload, write};
+use crate::beside::Beside;
 use crate::rows::{Measurement, Rows};
-use crate::{Logs as _, chunk, shared};
+use crate::{Dialect, Logs as _, chunk, shared};
 
 /// Folder; records, of which so many failed; workloads; sketches at most.
 const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
@@ -81,6 +82,7 @@ fn spelled(rows: &Rows, place: usize) -> Vec<u8> {
         all_cost: row.all_cost,
         measured_at_s: row.measured_at_s,
         measured_at_fraction: row.measured_at_fraction,
+        workload_index: row.workload_index,
     };
     let (mut trace, mut line) = (Vec::new(), Vec::new());
     let sketch = &rows.sketches[row.sketch as usize];
@@ -92,6 +94,14 @@ fn spelled(rows: &Rows, place: usize) -> Vec<u8> {
     line
 }
 
+/// The keys of the graphs of a database by what its workloads say.
+fn workload_keys(name: &str) -> HashSet<String> {
+    let text = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"));
+    let text = text.unwrap_or_default();
+    let keys = lines(&text, false).map(|line| line.workload.unwrap().key().unwrap());
+    keys.collect()
+}
+
 #[test]
 fn every_record_of_real_databases_comes_back() {
     for (name, count, failed, _, most) in DATABASES {
@@ -99,6 +109,12 @@ fn every_record_of_real_databases_comes_back() {
             return;
         };
         assert!(Log.begins(&text) && !workload::begins(&text));
+        let beside = Beside {
+            graphs: shared::path(&format!("data/metaschedule/{name}/database_workload.json"))
+                .and_then(|path| Dialect::METASCHEDULE.graphs(&path).unwrap()),
+            ..Beside::default()
+        };
+        let workloads = workload_keys(name);
         let (mut records, mut failures, mut repeats, mut params) = (0, 0, 0, 0);
         let (mut sketches, mut programs) = (HashSet::new(), HashSet::new());
         let (mut graphs, mut environments) = (HashSet::new(), HashSet::new());
@@ -112,7 +128,7 @@ fn every_record_of_real_databases_comes_back() {
             if number % CHUNKS_FOR_ONE != 0 {
                 continue;
             }
-            let rows = parse(chunk, false);
+            let rows = parse(chunk, false, &beside);
             assert!(rows.others.is_empty() && rows.verbatim.is_empty());
             for (place, line) in chunk::lines(chunk).enumerate() {
                 assert!(spelled(&rows, place) == line, "{name}: {number}, {place}");
@@ -137,6 +153,7 @@ fn every_record_of_real_databases_comes_back() {
         );
         assert_eq!((records, failures), (count, failed));
         assert_eq!(environments.len(), 1);
+        assert!(graphs.is_subset(&workloads), "{graphs:?}");
         assert!(sketches.len() <= most, "{}", sketches.len());
     }
 }

@@ -4,7 +4,7 @@ use tsql_codecs::json;
 use tsql_codecs::repeats;
 
 use super::digits::write_double;
-use super::key::parts;
+use super::key::args_info;
 use crate::dumps::{write_list, write_number};
 use crate::rows::{Environment, Measurement};
 
@@ -41,9 +41,9 @@ fn spaced(
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    let (index, args_info) = parts(workload_key)?;
+    let (index, args_info) = (measurement.workload_index?, args_info(workload_key)?);
     out.push(b'[');
-    out.extend_from_slice(index.as_bytes());
+    out.extend_from_slice(index.to_string().as_bytes());
     out.extend_from_slice(b", [");
     out.extend_from_slice(trace);
     out.extend_from_slice(b", ");

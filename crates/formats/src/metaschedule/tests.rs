@@ -4,6 +4,8 @@ use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
 
 use super::*;
+use crate::Folder;
+use crate::beside::Graphs;
 use crate::rows::Row;
 
 /// As TVM 0.27 writes it; the older ones write `GetBlock` and `[1]`.
@@ -11,9 +13,12 @@ const LINE: &str = r#"[3,[[[["GetSBlock",[],["T_add","main"],["b0"]],["Annotate"
 
 const TIMES: &str = "[0.00050302899999999999784,5.5322999999999998696e-05]";
 
+/// Its arguments as they stand in keys.
+const ARGUMENTS: &str = r#"[["TENSOR", "float32", [1, 128, 128]], ["TENSOR", "float32", [128]]]"#;
+
 /// Lines that columns rebuild, with their rows.
 fn rebuilt(text: &str) -> Rows {
-    let rows = parse(text.as_bytes(), false);
+    let rows = parse(text.as_bytes(), false, &Beside::default());
     assert!(rows.others.is_empty(), "{:?}", rows.others);
     assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
     rows
@@ -39,8 +44,8 @@ fn filled(rows: &Rows, row: &Row) -> String {
 #[test]
 fn a_line_is_workload_trace_times_target_and_arguments() {
     let rows = rebuilt(LINE);
-    let graph = r#"["metaschedule", 3, [["TENSOR", "float32", [1, 128, 128]], ["TENSOR", "float32", [128]]]]"#;
-    assert_eq!(rows.graphs, [graph]);
+    assert_eq!(rows.graphs, [format!("[\"#3\", {ARGUMENTS}, \"\", 0]")]);
+    assert_eq!(rows.records[0].workload_index, Some(3));
     let environment = &rows.environments[0];
     let target = r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#;
     assert_eq!(environment.target, target);
@@ -54,6 +59,51 @@ fn a_line_is_workload_trace_times_target_and_arguments() {
         trace.ends_with(", [[2, [16, 8]], [4, 1], [5, -1]]]"),
         "{trace}"
     );
+}
+
+#[test]
+fn workloads_are_known_by_the_file_beside() {
+    let beside = |file: &str| {
+        let names = Log.graphs(&mut file.as_bytes()).unwrap();
+        let file = "database_workload.json".to_owned();
+        Beside {
+            source_id: -5,
+            folder: Folder {
+                name: "a \"b\"".to_owned(),
+                hash: "1c".to_owned(),
+            },
+            graphs: Some(Graphs { file, names }),
+        }
+    };
+    let place = format!(r##"["a \"b\"#3", {ARGUMENTS}, "1c", -5]"##);
+    // Lines that are none count; where there is no hash it is known by its place.
+    let hash = "18446744073709551615";
+    let before = "[\"7\",\"\"]\n\nx\n";
+    for (file, key) in [
+        (
+            format!("{before}[\"{hash}\",\"\"]\n"),
+            format!("[\"{hash}\", {ARGUMENTS}]"),
+        ),
+        (
+            format!("{before}[ \"0042\" , \"no module"),
+            format!("[\"42\", {ARGUMENTS}]"),
+        ),
+        (format!("{before}[\"99999999999999999999\",\"\"]\n"), place),
+    ] {
+        let rows = parse(LINE.as_bytes(), false, &beside(&file));
+        assert_eq!(rows.graphs, [key], "{:?}", rows.others);
+        assert!(rows.verbatim.is_empty());
+    }
+    let rows = parse(LINE.as_bytes(), false, &beside(before));
+    assert_eq!(
+        rows.others[0].reason.as_deref().unwrap(),
+        "its workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
+    );
+    let names = |name| Log.beside(name);
+    let usual = Some("database_workload.json".to_owned());
+    assert_eq!(names("database_tuning_record.json"), usual);
+    assert_eq!(names("database_tuning_record.json.gz"), usual);
+    assert_eq!(names("records.json"), None);
 }
 
 #[test]
@@ -123,11 +173,15 @@ fn spellings_are_rebuilt() {
             "[]",
         ),
         ("[3,[", "[0,["),
-        ("[3,[", "[18446744073709551615,["),
+        ("[3,[", "[2147483647,["),
     ] {
         rebuilt(&with(from, to));
     }
-    let crlf = parse(format!("{LINE}\r\n\r\n{LINE}\r\n").as_bytes(), true);
+    let crlf = parse(
+        format!("{LINE}\r\n\r\n{LINE}\r\n").as_bytes(),
+        true,
+        &Beside::default(),
+    );
     assert!(crlf.verbatim.is_empty());
     assert_eq!((crlf.records.len(), crlf.others.len()), (2, 1));
     assert_eq!(crlf.others[0].reason, None);
@@ -158,7 +212,7 @@ fn strange_but_valid_lines_keep_their_text() {
         ("[0.0005030290]", 0),
     ] {
         let line = with(TIMES, to);
-        let rows = parse(line.as_bytes(), false);
+        let rows = parse(line.as_bytes(), false, &Beside::default());
         assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
         assert_eq!(rows.records[0].error_no, error_no, "{to}");
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
@@ -169,11 +223,11 @@ fn strange_but_valid_lines_keep_their_text() {
         ("[16,8]", "[16,\t8]"),
     ] {
         let line = with(from, to);
-        let rows = parse(line.as_bytes(), false);
+        let rows = parse(line.as_bytes(), false, &Beside::default());
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
     }
     // One line of a file with the other line ending.
-    let rows = parse(LINE.as_bytes(), true);
+    let rows = parse(LINE.as_bytes(), true, &Beside::default());
     assert_eq!(rows.verbatim.len(), 1);
 }
 
@@ -219,13 +273,14 @@ fn what_is_wrong_is_said() {
             "the types of the arguments are no list",
         ),
     ] {
-        let rows = parse(format!("{}\n{LINE}", with(from, to)).as_bytes(), false);
+        let text = format!("{}\n{LINE}", with(from, to));
+        let rows = parse(text.as_bytes(), false, &Beside::default());
         assert_eq!(rows.records.len(), 1, "{to}");
         assert_eq!(rows.others[0].line, 0);
         let reason = rows.others[0].reason.as_deref().unwrap();
         assert!(reason.contains(wanted), "{reason}");
     }
-    let rows = parse(b"[0,[[[\xff", false);
+    let rows = parse(b"[0,[[[\xff", false, &Beside::default());
     let reason = rows.others[0].reason.as_deref().unwrap();
     assert_eq!(reason, "invalid UTF-8 at byte 7");
 }
@@ -273,7 +328,7 @@ fn damaged_lines_are_records_or_given_back() {
         damaged.extend_from_slice(before);
         damaged.push(b'\n');
     }
-    let rows = parse(&damaged, false);
+    let rows = parse(&damaged, false, &Beside::default());
     let count = LINE.len() * 11;
     assert_eq!(rows.line_count, count as u64);
     assert_eq!(rows.records.len() + rows.others.len(), count);

@@ -18,6 +18,7 @@ use std::rc::Rc;
 
 use ahash::RandomState;
 
+use crate::beside::Beside;
 use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
 use crate::{Format, Logs, chunk};
 
@@ -50,7 +51,7 @@ impl Logs for Log {
         sniff(line)
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
     }
 
@@ -152,6 +153,7 @@ impl<'a> Parser<'a> {
             all_cost: Some(fields.all_cost),
             measured_at_s: Some(fields.timestamp),
             measured_at_fraction: None,
+            workload_index: None,
             details: None,
             repeats: None,
         };
@@ -239,6 +241,7 @@ impl<'a> Parser<'a> {
             all_cost: row.all_cost,
             measured_at_s: row.measured_at_s,
             measured_at_fraction: None,
+            workload_index: None,
         };
         for writer in std::iter::once(self.writer).chain(Writer::ALL) {
             let known = self.known(fields, writer)?;

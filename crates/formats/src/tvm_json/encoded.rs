@@ -6,6 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 use super::error::Error;
 use super::graph::Graph;
 
+/// More than any graph has.
+const MOST_BYTES: u64 = 1 << 40;
+
 /// The JSON in base64 of its length (eight bytes, the lowest first) and of itself.
 ///
 /// # Errors
@@ -31,6 +34,15 @@ pub fn encode(json: &[u8]) -> String {
     bytes.extend_from_slice(&(json.len() as u64).to_le_bytes());
     bytes.extend_from_slice(json);
     STANDARD.encode(bytes)
+}
+
+/// Do these characters begin base64 of a length and of an object?
+pub fn begins(encoded: &[u8]) -> bool {
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    let length = bytes.split_first_chunk();
+    length.is_some_and(|(length, json)| {
+        u64::from_le_bytes(*length) <= MOST_BYTES && json.first() == Some(&b'{')
+    })
 }
 
 /// A line of `database_workload.json`: the structural hash of a module, and the module.

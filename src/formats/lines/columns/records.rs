@@ -26,6 +26,7 @@ pub(crate) struct RecordRows {
     all_costs: Vec<Option<Decimal>>,
     times: Vec<Option<i64>>,
     fractions: Vec<Option<i32>>,
+    workloads: Vec<Option<i32>>,
     details: DetailRows,
     verbatim: BinaryBuilder,
 }
@@ -45,6 +46,7 @@ impl RecordRows {
             all_costs: Vec::with_capacity(count),
             times: Vec::with_capacity(count),
             fractions: Vec::with_capacity(count),
+            workloads: Vec::with_capacity(count),
             details: DetailRows::default(),
             verbatim: BinaryBuilder::new(),
         }
@@ -76,6 +78,7 @@ impl RecordRows {
         self.all_costs.push(row.all_cost.map(Decimal::padded));
         self.times.push(row.measured_at_s);
         self.fractions.push(row.measured_at_fraction);
+        self.workloads.push(row.workload_index);
         self.details.push(details);
         self.verbatim.append_option(verbatim);
     }
@@ -117,6 +120,7 @@ impl RecordRows {
                 "measured_at_fraction",
                 Arc::new(Int32Array::from(self.fractions)),
             ),
+            ("workload_index", Arc::new(Int32Array::from(self.workloads))),
             ("verbatim", Arc::new(self.verbatim.finish())),
         ]);
         columns.extend(self.details.finish());

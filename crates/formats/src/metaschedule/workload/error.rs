@@ -14,6 +14,13 @@ pub struct Error {
     pub reason: Reason,
 }
 
+impl Error {
+    /// What is wrong, for who knows the line.
+    pub fn in_line(&self) -> String {
+        format!("byte {}: {}", self.at, self.reason)
+    }
+}
+
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {

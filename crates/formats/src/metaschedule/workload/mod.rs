@@ -10,16 +10,21 @@
 
 mod error;
 mod function;
+mod hashes;
 mod module;
+mod told;
 
 use base64::DecodeError;
 use serde::de::IgnoredAny;
 use tsql_codecs::json::{elements_of_valid, string_length};
 
+use super::key;
 use crate::{chunk, tvm_json};
 pub use error::{Error, Reason};
 pub use function::{Function, Parameter};
+pub(super) use hashes::hashes;
 use module::functions;
+pub use told::{NAME, Workloads};
 
 /// A program that was tuned.
 #[derive(Clone, Debug)]
@@ -32,6 +37,27 @@ pub struct Workload {
     pub module: tvm_json::Graph,
     /// Its functions, in the order of the module.
     pub functions: Vec<Function>,
+}
+
+impl Workload {
+    /// The key of its graph, as that of a record of it; `None` where its arguments are not known.
+    pub fn key(&self) -> Option<String> {
+        Some(key::of_hash(&self.hash.to_string(), &self.arguments()?))
+    }
+
+    /// Types and shapes of its arguments, spelled as records do: `[["TENSOR", "float32", [1, 128]]]`. `None` for a
+    /// module of other than one function, and where the type of an argument is not known.
+    pub fn arguments(&self) -> Option<String> {
+        let [function] = self.functions.as_slice() else {
+            return None;
+        };
+        let types = function.parameters.iter().map(|parameter| {
+            let (dtype, shape) = (parameter.dtype.as_ref()?, parameter.shape.as_ref()?);
+            Some(format!("[\"TENSOR\", \"{dtype}\", {shape:?}]"))
+        });
+        let types: Vec<_> = types.collect::<Option<_>>()?;
+        Some(format!("[{}]", types.join(", ")))
+    }
 }
 
 /// A line of the file.
@@ -47,18 +73,31 @@ pub struct Line<'a> {
     pub is_rebuilt: bool,
 }
 
-/// Does a line begin like one of the file?
+/// Does a line begin like one of the file: with a hash, and the length of a graph whose first byte follows?
 pub fn begins(line: &[u8]) -> bool {
-    let rest = line.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    let rest = rest.and_then(|rest| rest.strip_prefix(b"\""));
-    let Some(rest) = rest else {
-        return false;
-    };
+    let encoded = split(line).and_then(|(_, encoded)| encoded.get(..BEGINNING));
+    encoded.is_some_and(tvm_json::begins)
+}
+
+/// The structural hash that a line begins with.
+fn hash_of(line: &[u8]) -> Option<String> {
+    let (digits, _) = split(line)?;
+    let hash: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(hash.to_string())
+}
+
+/// Characters of base64 that say the length of a graph and its first byte.
+const BEGINNING: usize = 12;
+
+/// The digits of a line's hash, and what begins its module.
+fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = line.strip_prefix(b"[")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = rest.get(digits..).unwrap_or(&[]).strip_prefix(b"\"");
-    let rest = rest.map(<[u8]>::trim_ascii_start);
-    let rest = rest.and_then(|rest| rest.strip_prefix(b","));
-    digits > 0 && rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
+    let (digits, rest) = rest.split_at_checked(digits)?;
+    let rest = rest.strip_prefix(b"\"")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b",")?.trim_ascii_start();
+    Some((digits, rest.strip_prefix(b"\"")?))
 }
 
 /// Reads whole lines, the last of which may lack its line feed; `crlf` where they end in `\r\n`. A line that cannot

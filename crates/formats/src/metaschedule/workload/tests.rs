@@ -261,10 +261,14 @@ fn other_spellings_are_read_and_not_rebuilt() {
 
 #[test]
 fn workloads_are_told_from_other_json() {
-    assert!(begins(br#"["7523732197612418965","UlEAAA"#) && begins(br#"[ "1" , ""]"#));
+    assert!(begins(br#"["7523732197612418965","TIQAAAAAAAB7CiAg"#));
+    assert!(begins(br#"[ "1" , "AgAAAAAAAAB7fQ=="]"#));
     for other in [
         &b"[0,[[[["[..],
         br#"["",""]"#,
+        br#"["1","2"]"#,
+        br#"["7523732197612418965","a name that is base64, too"]"#,
+        br#"["7523732197612418965","TIQAAAAAAABbCiAg"]"#,
         br#"["mm", 8]"#,
         br#"["8", 8]"#,
         b"{",

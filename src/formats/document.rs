@@ -1,0 +1,87 @@
+//! Files that are read as a whole, and kept by their bytes or by what these say.
+
+use tsql_codecs::identity::ContentHasher;
+use tsql_formats::{Compression, Input};
+
+use super::budget;
+use super::platform::NO_PLATFORM;
+use super::taking::{Given, Hand, Piece, What};
+use crate::error::{Error, Result};
+use crate::ledger::{Closed, Ledger, Plan, Reading, Source};
+
+/// Most bytes of a file, after decompression.
+const FILE_BYTES: u64 = 1 << 30;
+
+/// A file that was read and not parsed.
+pub(crate) struct Document {
+    pub(super) reading: Reading,
+    pub(super) input: Input,
+    pub(super) bytes: Vec<u8>,
+    content_hash: String,
+    compression: Option<Compression>,
+}
+
+impl Document {
+    /// What the ledger will say of it.
+    pub(super) fn closed(&self, dataset: &'static str) -> Closed {
+        let (reading, path) = (self.reading.clone(), self.input.path.clone());
+        let (length, hash) = (self.bytes.len() as u64, self.content_hash.clone());
+        Closed {
+            compression: self.compression.map(Compression::name),
+            ..Closed::whole(dataset, reading, path, length, hash)
+        }
+    }
+}
+
+/// Reads a file of a dataset without platforms and hands it on, unless the store has it. `words` says of what: `of a
+/// file of network_info`.
+pub(super) fn read(
+    dataset: &'static str,
+    words: &str,
+    given: &Given,
+    ledger: &mut Ledger,
+    hand: &mut Hand<'_, Document>,
+) -> Result<Option<()>> {
+    let What::File(input, compression) = &given.what else {
+        return Ok(Some(()));
+    };
+    let path = input.path.clone();
+    let bytes = match bytes(input, words) {
+        Ok(bytes) => bytes,
+        Err(reason) => return Ok(hand(Piece::Failed(path, reason))),
+    };
+    let length = bytes.len() as u64;
+    if hand(Piece::Bytes(length)).is_none() {
+        return Ok(None);
+    }
+    let mut hasher = ContentHasher::new();
+    hasher.update(&bytes);
+    let hash = hasher.hex();
+    let plan = ledger.plan_document(dataset, NO_PLATFORM, &input.name, length, &hash, |_| true);
+    let reading = match plan {
+        Plan::Unchanged => return Ok(hand(Piece::Unchanged(1))),
+        Plan::Alias(alias) => return Ok(hand(Piece::Alias(alias, path))),
+        Plan::Read(reading) => reading,
+    };
+    ledger.add(Source::being_read(&reading, length, hash.clone()));
+    let source_id = reading.source_id;
+    let document = Document {
+        reading,
+        input: input.clone(),
+        bytes,
+        content_hash: hash,
+        compression: *compression,
+    };
+    Ok(hand(Piece::Work(path, Some(source_id), document)))
+}
+
+/// All bytes of a file; why not.
+fn bytes(input: &Input, words: &str) -> Result<Vec<u8>, String> {
+    let opened = tsql_formats::open(&input.file).map_err(|error| match Error::from(error) {
+        Error::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    });
+    let (stream, _) = opened?;
+    let read = budget::read(stream, FILE_BYTES);
+    read.map_err(|why| why.in_words(words, FILE_BYTES))
+}

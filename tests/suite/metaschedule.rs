@@ -1,0 +1,359 @@
+//! Databases of MetaSchedule: records and workloads, whichever came first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use crate::support::{Place, shared};
+
+/// A module of one function over `p0` and `p1`, of so many numbers each, in TVM's graph of nodes.
+fn module(extent: u32) -> String {
+    format!(
+        r#"{{"root": 1, "nodes": [{{"type_key": ""}},
+    {{"type_key": "IRModule", "attrs": {{"functions": "2"}}}},
+    {{"type_key": "Map", "data": [3, 5]}},
+    {{"type_key": "GlobalVar", "attrs": {{"name_hint": "4"}}}},
+    {{"type_key": "runtime.String", "repr_str": "main"}},
+    {{"type_key": "tir.PrimFunc", "attrs": {{"params": "6", "buffer_map": "9", "body": "16"}}}},
+    {{"type_key": "Array", "data": [7, 8]}},
+    {{"type_key": "tir.Var", "attrs": {{"name": "14", "dtype": "handle"}}}},
+    {{"type_key": "tir.Var", "attrs": {{"name": "14", "dtype": "handle"}}}},
+    {{"type_key": "Map", "data": [7, 10, 8, 15]}},
+    {{"type_key": "tir.Buffer", "attrs": {{"name": "13", "dtype": "float32", "shape": "11"}}}},
+    {{"type_key": "Array", "data": [12]}},
+    {{"type_key": "IntImm", "attrs": {{"dtype": "int32", "value": "{extent}"}}}},
+    {{"type_key": "runtime.String", "repr_str": "p0"}},
+    {{"type_key": "runtime.String", "repr_str": "var_p0"}},
+    {{"type_key": "tir.Buffer", "attrs": {{"name": "13", "dtype": "float32", "shape": "11"}}}},
+    {{"type_key": "tir.BlockRealize", "attrs": {{"block": "17"}}}},
+    {{"type_key": "tir.Block", "attrs": {{"name_hint": "18", "init": "0", "body": "0"}}}},
+    {{"type_key": "runtime.String", "repr_str": "T_relu"}}],
+    "b64ndarrays": [], "attrs": {{"tvm_version": "0.13.0"}}}}"#
+    )
+}
+
+/// The line of a workload.
+fn workload(hash: u64, extent: u32) -> String {
+    let module = tsql_formats::tvm_json::encode(module(extent).as_bytes());
+    format!("[\"{hash}\",\"{module}\"]\n")
+}
+
+/// The line of a record: workload, tile, run times.
+fn record(index: u32, extent: u32, tile: u32, run_secs: &str) -> String {
+    format!(
+        "[{index},[[[[\"GetBlock\",[],[\"T_relu\",\"main\"],[\"b0\"]],[\"SamplePerfectTile\",[\"l1\"],[2,64],[\"v2\",\"v3\"]]],\
+         [[1,[{},{tile}]]]],{run_secs},{{\"keys\":[\"cpu\"],\"kind\":\"llvm\",\"tag\":\"\"}},\
+         [[\"TENSOR\",\"float32\",[{extent}]],[\"TENSOR\",\"float32\",[{extent}]]]]]\n",
+        extent / tile
+    )
+}
+
+/// Beyond 2^63.
+const LARGE: u64 = 11_262_074_163_714_101_772;
+
+const RECORDS: &str = "database_tuning_record.json";
+const WORKLOADS: &str = "database_workload.json";
+
+/// Workload, tile and fate of the records of a small database.
+fn records() -> String {
+    [
+        record(0, 64, 8, "[0.0002500000000000000052]"),
+        record(0, 64, 16, "[10000000000]"),
+        record(
+            1,
+            128,
+            8,
+            "[0.00050000000000000001041,0.0010000000000000000208]",
+        ),
+        record(1, 128, 4, "null"),
+    ]
+    .concat()
+}
+
+fn workloads() -> String {
+    workload(LARGE, 64) + &workload(42, 128)
+}
+
+#[test]
+fn records_have_the_graphs_of_their_workloads() {
+    let place = Place::new();
+    place.write(&format!("gpu/{RECORDS}"), records());
+    place.write(&format!("gpu/{WORKLOADS}"), workloads());
+    let ran = place.ok(&["ingest", "gpu"]);
+    let told = "records          4 (1 failed when measured, 1 unmeasured)";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let asked = "SELECT g.workload_name, g.workload_args, w.structural_hash, w.blocks, w.tvm_version, e.target_kind, \
+                 r.workload_index, count(*), count(DISTINCT config_id), min(runtime_ns), max(error_no), \
+                 count(*) FILTER (WHERE status = 'unmeasured') \
+                 FROM records r JOIN graphs g USING (graph_id) JOIN workloads w USING (graph_id) \
+                 JOIN environments e USING (environment_id) WHERE r.dataset = 'metaschedule' AND platform = 'gpu' \
+                 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY r.workload_index";
+    let tensors = |extent| {
+        format!(
+            r#""[[[""TENSOR"", ""float32"", [{extent}]], [""TENSOR"", ""float32"", [{extent}]]]]""#
+        )
+    };
+    let wanted = [
+        format!(
+            "{LARGE},{},{LARGE},[T_relu],0.13.0,llvm,0,2,2,250000.0,8,0",
+            tensors(64)
+        ),
+        format!(
+            "42,{},42,[T_relu],0.13.0,llvm,1,2,2,750000.0,0,1",
+            tensors(128)
+        ),
+    ];
+    assert_eq!(place.rows(asked), wanted);
+    let again = place.ok(&["ingest", "gpu"]);
+    assert!(again.stderr.contains("unchanged"), "{}", again.stderr);
+    place.ok(&["check"]);
+    place.ok(&["export", "--to", "back"]);
+    for (name, text) in [(RECORDS, records()), (WORKLOADS, workloads())] {
+        let back = place.read(&format!("back/gpu/{name}"));
+        assert_eq!(String::from_utf8(back).unwrap(), text);
+    }
+    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+    // An export is taken as what it was made of, with the same graphs.
+    let copy = Place::new();
+    let back = place.path().join("back");
+    copy.ok(&["ingest", "-q", back.to_str().unwrap()]);
+    let graphs = "SELECT graph_id, workload_key FROM graphs ORDER BY graph_id";
+    assert_eq!(copy.rows(graphs), place.rows(graphs));
+}
+
+#[test]
+fn one_workload_of_two_databases_is_one_graph() {
+    let place = Place::new();
+    place.write(&format!("one/{RECORDS}"), record(0, 64, 8, "[0.5]"));
+    place.write(&format!("one/{WORKLOADS}"), workloads());
+    // The same programs, numbered otherwise.
+    let other = record(1, 64, 8, "[0.25]") + &record(0, 128, 8, "[0.125]");
+    place.write(&format!("two/{RECORDS}"), other);
+    place.write(
+        &format!("two/{WORKLOADS}"),
+        workload(42, 128) + &workload(LARGE, 64),
+    );
+    place.ok(&["ingest", "-q", "one", "two"]);
+    let asked = "SELECT workload_name, count(*), count(DISTINCT config_id), count(DISTINCT platform) \
+                 FROM records JOIN graphs USING (graph_id) GROUP BY 1 ORDER BY 2";
+    assert_eq!(
+        place.rows(asked),
+        ["42,1,1,1".into(), format!("{LARGE},2,1,2")]
+    );
+    assert_eq!(
+        place.rows("SELECT count(*) FROM texts"),
+        ["2"],
+        "each module once"
+    );
+    place.ok(&["export", "--to", "back"]);
+    for name in ["one", "two"].map(|folder| format!("{folder}/{WORKLOADS}")) {
+        assert_eq!(place.read(&format!("back/{name}")), place.read(&name));
+    }
+}
+
+#[test]
+fn records_meet_workloads_that_come_later() {
+    let place = Place::new();
+    place.write(&format!("gpu/{RECORDS}"), records());
+    // A database of the same name elsewhere, whose first workload is another.
+    place.write(&format!("other/gpu/{RECORDS}"), record(0, 64, 8, "[0.5]"));
+    place.ok(&["ingest", "-q", "gpu"]);
+    place.ok(&["ingest", "-q", "other", "--platform", "b"]);
+    let names = "SELECT workload_name, workload_args LIKE '[[[\"TENSOR\"%', count(*) \
+                 FROM records JOIN graphs USING (graph_id) WHERE platform = 'gpu' GROUP BY 1, 2 ORDER BY 1";
+    assert_eq!(place.rows(names), ["gpu#0,true,2", "gpu#1,true,2"]);
+    let graphs = place.rows("SELECT count(*), count(DISTINCT workload_name) FROM graphs");
+    assert_eq!(
+        graphs,
+        ["3,2"],
+        "two databases do not share a graph by their names"
+    );
+    place.write(&format!("gpu/{WORKLOADS}"), workloads());
+    place.ok(&["ingest", "-q", "gpu"]);
+    let met = "SELECT w.structural_hash, count(*), min(runtime_ns) FROM records r \
+               JOIN computations c USING (graph_id) JOIN workloads w ON w.graph_id = c.known_graph_id \
+               WHERE platform = 'gpu' GROUP BY 1 ORDER BY 2, 1";
+    let wanted = [format!("{LARGE},2,250000.0"), "42,2,750000.0".to_owned()];
+    assert_eq!(place.rows(met), wanted);
+    assert_eq!(
+        place.rows("SELECT count(*) FROM records"),
+        ["5"],
+        "nothing is read again"
+    );
+    let linked = "SELECT count(*), count(DISTINCT known_graph_id) FROM computations \
+                  WHERE graph_id <> known_graph_id";
+    assert_eq!(place.rows(linked), ["2,2"], "not that of the other folder");
+    // Once there are two workloads that might be meant, none is.
+    place.write(
+        &format!("gpu/{WORKLOADS}"),
+        workload(7, 64) + &workload(8, 128),
+    );
+    place.ok(&["ingest", "-q", "gpu"]);
+    assert_eq!(place.rows(linked), ["0,0"]);
+    place.ok(&["check"]);
+}
+
+#[test]
+fn packed_databases_are_read_and_those_in_an_archive() {
+    let place = Place::new();
+    let pack = |text: String| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    place.write(&format!("gpu/{RECORDS}.gz"), pack(records()));
+    place.write(&format!("gpu/{WORKLOADS}.gz"), pack(workloads()));
+    place.ok(&["ingest", "-q", "gpu"]);
+    let asked = "SELECT count(*) FROM records JOIN workloads USING (graph_id)";
+    assert_eq!(place.rows(asked), ["4"]);
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, text) in [(RECORDS, records()), (WORKLOADS, workloads())] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        let name = format!("gpu/{name}");
+        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    let other = Place::new();
+    other.write("all.tar", tar.into_inner().unwrap());
+    other.ok(&["ingest", "-q", "all.tar"]);
+    assert_eq!(other.rows(asked), ["4"]);
+    other.ok(&["export", "--to", "back"]);
+    assert_eq!(
+        other.read(&format!("back/gpu/{WORKLOADS}")),
+        workloads().as_bytes()
+    );
+}
+
+#[test]
+fn bad_lines_are_told_with_their_place_and_kept() {
+    let place = Place::new();
+    let bad_records = records() + &record(2, 64, 8, "[0.5]") + "[0,[[[[\"GetBlock\"\n";
+    let bad_workloads = format!("{}\n[\"7\",\"AgAAAAAAAAB7\"]\n[\"8\", 9]", workloads());
+    place.write(&format!("gpu/{RECORDS}"), &bad_records);
+    place.write(&format!("gpu/{WORKLOADS}"), &bad_workloads);
+    let ran = place.tsql(&["ingest", "gpu"]);
+    assert_eq!(ran.code, Some(1));
+    for told in [
+        "database_tuning_record.json:6: the line is no JSON",
+        "database_workload.json:4: byte 7: the module: a graph of 2 bytes, where 1 are",
+        "database_workload.json:5: byte 7: the module is no text",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    // Lines 3 and 5 of the workloads are none, but they are there.
+    assert!(
+        !ran.stderr.contains("json:5: its workload"),
+        "{}",
+        ran.stderr
+    );
+    let rejects = place.rows("SELECT count(*) FROM rejects");
+    assert_eq!(rejects, ["3"]);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["5"]);
+    place.ok(&["check"]);
+    place.ok(&["export", "--to", "back"]);
+    assert_eq!(
+        place.read(&format!("back/gpu/{RECORDS}")),
+        bad_records.as_bytes()
+    );
+    assert_eq!(
+        place.read(&format!("back/gpu/{WORKLOADS}")),
+        bad_workloads.as_bytes()
+    );
+
+    let short = Place::new();
+    short.write(
+        &format!("gpu/{RECORDS}"),
+        record(2, 64, 8, "[0.5]") + &records(),
+    );
+    short.write(&format!("gpu/{WORKLOADS}"), workloads());
+    let ran = short.tsql(&["ingest", "gpu"]);
+    let told = "database_tuning_record.json:1: its workload 2 (from 0) is not in `database_workload.json`, which has 2 lines";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(short.rows("SELECT count(*) FROM records"), ["4"]);
+}
+
+/// Records, failures and least run time of each workload, by a JSON that knows nothing of tsql.
+fn counted(text: &str) -> BTreeMap<i64, (u64, u64, f64)> {
+    let mut counted = BTreeMap::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let times = line[1][1].as_array().unwrap();
+        let times: Vec<f64> = times.iter().map(|time| time.as_f64().unwrap()).collect();
+        let workload = counted.entry(line[0].as_i64().unwrap());
+        let (records, failures, best) = workload.or_insert((0, 0, f64::INFINITY));
+        *records += 1;
+        if times[0] >= 1e10 {
+            *failures += 1;
+        } else {
+            let sum: f64 = times.iter().sum();
+            let mean = sum / f64::from(u32::try_from(times.len()).unwrap());
+            *best = best.min(mean);
+        }
+    }
+    counted
+}
+
+fn text_of(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    if path.extension().is_some_and(|ending| ending == "gz") {
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice())
+            .read_to_string(&mut text)
+            .unwrap();
+        return text;
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn real_databases_have_the_records_that_their_json_has_and_come_back() {
+    let Some(shared) = shared() else { return };
+    let place = Place::new();
+    let folder = shared.join("data/metaschedule");
+    let ran = place.ok(&["ingest", folder.to_str().unwrap()]);
+    let told = "records          20137 (4639 failed when measured)";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    for database in std::fs::read_dir(&folder).unwrap() {
+        let database = database.unwrap().path();
+        let name = database.file_name().unwrap().to_str().unwrap().to_owned();
+        let files = std::fs::read_dir(&database).unwrap();
+        let files: BTreeSet<_> = files.map(|file| file.unwrap().path()).collect();
+        let records = files
+            .iter()
+            .find(|file| file.to_str().unwrap().contains("tuning"));
+        let counted = counted(&text_of(records.unwrap()));
+        let asked = format!(
+            "SELECT r.workload_index, count(*), count(*) FILTER (WHERE error_no = 8), \
+             coalesce(min(runtime_ns), 'inf'::double) FROM records r JOIN workloads w USING (graph_id) \
+             WHERE platform = '{name}' AND w.database = '{name}' AND w.workload_index = r.workload_index \
+             GROUP BY 1 ORDER BY 1"
+        );
+        let found = place.rows(&asked);
+        assert_eq!(found.len(), counted.len(), "{name}");
+        for (row, (index, (records, failures, best))) in found.iter().zip(&counted) {
+            let begin = format!("{index},{records},{failures},");
+            let least: f64 = row.strip_prefix(&begin).expect(row).parse().unwrap();
+            assert!(
+                (least - best * 1e9).abs() <= least * 1e-12 || least == *best,
+                "{row}: {best}"
+            );
+        }
+    }
+    place.ok(&["check"]);
+    place.ok(&["export", "--to", "back"]);
+    for database in std::fs::read_dir(&folder).unwrap() {
+        for file in std::fs::read_dir(database.unwrap().path()).unwrap() {
+            let file = file.unwrap().path();
+            let name = file.strip_prefix(&folder).unwrap().to_str().unwrap();
+            let back = place.path().join("back/metaschedule").join(name);
+            assert!(text_of(&back) == text_of(&file), "{name} differs");
+        }
+    }
+    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+}
