@@ -76,6 +76,8 @@ mod measured;
 mod mending;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/mixed.rs"]
+mod mixed;
 #[path = "suite/networks.rs"]
 mod networks;
 #[cfg(feature = "s3")]

@@ -83,9 +83,6 @@ taking![
     network_info::Files,
 ];
 
-/// What a dry run is for.
-pub(crate) const DRY_RUN: &str = "samples and benchmark logs of GraphNet";
-
 /// What a stream looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,6 +99,26 @@ pub enum StreamFormat {
 }
 
 impl StreamFormat {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Tenset, Self::Measured, Self::AutoTvm, Self::Arrow];
+
+    /// What people ask for it by.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrow => "arrow",
+            lines => lines.dialect().name(),
+        }
+    }
+
+    /// A stream of it in words.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::Arrow => "measured records as columns, in Arrow's streaming IPC",
+            lines => lines.dialect().described(),
+        }
+    }
+
     /// How its lines are read.
     pub(crate) fn dialect(self) -> Dialect {
         match self {

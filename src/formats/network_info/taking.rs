@@ -2,7 +2,7 @@
 
 use tsql_codecs::identity::{ContentHasher, text_id};
 use tsql_formats::tenset::networks::{self, Content, NAME, Network, NetworkInfo};
-use tsql_formats::{Compression, Documents, Input, Opened};
+use tsql_formats::{Compression, Documents, Format as _, Input, Opened};
 
 use super::group::Gathered;
 use super::parsed::Read;
@@ -62,6 +62,9 @@ impl Taking for Files {
             return Ok(Some(()));
         };
         let path = input.path.clone();
+        if hand(Piece::Taken(NetworkInfo.described())).is_none() {
+            return Ok(None);
+        }
         let bytes = match read(input) {
             Ok(bytes) => bytes,
             Err(reason) => return Ok(hand(Piece::Failed(path, reason))),
