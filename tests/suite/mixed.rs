@@ -285,7 +285,7 @@ fn a_dry_run_says_what_a_run_would_do_and_writes_nothing() {
     assert_eq!(store, "store            none yet, it would be .tsql");
     for wanted in [
         "tree/logs/t4/odd.json:3: ",
-        "rejects          2",
+        "rejects          1",
         "platforms        a100, example CPU, k80, laptop, t4, tpu-v3",
     ] {
         assert!(would.stderr.contains(wanted), "{wanted}: {}", would.stderr);
