@@ -78,6 +78,8 @@ mod mending;
 mod metaschedule;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/mixed.rs"]
+mod mixed;
 #[path = "suite/networks.rs"]
 mod networks;
 #[cfg(feature = "s3")]

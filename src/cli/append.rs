@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::outcome::{DONE, Failure, PARTLY};
@@ -38,8 +39,8 @@ pub(super) struct Append {
     #[arg(long, value_name = "NAME")]
     platform: String,
     /// What the stream looks like
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StreamKind::Tenset)]
-    format: StreamKind,
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StreamFormat::Tenset)]
+    format: StreamFormat,
     /// Lines that are stored together at most
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     rows: u64,
@@ -57,31 +58,21 @@ pub(super) struct Append {
     strict: bool,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug)]
-enum StreamKind {
-    /// Lines of auto_scheduler (Ansor)
-    Tenset,
-    /// Records as lines of JSON, a key for each column
-    Measured,
-    /// Lines of AutoTVM
-    Autotvm,
-    /// Tuning records of MetaSchedule
-    Metaschedule,
-    /// Measured records as columns, in Arrow's streaming IPC
-    Arrow,
+impl ValueEnum for StreamFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.described()))
+    }
 }
 
 pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     let stop = stop_on_ctrl_c();
     let store = place.open_or_create().await?;
     let mut options = AppendOptions::new(command.stream, command.platform);
-    options.format = match command.format {
-        StreamKind::Tenset => StreamFormat::Tenset,
-        StreamKind::Measured => StreamFormat::Measured,
-        StreamKind::Autotvm => StreamFormat::AutoTvm,
-        StreamKind::Metaschedule => StreamFormat::MetaSchedule,
-        StreamKind::Arrow => StreamFormat::Arrow,
-    };
+    options.format = command.format;
     options.group_lines = command.rows;
     options.group_bytes = command.bytes as u64;
     options.group_time = command.every;

@@ -125,12 +125,11 @@ impl Place {
         Ok(store?.telling(talk))
     }
 
-    /// The store for looking only; an empty one in memory where there is none.
-    pub(super) async fn open_or_memory(&self) -> Result<Store> {
+    /// The store for looking only, if there is one.
+    pub(super) async fn open_if_any(&self) -> Result<Option<Store>> {
         match self.find().await {
-            Ok(Some(store)) => Ok(store),
-            Ok(None) | Err(Error::NotAStore { .. }) => Store::create("memory:").await,
-            Err(error) => Err(error),
+            Err(Error::NotAStore { .. }) => Ok(None),
+            found => found,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Files that are read as a whole, and kept by their bytes or by what these say.
 
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Compression, Input};
+use tsql_formats::{Compression, Documents, Input};
 
 use super::budget;
 use super::platform::NO_PLATFORM;
@@ -33,11 +33,9 @@ impl Document {
     }
 }
 
-/// Reads a file of a dataset without platforms and hands it on, unless the store has it. `words` says of what: `of a
-/// file of network_info`.
+/// Reads a file of a format without platforms and hands it on, unless the store has it.
 pub(super) fn read(
-    dataset: &'static str,
-    words: &str,
+    format: &dyn Documents,
     given: &Given,
     ledger: &mut Ledger,
     hand: &mut Hand<'_, Document>,
@@ -46,7 +44,10 @@ pub(super) fn read(
         return Ok(Some(()));
     };
     let path = input.path.clone();
-    let bytes = match bytes(input, words) {
+    if hand(Piece::Taken(format.described())).is_none() {
+        return Ok(None);
+    }
+    let bytes = match bytes(input, format) {
         Ok(bytes) => bytes,
         Err(reason) => return Ok(hand(Piece::Failed(path, reason))),
     };
@@ -57,6 +58,7 @@ pub(super) fn read(
     let mut hasher = ContentHasher::new();
     hasher.update(&bytes);
     let hash = hasher.hex();
+    let dataset = format.dataset();
     let plan = ledger.plan_document(dataset, NO_PLATFORM, &input.name, length, &hash, |_| true);
     let reading = match plan {
         Plan::Unchanged => return Ok(hand(Piece::Unchanged(1))),
@@ -76,12 +78,13 @@ pub(super) fn read(
 }
 
 /// All bytes of a file; why not.
-fn bytes(input: &Input, words: &str) -> Result<Vec<u8>, String> {
+fn bytes(input: &Input, format: &dyn Documents) -> Result<Vec<u8>, String> {
     let opened = tsql_formats::open(&input.file).map_err(|error| match Error::from(error) {
         Error::Io { source, .. } => source.to_string(),
         other => other.to_string(),
     });
     let (stream, _) = opened?;
     let read = budget::read(stream, FILE_BYTES);
-    read.map_err(|why| why.in_words(words, FILE_BYTES))
+    let words = format!("of {}", format.described());
+    read.map_err(|why| why.in_words(&words, FILE_BYTES))
 }

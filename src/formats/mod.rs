@@ -89,9 +89,6 @@ taking![
     metaschedule::Workloads,
 ];
 
-/// What a dry run is for.
-pub(crate) const DRY_RUN: &str = "samples and benchmark logs of GraphNet";
-
 /// What a stream looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,6 +107,32 @@ pub enum StreamFormat {
 }
 
 impl StreamFormat {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Tenset,
+        Self::Measured,
+        Self::AutoTvm,
+        Self::MetaSchedule,
+        Self::Arrow,
+    ];
+
+    /// What people ask for it by.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrow => "arrow",
+            lines => lines.dialect().name(),
+        }
+    }
+
+    /// A stream of it in words.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::Arrow => "measured records as columns, in Arrow's streaming IPC",
+            lines => lines.dialect().described(),
+        }
+    }
+
     /// How its lines are read.
     pub(crate) fn dialect(self) -> Dialect {
         match self {

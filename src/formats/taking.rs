@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use tsql_formats::{Compression, Documents, Input, Looks, Opened};
+use tsql_formats::{Compression, Documents, Input, Looks, Named, Opened};
 
 use super::known::KnownSample;
 use crate::error::Result;
@@ -62,11 +62,6 @@ pub(crate) trait Admitting: Sync {
     /// What its files are told by.
     fn formats(&self) -> &'static [&'static dyn Documents];
 
-    /// It has something to say in a dry run.
-    fn has_dry_run(&self) -> bool {
-        false
-    }
-
     /// It wants to know the names of all files of an archive before it reads any.
     fn needs_names(&self) -> bool {
         false
@@ -103,10 +98,21 @@ pub(crate) trait Admitting: Sync {
         let mut own = self.formats().iter();
         own.any(|own| own.described() == format.described())
     }
+
+    /// May it be given files, where somebody says what all of them are?
+    fn is_meant(&self, wanted: Option<Named>) -> bool {
+        match wanted {
+            None => true,
+            Some(Named::Document(format)) => self.takes(format),
+            Some(Named::Log(_)) => false,
+        }
+    }
 }
 
 /// What the thread that reads finds, one after the other.
 pub(crate) enum Piece<W> {
+    /// Something, in these words, that is one of its own: whatever becomes of it is said later.
+    Taken(&'static str),
     /// So many bytes were read.
     Bytes(u64),
     /// Something that the store does not have, to be parsed by another thread: what it is called,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Opened};
+use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Named, Opened};
 
 use super::beside;
 use super::inside;
@@ -12,7 +12,7 @@ use super::workers::caught;
 use super::{IngestOptions, Report, SkippedFile};
 use crate::error::{Error, Result};
 use crate::formats::taking::{Admission, Admitting, Given, What};
-use crate::formats::{DRY_RUN, TAKING, platform};
+use crate::formats::{TAKING, platform};
 
 /// Files by their readers.
 #[derive(Default)]
@@ -27,6 +27,8 @@ pub(super) struct Intake {
     platforms: BTreeSet<String>,
     /// Named files without a platform.
     nameless: Vec<String>,
+    /// What all files are said to be.
+    wanted: Option<Named>,
 }
 
 /// Who reads a file.
@@ -41,22 +43,26 @@ impl Intake {
     ///
     /// # Errors
     /// [`Error::Source`] for a named file without a platform, for a platform's name that no store can
-    /// keep and, with `strict`, for a named file that no reader takes; [`Error::Argument`] for one that a
-    /// dry run is not for.
+    /// keep and, with `strict`, for a named file that no reader takes; [`Error::Argument`] for a format that
+    /// nobody knows.
     pub(super) fn of(found: Vec<Input>, options: &IngestOptions) -> Result<Self> {
-        let mut intake = Self::default();
+        let mut intake = Self {
+            wanted: options.wanted()?,
+            ..Self::default()
+        };
+        let wanted = intake.wanted;
         let names = beside::Names::of(&found);
         let mut files = found;
-        for room in TAKING {
+        for room in TAKING.iter().filter(|room| room.is_meant(wanted)) {
             let (folders, others) = room.folders(files);
             intake.rooms.entry(room.name()).or_default().extend(folders);
             files = others;
         }
         for input in files {
-            match caught(|| recalled(&input)) {
+            match caught(|| recalled(&input, wanted)) {
                 Ok(Ok(Some(reader))) => intake.give(input, reader, options)?,
                 Ok(Ok(None)) => match caught(|| Opened::of(&input.file)) {
-                    Ok(Ok(opened)) => intake.take(input, opened, options)?,
+                    Ok(Ok(opened)) => intake.take(input, opened.taken_as(wanted), options)?,
                     Ok(Err(error)) => intake.fail(&input, reason(error.into())),
                     Err(reason) => intake.fail(&input, reason),
                 },
@@ -82,6 +88,10 @@ impl Intake {
         let compression = opened.compression;
         match std::mem::replace(&mut opened.kind, Kind::Archive) {
             Kind::Log(dialect) => self.give(input, Reader::Lines(dialect, compression), options),
+            Kind::Blank(dialect) if dialect.is_named_like(&input.name) => {
+                self.give(input, Reader::Lines(dialect, compression), options)
+            }
+            Kind::Blank(_) => self.skip(&input, &Looks::blank(), options),
             Kind::Document(format) => match TAKING.iter().find(|room| room.takes(format)) {
                 Some(room) => {
                     let reader = Reader::Room(*room, compression, Some(opened));
@@ -91,10 +101,7 @@ impl Intake {
             },
             Kind::Archive => {
                 let inside = inside::inside(&input, opened.into_reader());
-                if !self.is_for(inside.room, &input, options)? {
-                    return Ok(());
-                }
-                match inside.room {
+                match inside.room.filter(|room| room.is_meant(self.wanted)) {
                     Some(room) => {
                         let admission = room.admit(&input, None, options.platform.as_deref())?;
                         let what = What::Archive(input.clone(), inside.names);
@@ -108,37 +115,14 @@ impl Intake {
         }
     }
 
-    /// Is a file for this run? A dry run passes over what it has nothing to say of.
-    fn is_for(
-        &self,
-        room: Option<&dyn Admitting>,
-        input: &Input,
-        options: &IngestOptions,
-    ) -> Result<bool> {
-        if !options.dry_run || room.is_some_and(Admitting::has_dry_run) {
-            return Ok(true);
-        }
-        if input.explicit {
-            let path = &input.path;
-            let reason = format!("{path}: a dry run is for {DRY_RUN}");
-            return Err(Error::Argument {
-                name: "dry_run",
-                reason,
-            });
-        }
-        Ok(false)
-    }
-
     fn give(&mut self, input: Input, reader: Reader, options: &IngestOptions) -> Result<()> {
         let asked = options.platform.as_deref();
         match reader {
             Reader::Lines(dialect, compression) => {
-                if !self.is_for(None, &input, options)? {
-                    return Ok(());
-                }
                 match platform::of(asked, dialect.dataset(), None, &input)? {
                     Some(platform) => {
                         self.platforms.insert(platform.clone());
+                        self.report.took(dialect.described());
                         self.logs.push(Job {
                             input,
                             platform,
@@ -150,18 +134,13 @@ impl Intake {
                     None => self.nameless(&input, HINT),
                 }
             }
-            Reader::Room(room, compression, opened) => {
-                if !self.is_for(Some(room), &input, options)? {
-                    return Ok(());
+            Reader::Room(room, compression, opened) => match room.admit(&input, opened, asked) {
+                Ok(admission) => {
+                    let what = What::File(input.clone(), compression);
+                    self.admit(&input, room, what, admission, options)?;
                 }
-                match room.admit(&input, opened, asked) {
-                    Ok(admission) => {
-                        let what = What::File(input.clone(), compression);
-                        self.admit(&input, room, what, admission, options)?;
-                    }
-                    Err(error) => self.fail(&input, reason(error)),
-                }
-            }
+                Err(error) => self.fail(&input, reason(error)),
+            },
         }
         Ok(())
     }
@@ -175,6 +154,10 @@ impl Intake {
         admission: Admission,
         options: &IngestOptions,
     ) -> Result<()> {
+        let admission = match admission {
+            Admission::Skipped(_) if self.wanted.is_some() => Admission::Taken(None),
+            told => told,
+        };
         match admission {
             Admission::Taken(platform) => {
                 self.platforms.extend(platform.clone());
@@ -224,8 +207,12 @@ impl Intake {
     }
 }
 
-/// Who reads a file of an export: what it was in the store that it came from counts, whatever it looks like.
-fn recalled(input: &Input) -> Result<Option<Reader>> {
+/// Who reads a file of an export: what it was in the store that it came from counts, whatever it looks like,
+/// unless somebody says what it is.
+fn recalled(input: &Input, wanted: Option<Named>) -> Result<Option<Reader>> {
+    if wanted.is_some() {
+        return Ok(None);
+    }
     let room = TAKING.iter().find(|room| room.recalls(input));
     let mut dialects = Dialect::ALL.into_iter();
     let dialect = dialects.find(|dialect| input.was(dialect.dataset()).is_some());

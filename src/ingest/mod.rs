@@ -69,13 +69,15 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Source`] for an input that does not exist, that belongs to a store, or that is named
-    /// and whose platform is not known (nothing is read then), [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
+    /// and whose platform is not known (nothing is read then), [`Error::Argument`] for a format that nobody
+    /// knows, [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
     /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
     pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
         let started = Instant::now();
         if let Some(platform) = &options.platform {
             platform::check(platform, "--platform")?;
         }
+        options.wanted()?;
         let mut spooled = None;
         let mut found = Found::default();
         let mut elsewhere = Vec::new();
@@ -113,7 +115,7 @@ impl Store {
         }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
         report.elapsed = started.elapsed();
-        if report.bytes_out > 0 {
+        if report.bytes_out > 0 && !options.dry_run {
             report.unmerged = self.merge_small().await;
         }
         Ok(report)
@@ -122,7 +124,7 @@ impl Store {
     /// Ingests files that lie here.
     async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
         let mut recalled = Report::default();
-        recalled.recalled(&found, options.platform.as_deref());
+        recalled.recalled(&found, options.wanted()?, options.platform.as_deref());
         let mut intake = Intake::of(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
         let mut report = self.ingest_intake(intake, options).await?;
@@ -156,7 +158,7 @@ impl Store {
     async fn ingest_archive(&self, archive: &Input, options: &IngestOptions) -> Result<Report> {
         let mut report = Report::default();
         let mut any = false;
-        let mut portions = unpack::portions(archive);
+        let mut portions = unpack::portions(archive, options.format.is_some());
         while let Some(portion) = portions.recv().await {
             let mut portion = portion?;
             report.failed_files.append(&mut portion.failed);

@@ -3,11 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tsql_formats::Named;
+
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::store::Store;
+
 /// How to ingest.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct IngestOptions {
     pub(crate) platform: Option<String>,
+    pub(crate) format: Option<String>,
     pub(crate) strict: bool,
     pub(crate) dry_run: bool,
     pub(crate) threads: Option<usize>,
@@ -22,6 +29,7 @@ impl Default for IngestOptions {
         let stop = Arc::new(AtomicBool::new(false));
         Self {
             platform: None,
+            format: None,
             strict: false,
             dry_run: false,
             threads: None,
@@ -42,6 +50,14 @@ impl IngestOptions {
         self
     }
 
+    /// Name of the format that all files are taken as, whatever they look like and whatever an export says
+    /// of them; without it each is told by its content. Files in archives are meant, not these.
+    #[must_use]
+    pub fn format(mut self, name: impl Into<String>) -> Self {
+        self.format = Some(name.into());
+        self
+    }
+
     /// Stops at the first line that is refused.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
@@ -49,7 +65,9 @@ impl IngestOptions {
         self
     }
 
-    /// Writes nothing; only says what would happen. Of samples only.
+    /// Writes nothing: reads and parses everything, and says what would happen. How many graphs and
+    /// configurations are new is left out, and logs in an archive are compared with the store, not with other
+    /// files that are given.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -83,6 +101,32 @@ impl IngestOptions {
     pub(super) fn parsers(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(cores).max(1)
+    }
+
+    /// The format that is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a name that no format has.
+    pub(super) fn wanted(&self) -> Result<Option<Named>> {
+        let Some(name) = &self.format else {
+            return Ok(None);
+        };
+        let format = Named::of(name).ok_or_else(|| {
+            let names: Vec<&str> = Named::all().into_iter().map(Named::name).collect();
+            let reason = format!("`{name}` is none; there are {}", names.join(", "));
+            let name = "format";
+            Error::Argument { name, reason }
+        })?;
+        Ok(Some(format))
+    }
+
+    /// The ledger that a run goes by. A dry run acknowledges nothing, and so leaves the disk alone.
+    pub(super) async fn ledger(&self, store: &Store) -> Result<Ledger> {
+        if self.dry_run {
+            Ledger::load(store).await
+        } else {
+            Ledger::settled(store).await
+        }
     }
 }
 

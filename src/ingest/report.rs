@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tsql_formats::{Input, Looks, exported};
+use tsql_formats::{Input, Looks, Named, exported};
 
 use crate::error::{Error, Result};
 use crate::formats::{KnownSample, NO_PLATFORM};
@@ -42,6 +42,9 @@ impl SkippedFile {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
+    /// What files, or folders that are one thing, were taken as, in words (`an AutoTVM log`), and how many,
+    /// whatever came of it.
+    pub kinds: BTreeMap<&'static str, u64>,
     /// Files whose lines were read.
     pub files: u64,
     /// Files that the store had already.
@@ -126,6 +129,11 @@ impl Report {
         Ok(())
     }
 
+    /// Counts something that is taken as one of these.
+    pub(super) fn took(&mut self, kind: &'static str) {
+        *self.kinds.entry(kind).or_default() += 1;
+    }
+
     /// Notes what is odd about an input that is taken; with `strict` it is an error.
     pub(super) fn note(
         &mut self,
@@ -144,24 +152,36 @@ impl Report {
         Ok(())
     }
 
-    /// Counts files of an export, and says where they are not taken as what they were.
-    pub(super) fn recalled(&mut self, inputs: &[Input], platform: Option<&str>) {
-        let mut others: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    /// Counts files of an export, and says where they are not taken as what they were, because a format
+    /// or a platform is asked for.
+    pub(super) fn recalled(
+        &mut self,
+        inputs: &[Input],
+        wanted: Option<Named>,
+        platform: Option<&str>,
+    ) {
+        let mut others: BTreeMap<(&str, &str, &str), (u64, &str)> = BTreeMap::new();
         for input in inputs {
             let Some(exported) = &input.exported else {
                 continue;
             };
-            self.exported_files += 1;
-            let differs = platform.is_some_and(|platform| platform != exported.platform);
-            if differs && exported.platform != NO_PLATFORM {
-                let of = others.entry(exported.platform.as_str());
+            let mut differs = |what, was, asked| {
+                let of = others.entry((what, was, asked));
                 of.or_insert((0, input.path.as_str())).0 += 1;
+            };
+            let (was, dataset) = (exported.platform.as_str(), exported.dataset.as_str());
+            if let Some(format) = wanted.filter(|format| format.dataset() != dataset) {
+                differs("dataset", dataset, format.name());
+                continue;
+            }
+            self.exported_files += 1;
+            if let Some(platform) = platform.filter(|asked| *asked != was && was != NO_PLATFORM) {
+                differs("platform", was, platform);
             }
         }
-        for (was, (files, first)) in others {
-            let platform = platform.unwrap_or_default();
+        for ((what, was, asked), (files, first)) in others {
             let reason = format!(
-                "{} says platform `{was}` of {files} files like it; they are taken as `{platform}`, as asked",
+                "{} says {what} `{was}` of {files} files like it; they are taken as `{asked}`, as asked",
                 exported::SIDECAR
             );
             self.notes += 1;
@@ -200,6 +220,9 @@ impl Report {
             (&mut self.bytes_out, other.bytes_out),
         ] {
             *sum += count;
+        }
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
         }
         self.renamed_files.extend(other.renamed_files);
         self.skipped_files.extend(other.skipped_files);

@@ -42,12 +42,13 @@ impl Portion {
     }
 }
 
-/// Starts to unpack an archive; dropping the result ends that.
-pub(super) fn portions(archive: &Input) -> mpsc::Receiver<Result<Portion>> {
+/// Starts to unpack an archive; dropping the result ends that. Files that no reader takes stay in it, unless
+/// `all` are wanted.
+pub(super) fn portions(archive: &Input, all: bool) -> mpsc::Receiver<Result<Portion>> {
     let (sender, portions) = mpsc::channel(1);
     let archive = archive.clone();
     std::thread::spawn(move || {
-        let done = caught(|| unpack(&archive, &sender));
+        let done = caught(|| unpack(&archive, all, &sender));
         let failed = done.unwrap_or_else(|reason| {
             Err(Error::Source {
                 location: archive.path.clone(),
@@ -62,14 +63,14 @@ pub(super) fn portions(archive: &Input) -> mpsc::Receiver<Result<Portion>> {
     portions
 }
 
-fn unpack(archive: &Input, sender: &mpsc::Sender<Result<Portion>>) -> Result<()> {
+fn unpack(archive: &Input, all: bool, sender: &mpsc::Sender<Result<Portion>>) -> Result<()> {
     let (stream, _) = tsql_formats::open(&archive.file)?;
     let mut portion = Portion::new()?;
     let mut tar = tar::Archive::new(stream);
     let broken = |error: io::Error| (archive.path.clone(), error.to_string());
     let entries = tar.entries().map_err(Error::io(&archive.file))?;
     for entry in entries {
-        let member = entry.and_then(|mut entry| member(archive, &mut entry, &mut portion));
+        let member = entry.and_then(|mut entry| member(archive, &mut entry, all, &mut portion));
         if let Err(error) = member {
             portion.failed.push(broken(error));
             break;
@@ -89,6 +90,7 @@ fn unpack(archive: &Input, sender: &mpsc::Sender<Result<Portion>>) -> Result<()>
 fn member(
     archive: &Input,
     entry: &mut tar::Entry<'_, impl io::Read>,
+    all: bool,
     portion: &mut Portion,
 ) -> io::Result<()> {
     let name = readable_path(&entry.path()?);
@@ -104,7 +106,7 @@ fn member(
     let mut head = Head::new(&mut *entry);
     if Compression::of(&head.bytes).is_none() {
         let looks = match head.tell()? {
-            Kind::Unknown(looks) => Some(looks),
+            Kind::Unknown(looks) if !all => Some(looks),
             Kind::Archive => Some(Looks::new("an archive within an archive")),
             _ => None,
         };

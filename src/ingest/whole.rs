@@ -25,6 +25,7 @@ use crate::store::Store;
 
 /// What became of a piece of the input, in order.
 enum Message<P> {
+    Taken(&'static str),
     Read(Box<P>),
     Unchanged(u64),
     Alias { alias: Box<Alias>, path: String },
@@ -71,6 +72,7 @@ fn read<T: Taking>(
                 return None;
             }
             match piece {
+                Piece::Taken(kind) => desk.tell(Message::Taken(kind)),
                 Piece::Bytes(bytes) => {
                     desk.show(Event::Bytes(bytes));
                     Some(())
@@ -123,7 +125,7 @@ pub(super) async fn run<T: Taking>(
     given: Vec<Given>,
     options: &IngestOptions,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::settled(store).await?;
+    let ledger = options.ledger(store).await?;
     let scope = match room.names(&given) {
         None => Scope::dataset(T::DATASET),
         Some(names) => {
@@ -180,6 +182,7 @@ pub(super) async fn run<T: Taking>(
 impl<T: Taking> Whole<'_, T> {
     fn take(&mut self, message: Message<T::Read>) -> Result<()> {
         match message {
+            Message::Taken(kind) => self.report.took(kind),
             Message::Read(read) => {
                 let told = self.group.take(*read);
                 return self.tell(told);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Place, shared};
 
 /// Lines of two configurations of a template, and one of a program that failed.
-const LINES: &str = r#"{"input": ["cuda -keys=cuda,gpu", "dense", [["TENSOR", [1, 768], "float32"], null], {}], "config": {"index": 5, "code_hash": null, "entity": [["tile_k", "sp", [-1, 8]]]}, "result": [[0.5, 0.25], 0, 2.2458248138427734, 1694904726.0244505], "version": 0.2, "tvm_version": "0.8.dev0"}
+pub(crate) const LINES: &str = r#"{"input": ["cuda -keys=cuda,gpu", "dense", [["TENSOR", [1, 768], "float32"], null], {}], "config": {"index": 5, "code_hash": null, "entity": [["tile_k", "sp", [-1, 8]]]}, "result": [[0.5, 0.25], 0, 2.2458248138427734, 1694904726.0244505], "version": 0.2, "tvm_version": "0.8.dev0"}
 {"input": ["cuda -keys=cuda,gpu", "dense", [["TENSOR", [1, 768], "float32"], null], {}], "config": {"index": 6, "code_hash": null, "entity": [["tile_k", "sp", [-1, 16]]]}, "result": [[0.125], 0, 2.5, 1694904727.5], "version": 0.2, "tvm_version": "0.8.dev0"}
 {"input": ["cuda -keys=cuda,gpu", "dense", [["TENSOR", [1, 768], "float32"], null], {}], "config": {"index": 5, "code_hash": null, "entity": [["tile_k", "sp", [-1, 8]]]}, "result": [[1000000000.0], 1, 10, 1694904728.25], "version": 0.2, "tvm_version": "0.8.dev0"}
 "#;

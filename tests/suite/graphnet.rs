@@ -15,7 +15,7 @@ pub(crate) fn own() -> PathBuf {
 }
 
 /// Path below `root` and content of every file.
-fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

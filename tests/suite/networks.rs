@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::support::{Place, shared};
 
 /// A network of one task, `["k", 4]` with weight 3, made by hand for the fuzzer.
-const NETWORK: &[u8] = include_bytes!("../../fuzz/corpus/pickle/network");
-const RELAY: &[u8] = include_bytes!("../../fuzz/corpus/pickle/relay");
+pub(crate) const NETWORK: &[u8] = include_bytes!("../../fuzz/corpus/pickle/network");
+pub(crate) const RELAY: &[u8] = include_bytes!("../../fuzz/corpus/pickle/relay");
 /// A pickle that would call something.
 const CALLS: &[u8] = include_bytes!("../../fuzz/corpus/pickle/calls");
 

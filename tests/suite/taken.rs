@@ -10,7 +10,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 const PICKLE: &[u8] = b"\x80\x04\x95\x05\0\0\0\0\0\0\0K\x01.";
 
 /// A tar of these files.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, bytes) in files {
         let mut header = tar::Header::new_ustar();
@@ -98,7 +98,7 @@ fn named_files_that_nobody_reads_are_told_and_never_stored() {
 fn what_is_found_and_not_taken_is_listed_by_kind() {
     let place = Place::new();
     place.write("p/good.json", log(1, 3));
-    for n in 1..6 {
+    for n in 1..15 {
         place.write(&format!("p/sub/{n}.pkl"), PICKLE);
     }
     place.write("p/notes.md", "# notes\n\nwords\n");
@@ -106,7 +106,9 @@ fn what_is_found_and_not_taken_is_listed_by_kind() {
     let ran = place.ok(&["ingest", "p"]);
     assert!(
         ran.stderr.contains(
-            "not taken: 5 files, a Python pickle: p/sub/1.pkl, p/sub/2.pkl, p/sub/3.pkl and 2 more\n"
+            "not taken: 14 files, a Python pickle: p/sub/1.pkl, p/sub/10.pkl, p/sub/11.pkl, p/sub/12.pkl, \
+             p/sub/13.pkl, p/sub/14.pkl, p/sub/2.pkl, p/sub/3.pkl, p/sub/4.pkl, p/sub/5.pkl and 4 more \
+             (--verbose names them)\n"
         ),
         "{}",
         ran.stderr
@@ -116,10 +118,10 @@ fn what_is_found_and_not_taken_is_listed_by_kind() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("(6 not taken)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(15 not taken)"), "{}", ran.stderr);
     let ran = place.ok(&["ingest", "--verbose", "p"]);
     assert!(
-        ran.stderr.contains("p/sub/4.pkl, p/sub/5.pkl\n"),
+        ran.stderr.contains("p/sub/8.pkl, p/sub/9.pkl\n"),
         "{}",
         ran.stderr
     );

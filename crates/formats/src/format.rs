@@ -11,6 +11,11 @@ pub trait Format: fmt::Debug + Sync {
     /// The dataset of what its files hold.
     fn dataset(&self) -> &'static str;
 
+    /// What people ask for it by: its dataset, unless that has files of several kinds.
+    fn name(&self) -> &'static str {
+        self.dataset()
+    }
+
     /// One of its files in words: `an auto_scheduler log`.
     fn described(&self) -> &'static str;
 }

@@ -23,6 +23,8 @@ const HEAD_BYTES: usize = 4 << 20;
 pub enum Kind {
     /// A log, line by line.
     Log(Dialect),
+    /// Nothing, or nothing but comments: a log to come, which may be of this dialect, if its name says so.
+    Blank(Dialect),
     /// A file that is read as a whole.
     Document(&'static dyn Documents),
     /// An archive of files (tar), also a compressed one.
@@ -103,8 +105,7 @@ impl<R: Read> Head<R> {
             return Err(error);
         }
         Ok(if !lines.has_text && rest.is_empty() {
-            // Nothing, or comments: there is nothing to lose.
-            Kind::Log(Dialect::TENSET)
+            Kind::Blank(Dialect::TENSET)
         } else if let Some(document) = find(|document| document.is_text(&self.bytes)) {
             Kind::Document(document)
         } else if let Some((number, dialect, reason)) = lines.refused {
@@ -207,12 +208,31 @@ mod tests {
         }
         let much = "what a child process says\n".repeat(100_000);
         assert_eq!(dialect(format!("{much}{RECORD}").as_bytes()), tenset);
-        assert_eq!(dialect(b"".as_slice()), tenset);
-        assert_eq!(dialect(b"# only\n# comments".as_slice()), tenset);
         let measured = format!("{MEASURED}\n{RECORD}\n");
         assert_eq!(dialect(measured.as_bytes()), Dialect::MEASURED);
         let long = format!("{}{}", &RECORD[..60], "9, ".repeat(3 << 20));
         assert_eq!(dialect(long.as_bytes()), tenset, "its line is still open");
+    }
+
+    #[test]
+    fn nothing_but_comments_is_a_log_by_its_name_only() {
+        for text in ["", "# only\n# comments", "\n\r\n#\n"] {
+            let kind = Head::new(text.as_bytes()).tell().unwrap();
+            assert!(matches!(kind, Kind::Blank(_)), "{text:?}: {kind:?}");
+        }
+        for name in ["a.json", "p/a.json.gz", "a.b.json.zst"] {
+            assert!(Dialect::TENSET.is_named_like(name), "{name}");
+        }
+        for name in [
+            "__init__.py",
+            "README.md",
+            "json",
+            "a.json.py",
+            "a.jsonl",
+            "a.gz",
+        ] {
+            assert!(!Dialect::TENSET.is_named_like(name), "{name}");
+        }
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Dialect {
         self.0.dataset()
     }
 
+    /// What people ask for it by.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
     /// A log in words.
     pub fn described(self) -> &'static str {
         self.0.described()
@@ -61,6 +66,14 @@ impl Dialect {
     /// How the names of its files end.
     pub fn ending(self) -> &'static str {
         self.0.ending()
+    }
+
+    /// Has a file the name of one of its logs, compressed or not?
+    pub fn is_named_like(self, file: &str) -> bool {
+        let packed = [".gz", ".zst"].into_iter();
+        let name = packed.filter_map(|ending| file.strip_suffix(ending)).next();
+        let (_, ending) = name.unwrap_or(file).rsplit_once('.').unwrap_or_default();
+        ending == self.ending()
     }
 
     /// The one that the first line of a log begins like.

@@ -20,6 +20,13 @@ impl Looks {
     }
 }
 
+impl Looks {
+    /// A file without anything that tells what it is.
+    pub fn blank() -> Self {
+        Self::new("nothing, or nothing but comments")
+    }
+}
+
 impl fmt::Display for Looks {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.words)

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::head::{Head, Kind};
+use crate::named::Named;
 
 /// What a file says, after decompression.
 pub type Stream = Box<dyn Read + Send>;
@@ -63,6 +64,17 @@ impl Opened {
             compression,
             head,
         })
+    }
+
+    /// The same file as what somebody says it is. An archive stays one: what is said is said of its files.
+    #[must_use]
+    pub fn taken_as(mut self, format: Option<Named>) -> Self {
+        if let Some(format) = format
+            && !matches!(self.kind, Kind::Archive)
+        {
+            self.kind = format.kind();
+        }
+        self
     }
 
     /// All of the file, from its beginning on.

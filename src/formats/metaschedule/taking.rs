@@ -45,7 +45,7 @@ impl Taking for Workloads {
         ledger: &mut Ledger,
         hand: &mut Hand<'_, Document>,
     ) -> Result<Option<()>> {
-        document::read(NAME, "of a file of workloads", given, ledger, hand)
+        document::read(&workload::Workloads, given, ledger, hand)
     }
 
     fn parse(document: Document) -> Result<Read, String> {

@@ -45,7 +45,7 @@ impl Taking for Files {
         ledger: &mut Ledger,
         hand: &mut Hand<'_, Document>,
     ) -> Result<Option<()>> {
-        document::read(NAME, "of a file of network_info", given, ledger, hand)
+        document::read(&NetworkInfo, given, ledger, hand)
     }
 
     fn parse(document: Document) -> Result<Read, String> {

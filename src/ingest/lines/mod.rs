@@ -4,6 +4,7 @@
 pub(super) mod failing;
 mod group;
 mod others;
+mod pending;
 mod position;
 mod read;
 
@@ -15,21 +16,17 @@ use tsql_formats::lines::Mark;
 use tsql_formats::rows::Rows;
 use tsql_formats::{Compression, Dialect};
 
-use super::commits::{Commits, Written};
+use super::commits::Commits;
 use super::orphans::{Orphans, Scope};
 use super::{IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::lines::columns::Other;
-use crate::ledger::{About, Closed, Ledger, Reading};
+use crate::ledger::{About, Closed, Reading};
 use crate::store::Store;
-use group::Group;
-use others::Others;
+use pending::{Pending, TABLES};
 pub use position::Position;
 use read::End;
 pub(super) use read::{Job, Message, Reader};
-
-/// The tables of a log's own rows, in the order in which they are committed.
-const TABLES: [&str; 2] = ["records", "lines"];
 
 /// A file that is being read.
 struct Open {
@@ -56,9 +53,7 @@ struct Open {
 struct Lines<'a> {
     commits: Commits<'a>,
     options: &'a IngestOptions,
-    group: Group<'a>,
-    others: Others,
-    written: Written<'a>,
+    pending: Pending<'a>,
     open: Option<Open>,
     closed: Vec<Closed>,
     /// Sources that reading failed on: what has their bytes failed too.
@@ -90,23 +85,20 @@ pub(super) async fn run_reader(
     read: impl FnOnce(&mut Reader<'_>) + Send + 'static,
     durable: Option<Durable>,
 ) -> Result<Option<Report>> {
-    let ledger = Ledger::settled(store).await?;
+    let ledger = options.ledger(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
     let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
     let mut commits = Commits::new(store, &ledger, orphans);
-    if !commits.take_out_strays().await? {
+    if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
     }
     let parsers = options.parsers();
     let mut messages = read::start(ledger, parsers, Arc::clone(&options.progress), read);
-    let group = Group::new(store);
     let report = Report::default();
     let mut run = Lines {
         commits,
         options,
-        group,
-        others: Others::default(),
-        written: Written::new(store),
+        pending: Pending::new(store, options.dry_run),
         open: None,
         closed: Vec::new(),
         broken: HashSet::new(),
@@ -125,8 +117,7 @@ pub(super) async fn run_reader(
         return Ok(None);
     }
     run.report.replaced_rows = run.commits.replaced;
-    run.report.new_graphs = run.group.new_graphs;
-    run.report.new_configurations = run.group.new_configurations;
+    (run.report.new_graphs, run.report.new_configurations) = run.pending.new_ones();
     Ok(Some(run.report))
 }
 
@@ -199,6 +190,7 @@ impl Lines<'_> {
         let last = rows.line_count.checked_sub(1);
         open.last_is_record = rows.records.last().map(|record| record.line) == last;
         (open.mark, open.in_line) = (Some(after), false);
+        let mut others = Vec::with_capacity(rows.others.len());
         for other in std::mem::take(&mut rows.others) {
             let line = first_line + other.line;
             if let Some(reason) = &other.reason {
@@ -207,26 +199,17 @@ impl Lines<'_> {
                 self.report.reject(&open.path, line, reason, strict)?;
             }
             open.others += 1;
-            let other = Other {
+            others.push(Other {
                 segment: open.reading.segment,
                 line,
                 part: 0,
                 reason: other.reason,
                 text: other.text,
-            };
-            self.others.push(source_id, other);
-        }
-        if self.others.is_full() {
-            self.others.write(&mut self.written).await?;
-        }
-        if rows.records.is_empty() {
-            return Ok(());
+            });
         }
         let partition = (open.dialect.dataset(), Arc::clone(&open.platform));
-        let written = &mut self.written;
-        let added = self
-            .group
-            .add(rows, partition, source_id, first_line, written);
+        self.pending.keep(source_id, others).await?;
+        let added = self.pending.add(rows, partition, source_id, first_line);
         added.await
     }
 
@@ -256,11 +239,7 @@ impl Lines<'_> {
             reason: Some(reason),
             text,
         };
-        self.others.push(source_id, other);
-        if self.others.is_full() {
-            self.others.write(&mut self.written).await?;
-        }
-        Ok(())
+        self.pending.keep(source_id, [other]).await
     }
 
     /// Reading panicked: what came before is kept, nothing after it counts, so that a later version
@@ -317,8 +296,7 @@ impl Lines<'_> {
         let closed = open.close(end.mark);
         self.report.renamed(&closed);
         self.closed.push(closed);
-        let full =
-            self.group.is_full(&self.written) || self.closed.len() >= self.options.group_files;
+        let full = self.pending.is_full() || self.closed.len() >= self.options.group_files;
         if self.durable.is_some() || full {
             self.commit().await
         } else {
@@ -329,13 +307,11 @@ impl Lines<'_> {
     /// Makes all files that were read to their end part of the store. False where another run is
     /// about to do so with one of them.
     async fn commit(&mut self) -> Result<bool> {
-        self.group.flush(&mut self.written).await?;
         let closed = std::mem::take(&mut self.closed);
-        if closed.is_empty() {
+        if closed.is_empty() || self.options.dry_run {
             return Ok(true);
         }
-        self.others.write(&mut self.written).await?;
-        let rows = self.written.finish(&TABLES).await?;
+        let rows = self.pending.finish().await?;
         let done = self.commits.add(rows, &closed).await?;
         if let Some(durable) = self.durable.as_ref().filter(|_| done) {
             for file in &closed {

@@ -21,7 +21,7 @@ impl Format for Samples {
     }
 
     fn described(&self) -> &'static str {
-        "a sample"
+        "a sample of GraphNet"
     }
 }
 
@@ -37,7 +37,7 @@ impl Format for Hub {
     }
 
     fn described(&self) -> &'static str {
-        "a Parquet file"
+        "a Parquet file of GraphNet's hub"
     }
 }
 
@@ -52,8 +52,12 @@ impl Format for BenchmarkLog {
         super::NAME
     }
 
+    fn name(&self) -> &'static str {
+        "graphnet_log"
+    }
+
     fn described(&self) -> &'static str {
-        "a benchmark log"
+        "a benchmark log of GraphNet"
     }
 }
 

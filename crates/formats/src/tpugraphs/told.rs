@@ -12,7 +12,7 @@ impl Format for Arrays {
     }
 
     fn described(&self) -> &'static str {
-        "an npz file"
+        "an npz file of TpuGraphs"
     }
 }
 

@@ -5,8 +5,8 @@ use std::io::{self, Seek, SeekFrom};
 
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::exported::ExportedFile;
-use tsql_formats::tpugraphs::{Document, NAME, Place};
-use tsql_formats::{Head, Input, Kind, Looks};
+use tsql_formats::tpugraphs::{Arrays, Document, NAME, Place};
+use tsql_formats::{Format as _, Head, Input, Kind, Looks};
 
 use crate::error::{Error, Result};
 use crate::formats::archive::{self, broken};
@@ -116,6 +116,7 @@ impl<'a, 'h> Reader<'a, 'h> {
             }
             let looks = match Head::new(&mut entry).tell().map_err(broken(input))? {
                 Kind::Unknown(looks) => looks,
+                Kind::Blank(_) => Looks::blank(),
                 _ => Looks::new("a log beside npz files"),
             };
             Ok((self.hand)(Piece::Skipped(path, looks)))
@@ -130,6 +131,9 @@ impl<'a, 'h> Reader<'a, 'h> {
         path: String,
         place: Place,
     ) -> Result<Option<()>> {
+        if (self.hand)(Piece::Taken(Arrays.described())).is_none() {
+            return Ok(None);
+        }
         let (bytes, content_hash) = hashed(&mut input).map_err(Error::io(&path))?;
         if (self.hand)(Piece::Bytes(bytes)).is_none() {
             return Ok(None);

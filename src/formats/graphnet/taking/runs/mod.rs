@@ -31,10 +31,6 @@ impl Admitting for Logs {
         &[&BenchmarkLog]
     }
 
-    fn has_dry_run(&self) -> bool {
-        true
-    }
-
     fn recalls(&self, input: &Input) -> bool {
         let was = input.was(NAME);
         was.is_some_and(|file| file.platform != NO_PLATFORM)

@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 
 use tsql_codecs::identity::{ContentHasher, text_id};
-use tsql_formats::graphnet::NAME;
 use tsql_formats::graphnet::log::{Parser, Run, stated_status};
-use tsql_formats::{Compression, Input};
+use tsql_formats::graphnet::{BenchmarkLog, NAME};
+use tsql_formats::{Compression, Format as _, Input};
 
 use super::columns::Row;
 use super::packed;
@@ -52,6 +52,9 @@ pub(super) fn log(
     hand: &mut Hand<'_, Work>,
 ) -> Result<Option<()>> {
     let path = input.path.clone();
+    if hand(Piece::Taken(BenchmarkLog.described())).is_none() {
+        return Ok(None);
+    }
     let reading = match ledger.plan(NAME, platform, input, compression) {
         Ok(Plan::Unchanged) => return Ok(hand(Piece::Unchanged(1))),
         Ok(Plan::Alias(alias)) => return Ok(hand(Piece::Alias(alias, path))),

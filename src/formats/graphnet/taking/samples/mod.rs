@@ -29,10 +29,6 @@ impl Admitting for Samples {
         &[&graphnet::Samples, &graphnet::Hub]
     }
 
-    fn has_dry_run(&self) -> bool {
-        true
-    }
-
     fn needs_names(&self) -> bool {
         true
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use tsql_codecs::identity::{core_hash, sample_id};
-use tsql_formats::graphnet::NAME;
+use tsql_formats::Format as _;
 use tsql_formats::graphnet::sample::{self, File, Taken};
+use tsql_formats::graphnet::{NAME, Samples};
 
 use super::find::{self, Found, Member};
 use crate::error::Result;
@@ -37,6 +38,9 @@ pub(crate) struct Sample {
     /// For each file how it was named, and the hub's folder.
     pub(super) origins: Vec<(String, Option<String>)>,
 }
+
+/// What a file that belongs to no sample is called.
+const LOOSE: &str = "a file of no sample";
 
 /// A file that belongs to no sample.
 pub(crate) struct Loose {
@@ -79,6 +83,7 @@ impl Reader<'_, '_> {
             shown.trim_end_matches('/').to_owned()
         });
         let bytes = members.iter().map(|member| member.bytes.len() as u64).sum();
+        (self.hand)(Piece::Taken(Samples.described()))?;
         (self.hand)(Piece::Bytes(bytes))?;
         let (mut files, mut origins) = (Vec::new(), Vec::new());
         let mut hashes: HashMap<String, String> = HashMap::new();
@@ -128,6 +133,7 @@ impl Reader<'_, '_> {
 
     fn loose(&mut self, member: Member) -> Option<()> {
         let bytes = member.bytes.len() as u64;
+        (self.hand)(Piece::Taken(LOOSE))?;
         (self.hand)(Piece::Bytes(bytes))?;
         let file = File::new(member.name.clone(), member.bytes);
         let plan = self.ledger.plan_document(

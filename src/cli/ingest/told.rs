@@ -1,29 +1,20 @@
-//! `tsql ingest`: files into the store.
+//! What an ingest did, or would do, in words.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
-use clap::Args;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::HumanBytes;
 
-use super::append::tell_unmerged;
-use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
-use super::signals::stop_on_ctrl_c;
-use super::talk::{counted, talk};
-use crate::error::shown::escaped;
+use super::super::talk::{counted, talk};
 use crate::formats::Level;
-use crate::ingest::{Event, IngestOptions, Report, SkippedFile};
+use crate::ingest::{Report, SkippedFile};
 use crate::store::Location;
 
 /// Refused lines of each kind that are shown.
 const SHOWN: usize = 20;
 
 /// Files of a kind that no reader takes that are shown.
-const SKIPPED_SHOWN: usize = 3;
+const SKIPPED_SHOWN: usize = 10;
 
 /// Platforms that are shown.
 const PLATFORMS_SHOWN: usize = 8;
@@ -31,105 +22,8 @@ const PLATFORMS_SHOWN: usize = 8;
 /// Samples that are like others that are shown for each level.
 const LIKE_SHOWN: usize = 3;
 
-/// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
-///
-/// Reads auto_scheduler (Ansor, TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd, the databases of
-/// MetaSchedule (records and workloads), the pickles of TenSet's network_info, the npz files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
-/// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. A file that the store has is skipped; of a log
-/// that has grown only the new lines are read. Lines that are no records are refused one by one, with
-/// their reason, and kept in `rejects`; an npz file is taken or refused as a whole. Notes tell what was
-/// odd about samples and logs that were taken nevertheless. Hidden files and stores are passed over; other
-/// files that no reader takes are told, and fail the run (exit code 1) only where they were named or
-/// matched by a pattern.
-///
-/// The platform of a log is what --platform says, or the name of the directory that it was found in: a
-/// log that is named itself, or lies in the working directory, has none of its own.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-    tsql ingest logs/a100 --platform a100\n  \
-    tsql ingest a100_matmul.log --platform a100\n  \
-    tsql ingest measure_records/                # its folders name the platforms\n  \
-    tsql ingest 'measure_records/*/'            # the same\n  \
-    tsql ingest k80_logs.tar.gz                 # so do those in an archive\n  \
-    zcat log.json.gz | tsql ingest - --platform k80\n  \
-    tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to\n  \
-    tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware")]
-pub(super) struct Ingest {
-    /// Files, directories, patterns in quotes, or `-` for standard input
-    #[arg(required = true, value_name = "PATH")]
-    inputs: Vec<String>,
-    /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
-    #[arg(long, value_name = "NAME")]
-    platform: Option<String>,
-    /// Stop at the first refused line
-    #[arg(long)]
-    strict: bool,
-    /// Write nothing: say which samples of GraphNet the store has already, and at which level
-    #[arg(long)]
-    dry_run: bool,
-    /// Threads that parse [default: one for each core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-    /// No progress bar, no report
-    #[arg(short, long)]
-    quiet: bool,
-    /// Name every file that was found and not taken
-    #[arg(short, long, conflicts_with = "quiet")]
-    verbose: bool,
-}
-
-pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
-    // Opening a store may wait for its server.
-    let stop = stop_on_ctrl_c();
-    let store = if command.dry_run {
-        place.open_or_memory().await?
-    } else {
-        place.open_or_create().await?
-    };
-    let bar = (!command.quiet && std::io::stderr().is_terminal()).then(progress_bar);
-    let heard = bar.clone();
-    let options = IngestOptions {
-        platform: command.platform,
-        strict: command.strict,
-        dry_run: command.dry_run,
-        threads: command.threads,
-        progress: Arc::new(move |event| show(heard.as_ref(), event)),
-        stop,
-        ..IngestOptions::default()
-    };
-    let ingested = store.ingest(&command.inputs, &options).await;
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let report = ingested?;
-    if !command.quiet {
-        tell(&report, command.verbose);
-        talk(&format!("store            {}", shorter(store.location())));
-    }
-    tell_unmerged(&report);
-    Ok(if report.is_clean() { DONE } else { PARTLY })
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
-    let Some(bar) = bar else { return };
-    match event {
-        Event::Planned { bytes, .. } => bar.set_length(bytes),
-        Event::File(path) => bar.set_message(escaped(path).into_owned()),
-        Event::Bytes(bytes) => bar.inc(bytes),
-    }
-}
-
-fn tell(report: &Report, verbose: bool) {
+/// Says what happened, or with `dry_run` what would have.
+pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
     for (path, reason) in &report.failed_files {
         talk(&format!("{path}: {reason}"));
     }
@@ -141,9 +35,12 @@ fn tell(report: &Report, verbose: bool) {
     }
     let unlisted = report.rejects - report.first_rejects.len() as u64;
     if unlisted > 0 {
-        talk(&format!(
-            "... and {unlisted} more: tsql \"SELECT name, line, reason FROM rejects\""
-        ));
+        let all = if dry_run {
+            ""
+        } else {
+            ": tsql \"SELECT name, line, reason FROM rejects\""
+        };
+        talk(&format!("... and {unlisted} more{all}"));
     }
     for (path, line, reason) in report.first_notes.iter().take(SHOWN) {
         let place = if *line > 0 {
@@ -167,7 +64,10 @@ fn tell(report: &Report, verbose: bool) {
     for line in known_samples(report) {
         talk(&line);
     }
-    for line in summary(report) {
+    if dry_run {
+        talk("dry run: nothing was written; an ingest would do this:");
+    }
+    for line in summary(report, dry_run) {
         talk(&line);
     }
 }
@@ -193,7 +93,7 @@ fn known_samples(report: &Report) -> Vec<String> {
     lines
 }
 
-fn summary(report: &Report) -> Vec<String> {
+fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut also = Vec::new();
     for (count, what) in [
@@ -214,6 +114,11 @@ fn summary(report: &Report) -> Vec<String> {
         format!(" ({})", also.join(", "))
     };
     lines.push(format!("files            {}{also}", report.files));
+    if !report.kinds.is_empty() {
+        let kinds = report.kinds.iter();
+        let kinds: Vec<String> = kinds.map(|(kind, count)| of_kind(*count, kind)).collect();
+        lines.push(format!("taken as         {}", kinds.join(", ")));
+    }
     if report.samples > 0 {
         lines.push(format!(
             "samples          {} ({} like another, {} notes)",
@@ -245,19 +150,24 @@ fn summary(report: &Report) -> Vec<String> {
             report.replaced_rows
         ));
     }
-    lines.push(format!("new graphs       {}", report.new_graphs));
-    let known = report.records.saturating_sub(report.new_configurations);
-    lines.push(format!(
-        "new configs      {} ({known} records of known ones)",
-        report.new_configurations
-    ));
+    if !dry_run {
+        lines.push(format!("new graphs       {}", report.new_graphs));
+        let known = report.records.saturating_sub(report.new_configurations);
+        lines.push(format!(
+            "new configs      {} ({known} records of known ones)",
+            report.new_configurations
+        ));
+    }
     lines.push(format!("rejects          {}", report.rejects));
-    let seconds = report.elapsed.as_secs_f64();
+    let out = if dry_run {
+        String::new()
+    } else {
+        format!(" {} out,", HumanBytes(report.bytes_out))
+    };
     lines.push(format!(
-        "bytes            {} in, {} out, {:.1} s",
+        "bytes            {} in,{out} {:.1} s",
         HumanBytes(report.bytes_in),
-        HumanBytes(report.bytes_out),
-        seconds
+        report.elapsed.as_secs_f64()
     ));
     if !report.platforms.is_empty() {
         let names: Vec<&str> = report.platforms.iter().map(String::as_str).collect();
@@ -267,6 +177,21 @@ fn summary(report: &Report) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// So many of what is said in words of one: `2 files of network_info` of `a file of network_info`. What has
+/// no article are several already.
+fn of_kind(count: u64, described: &str) -> String {
+    let one = described
+        .strip_prefix("an ")
+        .or(described.strip_prefix("a "));
+    let Some(one) = one else {
+        return format!("{} of {described}", counted(count, "file"));
+    };
+    match one.split_once(" of ") {
+        Some((one, whole)) => format!("{} of {whole}", counted(count, one)),
+        None => counted(count, one),
+    }
 }
 
 /// Files that no reader takes: those that were named one by one, the others by what they look like.
@@ -285,7 +210,12 @@ fn skipped(files: &[SkippedFile], verbose: bool) -> Vec<String> {
         let most = if verbose { paths.len() } else { SKIPPED_SHOWN };
         let names = listed(&paths, most);
         let count = counted(paths.len() as u64, "file");
-        lines.push(format!("not taken: {count}, {looks}: {names}"));
+        let rest = if most < paths.len() {
+            " (--verbose names them)"
+        } else {
+            ""
+        };
+        lines.push(format!("not taken: {count}, {looks}: {names}{rest}"));
         let hint = files.iter().find_map(|file| file.hint.as_ref());
         lines.extend(hint.map(|hint| format!("hint: {hint}")));
     }
@@ -308,7 +238,7 @@ fn listed(names: &[&str], most: usize) -> String {
 }
 
 /// How a store is named from here, where that is shorter.
-fn shorter(location: &Location) -> String {
+pub(super) fn shorter(location: &Location) -> String {
     let whole = location.as_str().to_owned();
     let (Some(store), Ok(here)) = (location.local_directory(), std::env::current_dir()) else {
         return whole;
