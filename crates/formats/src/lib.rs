@@ -13,6 +13,7 @@
 
 mod chunk;
 mod compression;
+pub mod computation;
 mod dumps;
 mod error;
 pub mod exported;

@@ -1,0 +1,3 @@
+//! What is the same, and what is not.
+
+mod real;
