@@ -162,6 +162,10 @@ mod tests {
             source_id("tenset", "k80", "k80/a.json"),
             -8_306_669_153_844_014_384
         );
+        assert_eq!(
+            computation_hash("out: s0\n"),
+            "d3582753c892c878e38854c4f9eea83b"
+        );
         let steps = ProgramHash::of(b"{\"TILE\": 8}");
         assert_eq!(
             steps.of_kernel(Some("mm@1"), Some("cc 12 -O3")).0,

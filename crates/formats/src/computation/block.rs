@@ -7,8 +7,16 @@ use ahash::RandomState;
 use super::reader::{Axes, Reader, name_axes, source};
 use super::spelling::{DATA_PARALLEL, REDUCED, iterated, kind, not_a, whole, without};
 use super::stage::{Reduction, Tensor, Tensors, stage_text};
-use super::tir::Loop;
 use crate::tvm_json::{At, Error};
+
+/// A loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loop {
+    /// The place of its variable.
+    pub(super) variable: usize,
+    /// How often it runs.
+    pub(super) extent: i64,
+}
 
 /// Axes of a block: the places of their variables, and how far they go.
 #[derive(Default)]
@@ -91,25 +99,26 @@ fn bound<'a>(
             return Err(not_a(block, "block in different loops"));
         }
     }
-    let mut iterated_by = Iterated::default();
+    let mut axes = Iterated::default();
     for (axis, value) in variables.into_iter().zip(values) {
         let extent = iterated(axis)?;
         let is_loop = free.remove(&value.index) == Some(extent);
         let is_first = || kind(value) == "IntImm" && whole(value).is_ok_and(|value| value == 0);
-        if !is_loop && !(extent == 1 && is_first()) {
+        let is_plain = is_loop || (extent == 1 && is_first());
+        if !is_plain {
             return Err(not_a(value, "loop of its own"));
         }
         let variable = axis.follow_to("var")?.index;
         match axis.whole("iter_type")? {
-            DATA_PARALLEL if iterated_by.spatial.insert(variable, extent).is_none() => {}
-            REDUCED => iterated_by.reduced.push((variable, extent)),
+            DATA_PARALLEL if axes.spatial.insert(variable, extent).is_none() => {}
+            REDUCED => axes.reduced.push((variable, extent)),
             _ => return Err(not_a(axis, "axis that is understood")),
         }
     }
     if free.values().any(|&extent| extent > 1) {
         return Err(not_a(block, "block that runs once for each element"));
     }
-    Ok(iterated_by)
+    Ok(axes)
 }
 
 /// A statement that writes an element.

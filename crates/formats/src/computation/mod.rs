@@ -25,8 +25,9 @@
 //! ends, reductions over the same axes in another order, another layout.
 //!
 //! ```text
-//! spelling ─▶ index ─▶ condition ─▶ expression ─▶ operators ─▶ stage ─▶ reader ─┬─▶ te ──────────┐
-//!                                                         canonical ────────────┴─▶ block ─▶ tir ─┴─▶ here
+//! spelling ───────────────────────────────────────┐
+//! index ─▶ condition ─▶ expression ─┬─▶ operators ─┴─▶ reader ─┬─▶ te ─────────┬─▶ here
+//!                                   └─▶ stage ─▶ canonical ────┴─▶ block ─▶ tir ┘
 //! ```
 
 mod block;

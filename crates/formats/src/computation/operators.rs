@@ -6,7 +6,7 @@ use super::index::Linear;
 use crate::tvm_json::Error;
 
 /// Functions that give the same for the same, and do nothing else: `tir.exp`, `tirx.exp`.
-const FUNCTIONS: [&str; 37] = [
+const FUNCTIONS: [&str; 39] = [
     "acos",
     "acosh",
     "asin",
@@ -43,7 +43,9 @@ const FUNCTIONS: [&str; 37] = [
     "sigmoid",
     "sin",
     "sqrt",
+    "tan",
     "tanh",
+    "trunc",
 ];
 
 /// What is called `a + b` and the like, of two numbers of one type.
@@ -226,7 +228,7 @@ pub(super) fn cast(dtype: &'static str, value: &Expression) -> Result<Expression
 /// A function called with arguments.
 ///
 /// # Errors
-/// One that is not known.
+/// One that is not known; types that differ.
 pub(super) fn call(
     name: &str,
     dtype: &'static str,
@@ -236,6 +238,9 @@ pub(super) fn call(
     let name = name.rsplit('.').next().unwrap_or(name);
     match (name, arguments) {
         ("if_then_else", &[condition, yes, no]) => choice(name, dtype, [condition, yes, no]),
+        _ if arguments.iter().any(|argument| argument.dtype != dtype) => {
+            Err(Error::wrong(format!("{name} of different types")))
+        }
         _ if FUNCTIONS.contains(&name) => Ok(Expression::made(name, dtype, arguments)),
         _ => Err(Error::wrong(format!("a call of {name:?}"))),
     }

@@ -64,11 +64,15 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| Error::wrong("more text than a computation has"))
     }
 
-    /// The constant sizes of a list.
+    /// The constant sizes of a tensor that has elements.
     pub(super) fn sizes(&mut self, at: At<'a>, name: &str) -> Result<Vec<i64>, Error> {
         let sizes = at.list(name)?;
         self.budget.take(sizes.len() as u64)?;
-        sizes.into_iter().map(whole).collect()
+        let sizes: Vec<i64> = sizes.into_iter().map(whole).collect::<Result<_, _>>()?;
+        if sizes.iter().any(|&size| size < 1) {
+            return Err(not_a(at, "tensor of elements"));
+        }
+        Ok(sizes)
     }
 
     /// What an expression is over these axes, which reads from these tensors.
@@ -195,6 +199,11 @@ fn load(at: At<'_>, indices: &[&Expression], tensors: &Tensors) -> Result<Expres
         let index = index.ok_or_else(|| Error::wrong("an index that is computed from tensors"))?;
         if *size > 1 {
             texts.push(index.text());
+        } else if !index
+            .range()
+            .is_some_and(|(least, greatest)| least <= 0 && 0 <= greatest)
+        {
+            return Err(Error::wrong("an element beyond its tensor"));
         }
     }
     let form = Form::Other(format!("@{place}[{}]", texts.join(", ")));

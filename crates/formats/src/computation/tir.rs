@@ -5,21 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 
-use super::block::stage;
+use super::block::{Loop, stage};
 use super::canonical::Stages;
 use super::reader::Reader;
 use super::spelling::{dtype, extent, if_any, kind, not_a, whole, without};
 use super::stage::{Tensor, Tensors};
 use crate::tvm_json::{At, Error, Graph};
-
-/// A loop.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Loop {
-    /// The place of its variable.
-    pub(super) variable: usize,
-    /// How often it runs.
-    pub(super) extent: i64,
-}
 
 /// The stages of a module: parameters that are written are what comes out.
 ///
@@ -100,9 +91,6 @@ impl Buffers {
             return Err(not_a(at, "tensor that begins where it is stored"));
         }
         let (dtype, shape) = (dtype(typed)?, reader.sizes(typed, "shape")?);
-        if shape.iter().any(|&size| size < 1) {
-            return Err(not_a(at, "tensor of elements"));
-        }
         let is_new = self.stored.insert(stored.index);
         if !is_new
             || self
@@ -130,7 +118,8 @@ impl Buffers {
         }
         let known = |place: usize| Some((place, self.tensors.get(&place)?.clone()));
         let inputs = parameters.iter().map(|parameter| parameter.index);
-        let inputs = inputs.filter(|place| !written.contains(place));
+        let comes_out: HashSet<usize, RandomState> = written.iter().copied().collect();
+        let inputs = inputs.filter(|place| !comes_out.contains(place));
         let mut there: Tensors = inputs.filter_map(known).collect();
         let mut texts: HashMap<usize, String, RandomState> = HashMap::default();
         for ((loops, realized), place) in nests.into_iter().zip(written) {
