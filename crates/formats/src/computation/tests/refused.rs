@@ -111,8 +111,12 @@ fn programs_that_are_more_than_stages_are_refused() {
         assert!(error.contains(wanted), "{from}: {error}");
     }
     for (from, to, wanted) in [
-        ("PlaceholderOp", "ExternOp", "a tensor before it is there"),
-        ("ComputeOp", "ScanOp", "is no operation that is understood"),
+        (
+            "PlaceholderOp",
+            "ExternOp",
+            "is no operation that is understood",
+        ),
+        ("ComputeOp", "ScanOp", "a tensor before it is there"),
         (
             "\"value_index\": \"0\"",
             "\"value_index\": \"1\"",
