@@ -28,6 +28,13 @@ pub fn core_hash(parts: &[&[u8]]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(&canonical("core/1", parts)))
 }
 
+/// XXH3-128 of the canonical text of what a graph computes, in hex: the same for the same computation.
+pub fn computation_hash(text: &str) -> String {
+    let parts = [text.as_bytes()];
+    let hash = XxHash3_128::oneshot(&canonical("computation/1", &parts));
+    format!("{hash:032x}")
+}
+
 /// A graph: its dataset and its workload key, verbatim.
 pub fn graph_id(dataset: &str, workload_key: &str) -> i64 {
     content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
@@ -154,6 +161,10 @@ mod tests {
         assert_eq!(
             source_id("tenset", "k80", "k80/a.json"),
             -8_306_669_153_844_014_384
+        );
+        assert_eq!(
+            computation_hash("out: s0\n"),
+            "d3582753c892c878e38854c4f9eea83b"
         );
         let steps = ProgramHash::of(b"{\"TILE\": 8}");
         assert_eq!(

@@ -14,6 +14,7 @@
 pub mod beside;
 mod chunk;
 mod compression;
+pub mod computation;
 mod dumps;
 mod error;
 pub mod exported;

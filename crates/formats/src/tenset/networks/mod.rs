@@ -10,7 +10,8 @@
 //!
 //! They are read without Python and without TVM: a pickle of TVM's objects holds their content as graphs of
 //! JSON, and of a task's computation everything follows from that: tensors, operations, edges, and how
-//! many operations on numbers they take ([`Dag::flop_count`]). What a file's name says of its network is
+//! many operations on numbers they take ([`Dag::flop_count`]), and a form of it that is the same for the same
+//! computation ([`Task::computation`]). What a file's name says of its network is
 //! [`Network::of`].
 //!
 //! ```text

@@ -6,6 +6,7 @@ use super::hardware::Hardware;
 use super::objects::Objects;
 use super::target::Target;
 use super::text;
+use crate::computation::{Computation, NoForm, of_tensors};
 use crate::pickle::{Id, Value};
 use crate::tvm_json::Budget;
 
@@ -35,6 +36,8 @@ pub struct Task {
     pub tensors: Vec<Tensor>,
     /// What is computed.
     pub dag: Dag,
+    /// What is computed, in the form that is the same for the same computation; why it has none.
+    pub computation: Result<Computation, NoForm>,
 }
 
 impl Task {
@@ -53,6 +56,7 @@ impl Task {
         let of = |name| objects.needed(id, name);
         let workload_key = objects.text(of("workload_key")?, "workload key")?;
         let tensors = objects.graph(of("compute_dag")?, "tensors", "computation")?;
+        let computation = of_tensors(&tensors);
         let (tensors, dag) = Dag::read(&tensors).map_err(Reason::graph("computation"))?;
         let target_host = objects.field(id, "target_host")?;
         let target_host = target_host.filter(|&host| objects.pickle.get(host) != &Value::None);
@@ -75,6 +79,7 @@ impl Task {
             input_names,
             tensors,
             dag,
+            computation,
         })
     }
 

@@ -1,0 +1,8 @@
+//! What is the same, and what is not.
+
+mod alike;
+mod programs;
+mod real;
+mod refused;
+mod respelled;
+mod written;

@@ -1,0 +1,65 @@
+//! Programs to compare.
+
+use super::written::E::{Axis, Call, Float, Load, Whole};
+use super::written::{E, Program, Stage, op};
+
+/// An element of a tensor at axes.
+pub(super) fn load(tensor: usize, axes: &[usize]) -> E {
+    Load(tensor, axes.iter().map(|&axis| Axis(axis)).collect())
+}
+
+/// `C[i, j] = sum over k of A[i, k] * B[j, k]`, and the greater of it and 0.
+pub(super) fn dense() -> Program {
+    let product = op("Mul", load(0, &[0, 2]), load(1, &[1, 2]));
+    Program {
+        dtype: "float32",
+        inputs: vec![vec![64, 128], vec![32, 128]],
+        stages: vec![
+            Stage {
+                shape: vec![64, 32],
+                reduction: Some(("Add", vec![128], 0.0)),
+                body: product,
+            },
+            Stage {
+                shape: vec![64, 32],
+                reduction: None,
+                body: op("Max", load(2, &[0, 1]), Float(0.0)),
+            },
+        ],
+    }
+}
+
+/// A convolution of images of 14 by 14 (of one channel to a batch) with so much padding, so far apart.
+pub(super) fn convolution(padding: i64, stride: i64) -> Program {
+    let (size, kernel) = (14, 3);
+    let padded = size + 2 * padding;
+    let out = (padded - kernel) / stride + 1;
+    let within = |axis| {
+        let from = op("GE", Axis(axis), Whole(padding));
+        op("And", from, op("LT", Axis(axis), Whole(size + padding)))
+    };
+    let moved = |axis| op("Sub", Axis(axis), Whole(padding));
+    let inner = Load(0, vec![Axis(0), moved(1), moved(2), Axis(3)]);
+    let padding = Call(
+        "if_then_else",
+        vec![op("And", within(1), within(2)), inner, Float(0.0)],
+    );
+    let at = |axis, tap| op("Add", op("Mul", Axis(axis), Whole(stride)), Axis(tap));
+    let read = Load(2, vec![Axis(0), at(1, 4), at(2, 5), Axis(6)]);
+    Program {
+        dtype: "float32",
+        inputs: vec![vec![1, size, size, 8], vec![kernel, kernel, 8, 16]],
+        stages: vec![
+            Stage {
+                shape: vec![1, padded, padded, 8],
+                reduction: None,
+                body: padding,
+            },
+            Stage {
+                shape: vec![1, out, out, 16],
+                reduction: Some(("Add", vec![kernel, kernel, 8], 0.0)),
+                body: op("Mul", read, load(1, &[4, 5, 6, 3])),
+            },
+        ],
+    }
+}

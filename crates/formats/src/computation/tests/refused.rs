@@ -1,0 +1,196 @@
+//! What is not understood has no form, and nothing of a graph that lies makes a reader run on.
+
+use std::fmt::Write as _;
+
+use super::programs::{dense, load};
+use super::written::E::{Axis, Call, Load, Whole};
+use super::written::{TOOLS, Tool, of, op};
+use crate::tvm_json::Graph;
+
+/// Why a tool's graph of the program with some text in it exchanged has no form.
+fn refused(tool: Tool, from: &str, to: &str) -> String {
+    let json = dense().written(tool);
+    assert!(json.contains(from), "{from}");
+    of(tool, &json.replacen(from, to, 1))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn what_is_not_understood_is_said() {
+    for (body, wanted) in [
+        (
+            Call("call_extern", vec![load(2, &[0, 1])]),
+            "a call of \"call_extern\"",
+        ),
+        (
+            Load(2, vec![Axis(0), op("Mul", Axis(1), Axis(0))]),
+            "a product of indexes",
+        ),
+        (
+            Load(2, vec![Axis(0), op("FloorDiv", Axis(1), Whole(0))]),
+            "FloorDiv of indexes",
+        ),
+        (
+            Load(2, vec![Axis(0), load(0, &[0, 1])]),
+            "an index that is computed from tensors",
+        ),
+        (load(2, &[0]), "an element of another tensor"),
+        (
+            op("Mul", load(2, &[0, 1]), Axis(0)),
+            "Mul of different types",
+        ),
+        (
+            Load(2, vec![Axis(0), op("Mul", Axis(1), Whole(1 << 40))]),
+            "beyond",
+        ),
+    ] {
+        let mut program = dense();
+        program.stages[1].body = body;
+        for tool in TOOLS {
+            let read = program.read(tool);
+            if wanted == "beyond" && tool == Tool::Older {
+                // Its indexes have 64 bits.
+                assert!(read.is_ok());
+                continue;
+            }
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains(wanted), "{tool:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn programs_that_are_more_than_stages_are_refused() {
+    for (from, to, wanted) in [
+        ("\"kind\": \"0\"", "\"kind\": \"1\"", "is no plain loop"),
+        (
+            "\"thread_binding\": \"0\"",
+            "\"thread_binding\": \"2\"",
+            "For with thread_binding",
+        ),
+        (
+            "\"iter_type\": \"0\"",
+            "\"iter_type\": \"1\"",
+            "is no axis that is understood",
+        ),
+        (
+            "\"iter_type\": \"2\"",
+            "\"iter_type\": \"0\"",
+            "is no statement that writes each element once",
+        ),
+        (
+            "\"iter_type\": \"0\"",
+            "\"iter_type\": \"2\"",
+            "is no axis over all of its dimension",
+        ),
+        (
+            "tir.BufferStore",
+            "tir.Evaluate",
+            "is no statement that writes an element",
+        ),
+        (
+            "tir.SeqStmt",
+            "tir.Allocate",
+            "is no block or loop around one",
+        ),
+        ("tir.For", "tir.While", "is no block or loop around one"),
+        (
+            "tir.PrimFunc",
+            "relax.expr.Function",
+            "is no function that is understood",
+        ),
+        (
+            "\"dtype\": \"float32\"",
+            "\"dtype\": \"float32x4\"",
+            "numbers of the type \"float32x4\"",
+        ),
+        ("tir.Mul", "tir.Let", "is no expression that is understood"),
+    ] {
+        let error = refused(Tool::Older, from, to);
+        assert!(error.contains(wanted), "{from}: {error}");
+    }
+    for (from, to, wanted) in [
+        (
+            "PlaceholderOp",
+            "ExternOp",
+            "is no operation that is understood",
+        ),
+        ("ComputeOp", "ScanOp", "a tensor before it is there"),
+        (
+            "\"value_index\": \"0\"",
+            "\"value_index\": \"1\"",
+            "several results",
+        ),
+        (
+            "\"iter_type\": \"2\"",
+            "\"iter_type\": \"0\"",
+            "is no axis of a reduction",
+        ),
+        ("\"value\": \"64\"", "\"value\": \"0\"", "elements"),
+    ] {
+        let error = refused(Tool::Te, from, to);
+        assert!(error.contains(wanted), "{from}: {error}");
+    }
+}
+
+/// Digits of a graph exchanged for others: it is refused, or something else, or what was exchanged is only a name.
+#[test]
+fn digits_exchanged_give_another_form_or_none() {
+    for tool in TOOLS {
+        let json = dense().written(tool);
+        let own = of(tool, &json).unwrap();
+        let digits = json
+            .char_indices()
+            .filter(|(_, c)| c.is_ascii_digit())
+            .step_by(3);
+        let (mut same, mut other, mut none) = (0, 0, 0);
+        for (at, old) in digits {
+            for digit in ["0", "7"] {
+                let changed = format!("{}{digit}{}", &json[..at], &json[at + 1..]);
+                if old.to_string() == digit || Graph::read(changed.as_bytes()).is_err() {
+                    continue;
+                }
+                match of(tool, &changed) {
+                    Ok(form) if form == own => same += 1,
+                    Ok(_) => other += 1,
+                    Err(_) => none += 1,
+                }
+            }
+        }
+        assert!(other > 0 && none > other, "{tool:?}: {same} {other} {none}");
+    }
+}
+
+/// `x * x` of `x * x` of ...: each node doubles the text.
+#[test]
+fn what_doubles_again_and_again_is_bounded() {
+    let mut program = dense();
+    program.stages[1].body = op("Mul", load(2, &[0, 1]), load(2, &[0, 1]));
+    let json = program.written(Tool::Older);
+    let product = json.rfind("tir.Mul").unwrap();
+    let (before, after) = json.split_at(product);
+    let at = after.find("\"a\": \"").unwrap() + 6;
+    let end = at + after[at..].find('"').unwrap();
+    let mut chain = String::new();
+    let first = json.matches("\n").count() + 1;
+    let mut factor = after[at..end].to_owned();
+    for place in first..first + 60 {
+        write!(
+            chain,
+            ",\n{{\"type_key\": \"tir.Mul\", \"attrs\": {{\"a\": \"{factor}\", \"b\": \"{factor}\", \
+             \"dtype\": \"float32\"}}}}"
+        )
+        .unwrap();
+        factor = place.to_string();
+    }
+    let json = format!("{before}{}{factor}{}", &after[..at], &after[end..]);
+    let json = json
+        .strip_suffix("]}")
+        .map(|json| format!("{json}{chain}]}}"));
+    let error = of(Tool::Older, &json.unwrap()).unwrap_err().to_string();
+    assert!(
+        error.contains("more text than a computation has"),
+        "{error}"
+    );
+}

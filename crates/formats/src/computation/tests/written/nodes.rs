@@ -1,0 +1,229 @@
+//! Nodes of graphs, as versions of TVM write them.
+
+use std::fmt::Write as _;
+
+use super::{E, Tool};
+
+/// Writes graphs.
+pub(super) struct Writer {
+    pub(super) tool: Tool,
+    pub(super) nodes: Vec<String>,
+    /// Places of tensors, or of their buffers.
+    pub(super) tensors: Vec<usize>,
+    /// Places of variables of the axes of a stage.
+    pub(super) axes: Vec<usize>,
+}
+
+impl Writer {
+    pub(super) fn is_later(&self) -> bool {
+        self.tool == Tool::Later
+    }
+
+    /// A node of these attributes: ` a=3 b:text c=0.5`, where later numbers are no texts.
+    pub(super) fn node(&mut self, type_key: &str, attributes: &str) -> usize {
+        let mut written = String::new();
+        for attribute in attributes.split(' ').filter(|one| !one.is_empty()) {
+            let (name, value, is_text) = match attribute.split_once('=') {
+                Some((name, value)) => (name, value, !self.is_later()),
+                None => {
+                    let (name, value) = attribute.split_once(':').unwrap();
+                    (name, value, true)
+                }
+            };
+            let comma = if written.is_empty() { "" } else { ", " };
+            let quote = if is_text { "\"" } else { "" };
+            write!(written, "{comma}\"{name}\": {quote}{value}{quote}").unwrap();
+        }
+        let (kind, content) = if self.is_later() {
+            ("type", "data")
+        } else {
+            ("type_key", "attrs")
+        };
+        self.add(format!(
+            "{{\"{kind}\": \"{type_key}\", \"{content}\": {{{written}}}}}"
+        ))
+    }
+
+    pub(super) fn add(&mut self, node: String) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// A node of the space of expressions, which was another.
+    pub(super) fn tir(&mut self, name: &str, attributes: &str) -> usize {
+        let space = match name {
+            _ if !self.is_later() => "tir",
+            "Var" | "TensorLoad" | "Call" => "ir",
+            "BufferStore" | "For" | "IterVar" | "PrimFunc" | "SeqStmt" => "tirx",
+            "SBlock" | "SBlockRealize" => "s_tir",
+            _ => "prim",
+        };
+        self.node(&format!("{space}.{name}"), attributes)
+    }
+
+    pub(super) fn array(&mut self, elements: &[usize]) -> usize {
+        let name = if self.is_later() {
+            "ffi.Array\", \"data"
+        } else {
+            "Array\", \"data"
+        };
+        let kind = if self.is_later() { "type" } else { "type_key" };
+        self.add(format!("{{\"{kind}\": \"{name}\": {elements:?}}}"))
+    }
+
+    /// How nodes say their type.
+    pub(super) fn dtype(&mut self, dtype: &str) -> String {
+        if self.is_later() {
+            let place = self.node("ir.PrimType", &format!("dtype:{dtype}"));
+            format!("ty={place}")
+        } else {
+            format!("dtype:{dtype}")
+        }
+    }
+
+    /// The type of axes: modules of Relay had 64 bits.
+    pub(super) fn axis_dtype(&self) -> &'static str {
+        if self.tool == Tool::Older {
+            "int64"
+        } else {
+            "int32"
+        }
+    }
+
+    pub(super) fn whole(&mut self, dtype: &str, value: i64) -> usize {
+        let typed = self.dtype(dtype);
+        if self.is_later() {
+            let value = self.add(format!("{{\"type\": \"int\", \"data\": {value}}}"));
+            self.node("ir.IntImm", &format!("{typed} value={value}"))
+        } else {
+            self.node("IntImm", &format!("{typed} value={value}"))
+        }
+    }
+
+    pub(super) fn index(&mut self, value: i64) -> usize {
+        self.whole(self.axis_dtype(), value)
+    }
+
+    pub(super) fn indices(&mut self, values: &[i64]) -> usize {
+        let values: Vec<usize> = values.iter().map(|&value| self.index(value)).collect();
+        self.array(&values)
+    }
+
+    pub(super) fn float(&mut self, dtype: &str, value: f64) -> usize {
+        let typed = self.dtype(dtype);
+        let name = if self.is_later() {
+            "ir.FloatImm"
+        } else {
+            "FloatImm"
+        };
+        self.node(name, &format!("{typed} value={value:?}"))
+    }
+
+    /// A variable, called by its place.
+    pub(super) fn variable(&mut self, dtype: &str) -> usize {
+        let typed = self.dtype(dtype);
+        self.tir("Var", &typed)
+    }
+
+    /// Axes of these extents; puts their variables behind those that there are.
+    pub(super) fn iterated(&mut self, extents: &[i64], kind: i64) -> Vec<usize> {
+        let mut places = Vec::new();
+        for &extent in extents {
+            let variable = self.variable(self.axis_dtype());
+            self.axes.push(variable);
+            let (from, extent) = (self.index(0), self.index(extent));
+            let range = if self.is_later() { "ir.Range" } else { "Range" };
+            let range = self.node(range, &format!("min={from} extent={extent}"));
+            let axis = format!("dom={range} var={variable} iter_type={kind}");
+            places.push(self.tir("IterVar", &axis));
+        }
+        places
+    }
+
+    pub(super) fn expression(&mut self, e: &E, dtype: &str) -> usize {
+        match e {
+            E::Axis(axis) => self.axes[*axis],
+            E::Whole(value) => self.index(*value),
+            E::Float(value) => self.float(dtype, *value),
+            E::Load(tensor, indices) => {
+                let indices: Vec<usize> =
+                    indices.iter().map(|e| self.expression(e, dtype)).collect();
+                self.load(*tensor, &indices, dtype)
+            }
+            E::Op(name, operands) => {
+                let [a, b] = operands.each_ref().map(|e| self.expression(e, dtype));
+                let own = match *name {
+                    "LE" | "LT" | "GE" | "GT" | "EQ" | "NE" | "And" | "Or" => "bool",
+                    _ if is_float(e) => dtype,
+                    _ => self.axis_dtype(),
+                };
+                let typed = self.dtype(own);
+                self.tir(name, &format!("a={a} b={b} {typed}"))
+            }
+            E::Not(e) => {
+                let a = self.expression(e, dtype);
+                let typed = self.dtype("bool");
+                self.tir("Not", &format!("a={a} {typed}"))
+            }
+            E::Cast(dtype, e) => {
+                let value = self.expression(e, dtype);
+                let typed = self.dtype(dtype);
+                self.tir("Cast", &format!("value={value} {typed}"))
+            }
+            E::Call("select", arguments) => {
+                let [a, b, c] = [0, 1, 2].map(|place| self.expression(&arguments[place], dtype));
+                let typed = self.dtype(if is_float(e) {
+                    dtype
+                } else {
+                    self.axis_dtype()
+                });
+                self.tir(
+                    "Select",
+                    &format!("condition={a} true_value={b} false_value={c} {typed}"),
+                )
+            }
+            E::Call(name, arguments) => {
+                let arguments: Vec<usize> = arguments
+                    .iter()
+                    .map(|e| self.expression(e, dtype))
+                    .collect();
+                let (arguments, typed) = (self.array(&arguments), self.dtype(dtype));
+                let function = if self.is_later() {
+                    self.add(format!(
+                        "{{\"type\": \"ir.Op\", \"data\": \"prim.{name}\"}}"
+                    ))
+                } else {
+                    self.add(format!(
+                        "{{\"type_key\": \"Op\", \"repr_str\": \"tir.{name}\"}}"
+                    ))
+                };
+                self.tir("Call", &format!("op={function} args={arguments} {typed}"))
+            }
+        }
+    }
+
+    pub(super) fn load(&mut self, tensor: usize, indices: &[usize], dtype: &str) -> usize {
+        let (name, source) = match self.tool {
+            Tool::Te => ("ProducerLoad", "producer"),
+            Tool::Older => ("BufferLoad", "buffer"),
+            Tool::Later => ("TensorLoad", "source"),
+        };
+        let (indices, typed) = (self.array(indices), self.dtype(dtype));
+        let tensor = self.tensors[tensor];
+        self.tir(
+            name,
+            &format!("{source}={tensor} indices={indices} {typed}"),
+        )
+    }
+}
+
+/// Does it compute floats?
+fn is_float(e: &E) -> bool {
+    match e {
+        E::Float(_) | E::Load(..) | E::Cast("float32", _) => true,
+        E::Call("select", arguments) => is_float(&arguments[1]),
+        E::Call(..) => true,
+        E::Op(_, operands) => operands.iter().any(is_float),
+        _ => false,
+    }
+}
