@@ -1,6 +1,10 @@
-//! Rows of `graphs` that are known by a key alone.
+//! Rows of `graphs` that are known by a key alone, and the canonical forms of what graphs compute.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringArray};
+use tsql_formats::computation::Computation;
 
 use crate::column::made::{Columns, integers, texts};
 
@@ -16,4 +20,16 @@ pub(crate) fn graph_columns<'a>(
         ),
         ("workload_key", texts(rows.map(|(_, (_, key))| key))),
     ])
+}
+
+/// The canonical forms of what is computed, as far as there are any, and their hashes.
+pub(super) fn form_columns<'a>(
+    forms: impl Iterator<Item = Option<&'a Computation>> + Clone,
+) -> [(&'static str, ArrayRef); 2] {
+    let texts: StringArray = forms.clone().map(|form| Some(&form?.text)).collect();
+    let hashes: StringArray = forms.map(|form| Some(form?.hash())).collect();
+    [
+        ("computation", Arc::new(texts) as ArrayRef),
+        ("computation_hash", Arc::new(hashes)),
+    ]
 }

@@ -357,3 +357,36 @@ fn real_databases_have_the_records_that_their_json_has_and_come_back() {
     }
     assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
 }
+
+/// The last layer of ResNet-18 in auto_scheduler is that of ResNet-34 in MetaSchedule; no other two are the same.
+#[test]
+fn a_computation_of_two_tools_is_linked() {
+    let Some(shared) = shared() else { return };
+    let place = Place::new();
+    for folder in [
+        "data/tenset/network_info",
+        "data/metaschedule/a100-resnet34",
+    ] {
+        for file in std::fs::read_dir(shared.join(folder)).unwrap() {
+            let file = file.unwrap().path();
+            if !file.to_str().unwrap().contains("tuning_record") {
+                place.ok(&["ingest", "-q", file.to_str().unwrap()]);
+            }
+        }
+    }
+    let linked = "SELECT min(w.structural_hash), min(t.workload_key), count(DISTINCT c.graph_id), min(c.computation) \
+                  FROM computations c LEFT JOIN workloads w USING (graph_id) \
+                  LEFT JOIN (SELECT graph_id, workload_key FROM graphs WHERE dataset = 'tenset') t USING (graph_id) \
+                  GROUP BY c.computation_id HAVING count(DISTINCT c.dataset) > 1";
+    let key = r#"[""9847f8cc0b305137f49f2c5c0c8ab25d"", 1, 512, 1000, 512, 1000, 1, 1000]"#;
+    let rows = place.rows(linked);
+    let wanted = format!("14323817316436100562,\"{key}\",2,");
+    assert!(rows[0].starts_with(&wanted), "{rows:?}");
+    let known =
+        "SELECT count(*), count(computation), count(DISTINCT computation_id) FROM computations";
+    assert_eq!(place.rows(known), ["124,124,123"]);
+    let apart = "SELECT count(*) FROM (SELECT computation_id FROM computations \
+                 GROUP BY 1 HAVING count(DISTINCT dataset) > 1)";
+    assert_eq!(place.rows(apart), ["1"]);
+    place.ok(&["check"]);
+}

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, Int64Array, ListBuilder, StringArray, StringBuilder};
 use tsql_formats::Folder;
+use tsql_formats::computation::Computation;
 use tsql_formats::metaschedule::workload::Function;
 
 use super::parsed::Line;
 use crate::column::made::{Columns, integers, texts};
+use crate::formats::graphs::form_columns;
 
 /// Rows of `workloads`.
 #[derive(Default)]
@@ -22,6 +24,7 @@ pub(super) struct WorkloadRows {
     arguments: Vec<Option<String>>,
     blocks: ListBuilder<StringBuilder>,
     versions: Vec<Option<String>>,
+    forms: Vec<Option<Computation>>,
     modules: Vec<i64>,
     verbatim: BinaryBuilder,
 }
@@ -47,12 +50,14 @@ impl WorkloadRows {
         let blocks = functions.iter().flat_map(|Function { blocks, .. }| blocks);
         self.blocks.append_value(blocks.map(Some));
         self.versions.push(workload.module.tvm_version.clone());
+        self.forms.push(line.computation.clone());
         self.modules.push(module);
         self.verbatim.append_option(line.verbatim.as_deref());
     }
 
     pub(super) fn finish(mut self) -> Columns {
-        BTreeMap::from([
+        let forms = form_columns(self.forms.iter().map(Option::as_ref));
+        let mut columns = BTreeMap::from([
             ("source_id", integers(self.sources)),
             ("line", integers(self.lines)),
             ("database", texts(self.databases)),
@@ -67,6 +72,8 @@ impl WorkloadRows {
             ("tvm_version", Arc::new(StringArray::from(self.versions))),
             ("text_id", integers(self.modules)),
             ("verbatim", Arc::new(self.verbatim.finish())),
-        ])
+        ]);
+        columns.extend(forms);
+        columns
     }
 }

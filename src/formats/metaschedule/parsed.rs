@@ -1,6 +1,7 @@
 //! What was read of a file of workloads.
 
 use tsql_formats::Folder;
+use tsql_formats::computation::Computation;
 use tsql_formats::metaschedule::workload::Workload;
 
 use crate::formats::lines::columns::Other;
@@ -22,6 +23,8 @@ pub(super) struct Line {
     /// From 1.
     pub(super) number: u64,
     pub(super) workload: Workload,
+    /// What it computes, where that is understood.
+    pub(super) computation: Option<Computation>,
     /// Its text, where hash and module do not give it back.
     pub(super) verbatim: Option<Vec<u8>>,
 }

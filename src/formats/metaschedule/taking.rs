@@ -1,5 +1,6 @@
 //! The way in of workloads: each file is read as a whole, and each line by itself.
 
+use tsql_formats::computation;
 use tsql_formats::metaschedule::workload::{self, NAME};
 use tsql_formats::{Documents, Input, Opened};
 
@@ -64,6 +65,7 @@ impl Taking for Workloads {
                     closed.open_line = Some("record");
                     lines.push(Line {
                         number,
+                        computation: computation::of_module(&workload.module).ok(),
                         workload,
                         verbatim,
                     });

@@ -11,7 +11,7 @@ use tsql_formats::tenset;
 use tsql_formats::tenset::networks::{Network, Relay, Task};
 
 use crate::column::made::{Columns, integers, texts};
-use crate::formats::graphs::graph_columns;
+use crate::formats::graphs::{form_columns, graph_columns};
 
 /// Graphs of tasks, as the logs of TenSet have them.
 pub(super) fn task_graph_columns(tasks: &[&(i64, Task)]) -> Columns {
@@ -28,7 +28,8 @@ pub(super) fn task_columns(tasks: &[&(i64, Task)]) -> Columns {
     let flops: Float64Array = all().map(|task| task.dag.flop_count).collect();
     let operations = all().map(|task| task.dag.operations.len());
     let edges = all().map(|task| task.dag.edges().count());
-    BTreeMap::from([
+    let forms = all().map(|task| task.computation.as_ref().ok());
+    let mut columns = BTreeMap::from([
         ("graph_id", integers(tasks.iter().map(|(id, _)| *id))),
         ("op", Arc::new(ops) as ArrayRef),
         ("flop_count", Arc::new(flops)),
@@ -39,7 +40,9 @@ pub(super) fn task_columns(tasks: &[&(i64, Task)]) -> Columns {
         ),
         ("operation_count", integers(operations.map(count))),
         ("edge_count", integers(edges.map(count))),
-    ])
+    ]);
+    columns.extend(form_columns(forms));
+    columns
 }
 
 fn count(count: usize) -> i64 {
