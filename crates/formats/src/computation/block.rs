@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 
 use super::reader::{Axes, Reader, name_axes, source};
-use super::spelling::{DATA_PARALLEL, REDUCED, iterated, kind, not_a, whole, without};
+use super::spelling::{DATA_PARALLEL, REDUCED, dtype, iterated, kind, not_a, whole, without};
 use super::stage::{Reduction, Tensor, Tensors, stage_text};
 use crate::tvm_json::{At, Error};
 
@@ -68,6 +68,9 @@ pub(super) fn stage<'a>(
     let extents = iterated.reduced.iter().map(|&(_, extent)| extent).collect();
     name_axes(&mut axes, 'r', iterated.reduced)?;
     let combined = store.follow_to("value")?;
+    if dtype(combined)? != tensor.dtype {
+        return Err(not_a(combined, "reduction of its type"));
+    }
     let kind = Reduction::kind(kind(combined)).ok_or_else(|| not_a(combined, "reduction"))?;
     let combined = first.other(reader, combined, &axes)?;
     let body = reader.expression(combined, &axes, there)?;

@@ -65,6 +65,10 @@ fn near_misses_have_other_forms() {
         ("least", reduction("Min", 0.0)),
         ("product", reduction("Mul", 0.0)),
         ("from one", reduction("Add", 1.0)),
+        (
+            "over less",
+            with(&|program| program.stages[0].reduction = Some(("Add", vec![127], 0.0))),
+        ),
         ("from minus zero", reduction("Add", -0.0)),
         (
             "sum of sums",

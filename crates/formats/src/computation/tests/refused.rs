@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Value, json};
+
 use super::programs::{dense, load};
 use super::written::E::{Axis, Call, Load, Whole};
 use super::written::{TOOLS, Tool, of, op};
@@ -193,4 +195,59 @@ fn what_doubles_again_and_again_is_bounded() {
         error.contains("more text than a computation has"),
         "{error}"
     );
+}
+
+/// A loop that is no axis would add up again and again, an axis that goes less far than its dimension leave the rest.
+#[test]
+fn loops_are_axes_and_axes_are_dimensions() {
+    let json: Value = serde_json::from_str(&dense().written(Tool::Older)).unwrap();
+    let nodes = json["nodes"].as_array().unwrap();
+    let all = |kind: &str| -> Vec<usize> {
+        let found = (0..nodes.len()).filter(|&at| nodes[at]["type_key"] == kind);
+        found.collect()
+    };
+    let place = |at: usize, name: &str| -> usize {
+        nodes[at]["attrs"][name].as_str().unwrap().parse().unwrap()
+    };
+    let refused = |json: &Value| of(Tool::Older, &json.to_string()).unwrap_err().to_string();
+    let sequence = place(all("tir.SeqStmt")[0], "seq");
+    for (extent, wanted) in [
+        (1, None),
+        (2, Some("is no block that runs once for each element")),
+    ] {
+        let mut json = json.clone();
+        let added = json["nodes"].as_array_mut().unwrap();
+        let nest = added[sequence]["data"][0].take();
+        let mut around = nodes[all("tir.For")[0]].clone();
+        let first = added.len();
+        around["attrs"]["loop_var"] = first.to_string().into();
+        around["attrs"]["extent"] = (first + 1).to_string().into();
+        around["attrs"]["body"] = nest.to_string().into();
+        added.push(nodes[all("tir.Var")[0]].clone());
+        added.push(json!({"type_key": "IntImm", "attrs": {"value": extent.to_string()}}));
+        added.push(around);
+        added[sequence]["data"][0] = (first + 2).into();
+        match wanted {
+            None => assert_eq!(
+                of(Tool::Older, &json.to_string()),
+                dense().read(Tool::Older)
+            ),
+            Some(wanted) => assert!(refused(&json).contains(wanted), "{}", refused(&json)),
+        }
+    }
+    let mut larger = json.clone();
+    let buffers = all("tir.Buffer");
+    larger["nodes"][buffers[2]]["attrs"]["shape"] =
+        json["nodes"][buffers[0]]["attrs"]["shape"].clone();
+    let error = refused(&larger);
+    assert!(
+        error.contains("is no axis over all of its dimension"),
+        "{error}"
+    );
+    // Two buffers in one memory are not two tensors.
+    let mut shared = json.clone();
+    shared["nodes"][buffers[2]]["attrs"]["data"] =
+        json["nodes"][buffers[0]]["attrs"]["data"].clone();
+    let error = refused(&shared);
+    assert!(error.contains("is no tensor of its own"), "{error}");
 }
