@@ -100,11 +100,11 @@ fn records_have_the_graphs_of_their_workloads() {
     };
     let wanted = [
         format!(
-            "{LARGE},{},{LARGE},[T_relu],0.13.0,llvm,0,2,2,250000.0,8,0",
+            "{LARGE},{},{LARGE},\"[\"\"T_relu\"\"]\",0.13.0,llvm,0,2,2,250000.0,8,0",
             tensors(64)
         ),
         format!(
-            "42,{},42,[T_relu],0.13.0,llvm,1,2,2,750000.0,0,1",
+            "42,{},42,\"[\"\"T_relu\"\"]\",0.13.0,llvm,1,2,2,750000.0,0,1",
             tensors(128)
         ),
     ];

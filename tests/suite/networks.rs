@@ -294,3 +294,105 @@ fn latencies_of_real_networks_are_what_a_hand_computes() {
         "{found} ns is not {seconds} s"
     );
 }
+
+/// Milliseconds and GFLOPS of the tasks of ResNet-50 as TVM's tutorial prints them
+/// (`tune_network_x86.py`, apache/tvm at 11d16fd).
+const X86: [(&str, &str); 29] = [
+    ("0.010", "0.40"),
+    ("0.087", "47.19"),
+    ("0.008", "-0.00"),
+    ("0.177", "582.07"),
+    ("0.268", "862.37"),
+    ("0.166", "621.13"),
+    ("0.170", "605.10"),
+    ("0.128", "403.20"),
+    ("0.189", "545.71"),
+    ("0.231", "1001.01"),
+    ("0.155", "664.80"),
+    ("0.155", "662.86"),
+    ("0.119", "434.08"),
+    ("0.199", "522.13"),
+    ("0.235", "986.56"),
+    ("0.149", "689.13"),
+    ("0.155", "664.80"),
+    ("0.151", "340.64"),
+    ("0.176", "597.55"),
+    ("0.220", "1054.37"),
+    ("0.150", "686.01"),
+    ("0.159", "650.88"),
+    ("0.073", "358.19"),
+    ("0.031", "70.63"),
+    ("0.251", "947.73"),
+    ("0.157", "652.47"),
+    ("0.215", "954.84"),
+    ("0.237", "868.92"),
+    ("0.266", "774.06"),
+];
+
+/// Milliseconds of those of ResNet-18 (`tune_network_cuda.py`, apache/tvm at 1a01102).
+const CUDA: [&str; 24] = [
+    "0.005", "0.010", "0.006", "0.145", "0.130", "0.143", "0.076", "0.115", "0.079", "0.122",
+    "0.063", "0.072", "0.062", "0.068", "0.049", "0.076", "0.067", "0.076", "0.022", "0.076",
+    "0.013", "0.011", "0.013", "0.020",
+];
+
+/// How many of these are among those, each once.
+fn in_common(found: &[String], wanted: &[&str]) -> usize {
+    let mut left = wanted.to_vec();
+    let common = found.iter().filter(|one| {
+        let place = left.iter().position(|other| other == one);
+        place.map(|place| left.remove(place)).is_some()
+    });
+    common.count()
+}
+
+/// TVM's tutorials print the best of each task of logs that somebody kept; one task of each had not been at its end.
+#[test]
+fn the_best_of_real_tasks_is_what_the_tutorials_print() {
+    let Some(shared) = shared() else { return };
+    let place = Place::new();
+    let logs = [
+        ("x86", "resnet-50-NHWC-B1-llvm.611f776.json"),
+        ("cuda", "resnet-18-NHWC-B1.41b6c0e.json"),
+        ("later", "resnet-50-NHWC-B1-llvm.3dd4541.json"),
+    ];
+    for (platform, log) in logs {
+        let log = shared.join("data/tenset/tutorial-logs").join(log);
+        place.tsql(&["ingest", "-q", "--platform", platform, log.to_str().unwrap()]);
+    }
+    let best = |platform: &str| -> Vec<String> {
+        let asked = format!(
+            "SELECT min(runtime_ns) / 1e6 FROM records WHERE platform = '{platform}' \
+             AND status = 'ok' GROUP BY graph_id"
+        );
+        let rows = place.rows(&asked);
+        let rows = rows.iter().map(|row| format!("{:.3}", row.parse::<f64>().unwrap()));
+        rows.collect()
+    };
+    let (x86, cuda) = (best("x86"), best("cuda"));
+    assert_eq!((x86.len(), cuda.len()), (29, 24));
+    assert_eq!(in_common(&x86, &X86.map(|(time, _)| time)), 28);
+    assert_eq!(in_common(&cuda, &CUDA), 23);
+    // What TenSet's pickles know the operations of has the speed that is printed, too.
+    let networks = shared.join("data/tenset/network_info");
+    place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
+    let asked = ["queries", "task-gflops", "--platform", "later", "--format", "jsonl"];
+    let told = place.ok(&asked).stdout;
+    let (mut printed, mut others) = (0, Vec::new());
+    for line in told.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let milliseconds = format!("{:.3}", row["best_ns"].as_f64().unwrap() / 1e6);
+        let Some(speed) = row["gflops"].as_f64() else {
+            assert_eq!(milliseconds, "0.008", "only of one task are they not known");
+            continue;
+        };
+        let speed = format!("{speed:.2}");
+        if X86.contains(&(milliseconds.as_str(), speed.as_str())) {
+            printed += 1;
+        } else {
+            others.push((milliseconds, speed));
+        }
+    }
+    assert_eq!(printed, 7);
+    assert_eq!(others, [("0.146".to_owned(), "703.77".to_owned())]);
+}

@@ -13,6 +13,7 @@
 
 pub mod beside;
 mod chunk;
+mod companion;
 mod compression;
 pub mod computation;
 mod dumps;
@@ -45,6 +46,7 @@ pub mod metaschedule;
 pub mod tenset;
 pub mod tpugraphs;
 
+pub use companion::graphs;
 pub use compression::Compression;
 pub use error::{Error, Result};
 pub use find::{Found, find};

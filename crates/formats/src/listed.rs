@@ -1,15 +1,11 @@
 //! The lists of formats. A new one is a line in [`Dialect::ALL`] where its files are lines, in [`DOCUMENTS`]
 //! where they are read as a whole.
 
-use std::io::BufReader;
-use std::path::Path;
+use std::io::{self, BufRead};
 
-use super::beside::{Beside, Graphs};
-use super::error::{Error, Result};
+use super::beside::Beside;
 use super::format::{Documents, Logs};
 use super::lines::is_comment;
-use super::naming;
-use super::opened::open;
 use super::rows::Rows;
 use super::{autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
 
@@ -100,17 +96,12 @@ impl Dialect {
         self.0.beside(name)
     }
 
-    /// The graphs of such a file; `None` where it is another.
+    /// The names of the graphs in such a file, by their lines, as far as it says them.
     ///
     /// # Errors
-    /// What fails to be opened or read.
-    pub fn graphs(self, path: &Path) -> Result<Option<Graphs>> {
-        let (stream, _) = open(path)?;
-        let names = self.0.graphs(&mut BufReader::new(stream));
-        let names = names.map_err(Error::io(path))?;
-        let file = path.file_name().map(naming::readable).unwrap_or_default();
-        let is_one = names.iter().any(Option::is_some);
-        Ok(is_one.then_some(Graphs { file, names }))
+    /// What fails to be read.
+    pub fn graphs(self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+        self.0.graphs(file)
     }
 }
 

@@ -77,10 +77,12 @@ mod tests {
             "tenset",
             "measured",
             "autotvm",
+            "metaschedule",
             "tpugraphs",
             "graphnet",
             "graphnet_log",
             "network_info",
+            "metaschedule_workloads",
         ];
         assert_eq!(names, wanted);
         for name in names {

@@ -94,7 +94,7 @@ impl Job {
     /// What its lines refer to.
     fn beside(&self, source_id: i64) -> Result<Beside> {
         let graphs = match &self.beside {
-            Some(file) => self.dialect.graphs(file)?,
+            Some(file) => tsql_formats::graphs(self.dialect, file)?,
             None => None,
         };
         Ok(Beside {

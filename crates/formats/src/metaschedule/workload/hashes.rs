@@ -1,6 +1,8 @@
-//! The hashes of a file's workloads, and nothing else of them.
+//! What lines begin with: the hashes of a file's workloads, and nothing else of them.
 
 use std::io::{self, BufRead};
+
+use crate::tvm_json;
 
 /// More than any line that a reader takes.
 const LINE_BYTES: u64 = crate::lines::MAX_LINE_BYTES as u64;
@@ -15,9 +17,36 @@ pub(in crate::metaschedule) fn hashes(file: &mut dyn BufRead) -> io::Result<Vec<
         if read == 0 {
             return Ok(hashes);
         }
-        hashes.push(super::hash_of(&line));
+        hashes.push(hash_of(&line));
         if line.last() != Some(&b'\n') {
             file.skip_until(b'\n')?;
         }
     }
+}
+
+/// Does a line begin like one of the file: with a hash, and the length of a graph whose first byte follows?
+pub fn begins(line: &[u8]) -> bool {
+    let encoded = split(line).and_then(|(_, encoded)| encoded.get(..BEGINNING));
+    encoded.is_some_and(tvm_json::begins)
+}
+
+/// The structural hash that a line begins with.
+fn hash_of(line: &[u8]) -> Option<String> {
+    let (digits, _) = split(line)?;
+    let hash: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(hash.to_string())
+}
+
+/// Characters of base64 that say the length of a graph and its first byte.
+const BEGINNING: usize = 12;
+
+/// The digits of a line's hash, and what begins its module.
+fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = line.strip_prefix(b"[")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b"\"")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = rest.split_at_checked(digits)?;
+    let rest = rest.strip_prefix(b"\"")?.trim_ascii_start();
+    let rest = rest.strip_prefix(b",")?.trim_ascii_start();
+    Some((digits, rest.strip_prefix(b"\"")?))
 }

@@ -22,6 +22,7 @@ use super::key;
 use crate::{chunk, tvm_json};
 pub use error::{Error, Reason};
 pub use function::{Function, Parameter};
+pub use hashes::begins;
 pub(super) use hashes::hashes;
 use module::functions;
 pub use told::{NAME, Workloads};
@@ -71,33 +72,6 @@ pub struct Line<'a> {
     pub workload: Result<Workload, Error>,
     /// Hash and JSON give the line back ([`write()`]); where they do not, whoever needs the line keeps its text.
     pub is_rebuilt: bool,
-}
-
-/// Does a line begin like one of the file: with a hash, and the length of a graph whose first byte follows?
-pub fn begins(line: &[u8]) -> bool {
-    let encoded = split(line).and_then(|(_, encoded)| encoded.get(..BEGINNING));
-    encoded.is_some_and(tvm_json::begins)
-}
-
-/// The structural hash that a line begins with.
-fn hash_of(line: &[u8]) -> Option<String> {
-    let (digits, _) = split(line)?;
-    let hash: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    Some(hash.to_string())
-}
-
-/// Characters of base64 that say the length of a graph and its first byte.
-const BEGINNING: usize = 12;
-
-/// The digits of a line's hash, and what begins its module.
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = line.strip_prefix(b"[")?.trim_ascii_start();
-    let rest = rest.strip_prefix(b"\"")?;
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = rest.split_at_checked(digits)?;
-    let rest = rest.strip_prefix(b"\"")?.trim_ascii_start();
-    let rest = rest.strip_prefix(b",")?.trim_ascii_start();
-    Some((digits, rest.strip_prefix(b"\"")?))
 }
 
 /// Reads whole lines, the last of which may lack its line feed; `crlf` where they end in `\r\n`. A line that cannot

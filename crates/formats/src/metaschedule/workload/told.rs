@@ -1,5 +1,6 @@
 //! What tells files of workloads.
 
+use super::hashes::begins;
 use crate::{Documents, Format, chunk};
 
 /// Its name as dataset and as `--format`. The graphs of its workloads are those of the records of
@@ -22,6 +23,6 @@ impl Format for Workloads {
 
 impl Documents for Workloads {
     fn is_text(&self, head: &[u8]) -> bool {
-        chunk::lines(head).any(super::begins)
+        chunk::lines(head).any(begins)
     }
 }
