@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::mpsc::sync_channel;
 
-use tsql_codecs::repeats;
-use tsql_codecs::steps::{Filler, Hasher, Numbers};
 use tsql_formats::beside::Beside;
 use tsql_formats::graphnet::log::Parser;
 use tsql_formats::graphnet::log::lines::{Said, pack, unpack};
 use tsql_formats::graphnet::sample::{self, File};
 use tsql_formats::{Dialect, Head, tpugraphs};
 
+use super::rows;
 use crate::ingest::{Handed, hand_on};
 
 /// Lines of auto_scheduler.
@@ -24,29 +23,9 @@ pub(super) fn measured(bytes: &[u8]) {
     lines(Dialect::MEASURED, bytes);
 }
 
-/// Each line is a record or is given back beside them, and what is packed can be unpacked.
 fn lines(dialect: Dialect, bytes: &[u8]) {
     for crlf in [false, true] {
-        let rows = dialect.parse(bytes, crlf, &Beside::default());
-        let count = bytes.split_inclusive(|&byte| byte == b'\n').count();
-        assert_eq!(rows.line_count, count as u64);
-        assert_eq!(rows.records.len() + rows.others.len(), count);
-        let (mut filler, mut hasher, mut numbers) =
-            (Filler::default(), Hasher::default(), Numbers::default());
-        for row in &rows.records {
-            let sketch = &rows.sketches[row.sketch as usize];
-            let text = String::from_utf8(sketch.text.clone()).expect("sketches are text");
-            let params = rows.params(row);
-            assert!(filler.fill(&text, params, &mut Vec::new()));
-            assert!(hasher.hash(&text, params).is_some());
-            if let Some(params) = params {
-                assert!(numbers.of(&text, params).is_some());
-            }
-            if let Some(runtime_ns) = row.runtime_ns {
-                let packed = rows.repeats(row);
-                assert!(repeats::is_mean(runtime_ns, row.repeat_count, packed));
-            }
-        }
+        rows::hold(&dialect.parse(bytes, crlf, &Beside::default()), bytes);
     }
 }
 

@@ -7,7 +7,9 @@
 mod columns;
 mod files;
 mod kept;
+mod metaschedule;
 mod networks;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -20,6 +22,8 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("auto_scheduler", files::auto_scheduler),
     ("measured", files::measured),
+    ("metaschedule", metaschedule::records),
+    ("metaschedule_workload", metaschedule::workloads),
     ("npz", files::npz),
     ("sample", files::sample),
     ("benchmark_log", files::benchmark_log),

@@ -358,7 +358,13 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
     ];
     for (platform, log) in logs {
         let log = shared.join("data/tenset/tutorial-logs").join(log);
-        place.tsql(&["ingest", "-q", "--platform", platform, log.to_str().unwrap()]);
+        place.tsql(&[
+            "ingest",
+            "-q",
+            "--platform",
+            platform,
+            log.to_str().unwrap(),
+        ]);
     }
     let best = |platform: &str| -> Vec<String> {
         let asked = format!(
@@ -366,7 +372,9 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
              AND status = 'ok' GROUP BY graph_id"
         );
         let rows = place.rows(&asked);
-        let rows = rows.iter().map(|row| format!("{:.3}", row.parse::<f64>().unwrap()));
+        let rows = rows
+            .iter()
+            .map(|row| format!("{:.3}", row.parse::<f64>().unwrap()));
         rows.collect()
     };
     let (x86, cuda) = (best("x86"), best("cuda"));
@@ -376,7 +384,14 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
     // What TenSet's pickles know the operations of has the speed that is printed, too.
     let networks = shared.join("data/tenset/network_info");
     place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
-    let asked = ["queries", "task-gflops", "--platform", "later", "--format", "jsonl"];
+    let asked = [
+        "queries",
+        "task-gflops",
+        "--platform",
+        "later",
+        "--format",
+        "jsonl",
+    ];
     let told = place.ok(&asked).stdout;
     let (mut printed, mut others) = (0, Vec::new());
     for line in told.lines() {

@@ -1,0 +1,117 @@
+//! Both files of a MetaSchedule database.
+
+use std::collections::HashMap;
+
+use tsql_codecs::steps::Filler;
+use tsql_formats::beside::Beside;
+use tsql_formats::computation::of_module;
+use tsql_formats::metaschedule::workload::{self, Line, Workload};
+use tsql_formats::metaschedule::{parse, write};
+use tsql_formats::rows::{Measurement, Row, Rows};
+
+use super::rows::{hold, sketch};
+
+/// The hash of a module of which nobody says one.
+const HASH: u64 = u64::MAX;
+
+/// Records: a line that does not keep its text is rebuilt from columns, byte for byte.
+pub(super) fn records(bytes: &[u8]) {
+    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    for crlf in [false, true] {
+        let rows = parse(bytes, crlf, &Beside::default());
+        hold(&rows, bytes);
+        let kept: HashMap<usize, &[u8]> = rows
+            .verbatim
+            .iter()
+            .map(|(place, text)| (*place, text.as_slice()))
+            .collect();
+        for (place, row) in rows.records.iter().enumerate() {
+            let line = lines[usize::try_from(row.line).expect("it was counted")];
+            match kept.get(&place) {
+                Some(&text) => assert_eq!(text, line),
+                None => assert_eq!(rebuilt(&rows, row, crlf), line),
+            }
+        }
+    }
+}
+
+/// The line of a record from its columns.
+fn rebuilt(rows: &Rows, row: &Row, crlf: bool) -> Vec<u8> {
+    let (mut trace, mut line) = (Vec::new(), Vec::new());
+    let filled = Filler::default().fill(sketch(rows, row), rows.params(row), &mut trace);
+    assert!(filled);
+    let measurement = Measurement {
+        runtime_ns: row.runtime_ns,
+        repeat_count: row.repeat_count,
+        repeats: rows.repeats(row),
+        error_no: row.error_no,
+        all_cost: row.all_cost,
+        measured_at_s: row.measured_at_s,
+        measured_at_fraction: row.measured_at_fraction,
+        workload_index: row.workload_index,
+    };
+    let graph = &rows.graphs[row.graph as usize];
+    let environment = &rows.environments[row.environment as usize];
+    assert!(write(graph, &trace, measurement, environment, &mut line));
+    if crlf {
+        line.push(b'\r');
+    }
+    line
+}
+
+/// Workloads: a line that is said to come back does. Then the bytes as the module of one.
+pub(super) fn workloads(bytes: &[u8]) {
+    for crlf in [false, true] {
+        let mut read = workload::lines(bytes, crlf);
+        for (index, text) in (0..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
+            let line = read.next().expect("a line for each");
+            let text = text.strip_suffix(b"\n").unwrap_or(text);
+            assert_eq!((line.index, line.text), (index, text));
+            comes_back(&line, crlf);
+        }
+        assert!(read.next().is_none());
+    }
+    let mut line = Vec::new();
+    workload::write(HASH, bytes, &mut line);
+    let line = workload::lines(&line, false).next().expect("it is one");
+    assert_eq!(line.is_rebuilt, line.workload.is_ok());
+    if let Ok(workload) = line.workload {
+        assert_eq!((workload.hash, workload.json.as_slice()), (HASH, bytes));
+    }
+}
+
+/// Hash and JSON give a line back where it is said so; what is wrong with another is told where it is.
+fn comes_back(line: &Line<'_>, crlf: bool) {
+    match &line.workload {
+        Ok(workload) => {
+            let mut rebuilt = Vec::new();
+            workload::write(workload.hash, &workload.json, &mut rebuilt);
+            if crlf {
+                rebuilt.push(b'\r');
+            }
+            assert_eq!(line.is_rebuilt, rebuilt == line.text);
+            is_small(workload);
+        }
+        Err(error) => {
+            assert!(!line.is_rebuilt);
+            assert_eq!(error.line, line.index + 1);
+            assert!((1..=line.text.len() + 1).contains(&error.at));
+        }
+    }
+}
+
+/// What is told of a module is no more than a few times what there is of it.
+fn is_small(workload: &Workload) {
+    const TIMES: usize = 16;
+    const FREE: usize = 1 << 16;
+    let functions = workload.functions.iter();
+    let told = functions.map(|function| {
+        let shapes = function.parameters.iter();
+        let shapes = shapes.map(|one| one.name.len() + one.shape.as_ref().map_or(0, Vec::len));
+        let blocks = function.blocks.iter().map(String::len);
+        function.name.len() + shapes.sum::<usize>() + blocks.sum::<usize>()
+    });
+    let told = told.sum::<usize>();
+    let form = of_module(&workload.module).map_or(0, |form| form.text.len());
+    assert!(told.max(form) <= FREE + TIMES * workload.json.len());
+}

@@ -1,0 +1,32 @@
+//! What readers of lines promise of their rows.
+
+use tsql_codecs::repeats;
+use tsql_codecs::steps::{Filler, Hasher, Numbers};
+use tsql_formats::rows::{Row, Rows};
+
+/// Each line is a record or is given back beside them, and what is packed can be unpacked.
+pub(super) fn hold(rows: &Rows, bytes: &[u8]) {
+    let count = bytes.split_inclusive(|&byte| byte == b'\n').count();
+    assert_eq!(rows.line_count, count as u64);
+    assert_eq!(rows.records.len() + rows.others.len(), count);
+    let (mut filler, mut hasher, mut numbers) =
+        (Filler::default(), Hasher::default(), Numbers::default());
+    for row in &rows.records {
+        let (sketch, params) = (sketch(rows, row), rows.params(row));
+        assert!(filler.fill(sketch, params, &mut Vec::new()));
+        assert!(hasher.hash(sketch, params).is_some());
+        if let Some(params) = params {
+            assert!(numbers.of(sketch, params).is_some());
+        }
+        if let Some(runtime_ns) = row.runtime_ns {
+            let packed = rows.repeats(row);
+            assert!(repeats::is_mean(runtime_ns, row.repeat_count, packed));
+        }
+    }
+}
+
+/// The sketch of a record.
+pub(super) fn sketch<'a>(rows: &'a Rows, row: &Row) -> &'a str {
+    let text = &rows.sketches[row.sketch as usize].text;
+    std::str::from_utf8(text).expect("sketches are text")
+}
