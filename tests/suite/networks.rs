@@ -384,14 +384,8 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
     // What TenSet's pickles know the operations of has the speed that is printed, too.
     let networks = shared.join("data/tenset/network_info");
     place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
-    let asked = [
-        "queries",
-        "task-gflops",
-        "--platform",
-        "later",
-        "--format",
-        "jsonl",
-    ];
+    let later = "platform=later";
+    let asked = ["queries", "task-gflops", "--set", later, "--format", "jsonl"];
     let told = place.ok(&asked).stdout;
     let (mut printed, mut others) = (0, Vec::new());
     for line in told.lines() {
