@@ -42,7 +42,7 @@ impl SkippedFile {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// What files, or folders that are one thing, were taken as, in words (`an AutoTVM log`), and how many,
+    /// What files, or folders that are one thing, were taken as, in words (`a benchmark log`), and how many,
     /// whatever came of it.
     pub kinds: BTreeMap<&'static str, u64>,
     /// Files whose lines were read.

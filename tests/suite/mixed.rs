@@ -8,7 +8,7 @@ use crate::autotvm::LINES as AUTOTVM;
 use crate::graphnet::{files, own};
 use crate::networks::{NETWORK, RELAY};
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, line, log};
+use crate::support::{Place, log};
 use crate::taken::tar;
 
 const MEASURED: &str =
@@ -295,11 +295,8 @@ fn a_dry_run_says_what_a_run_would_do_and_writes_nothing() {
     assert_eq!(alike(&would.stderr), alike(&did.stderr));
 
     // Over a store: what is there already, what has grown, what is new.
-    place.write(
-        "tree/logs/a100/one.json",
-        log(1, 3) + &line(90, "0.5") + "\n",
-    );
-    place.write("tree/logs/a100/new.json", log(70, 2));
+    place.write("tree/logs/a100/one.json", log(1, 3) + &log(91, 1));
+    place.write("tree/logs/a100/new.json", log(71, 2));
     place.write("tree/logs/a100/same.json", log(10, 2));
     let before = files(place.path());
     let would = place.tsql(&dry);
