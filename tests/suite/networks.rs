@@ -385,7 +385,14 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
     let networks = shared.join("data/tenset/network_info");
     place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
     let later = "platform=later";
-    let asked = ["queries", "task-gflops", "--set", later, "--format", "jsonl"];
+    let asked = [
+        "queries",
+        "task-gflops",
+        "--set",
+        later,
+        "--format",
+        "jsonl",
+    ];
     let told = place.ok(&asked).stdout;
     let (mut printed, mut others) = (0, Vec::new());
     for line in told.lines() {
