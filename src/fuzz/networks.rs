@@ -2,7 +2,7 @@
 
 use tsql_formats::pickle::{self, Id, Pickle, Value};
 use tsql_formats::tenset::networks;
-use tsql_formats::tvm_json::{At, Budget, Graph, decode, post_order, workload};
+use tsql_formats::tvm_json::{At, Budget, Graph, decode, post_order};
 
 /// Values that one operation of a byte makes, at most.
 const VALUES_A_BYTE: usize = 4;
@@ -56,7 +56,6 @@ pub(super) fn tvm_json(bytes: &[u8]) {
         let every = |index| Ok(followed(graph.at(index)?));
         let _ = post_order(&[root.index], every, &mut budget);
     }
-    let _ = workload(bytes);
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = decode(text);
         let _ = networks::read(&task(text));

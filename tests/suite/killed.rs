@@ -5,6 +5,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::metaschedule;
+use crate::networks::{NETWORK, RELAY};
 use crate::npz::{layout_file, npz, tile_file};
 use crate::support::{Place, log, wanted};
 
@@ -196,18 +198,17 @@ fn place_with_arrays() -> Place {
     place
 }
 
-#[test]
-fn killed_ingests_of_arrays_are_completed() {
-    let args = ["ingest", "-q", "layout", "tile"];
-    let trial = place_with_arrays();
+/// Kills runs at random moments and runs them again: what is counted is there once.
+fn completes(make: fn() -> Place, args: &[&str], counts: &str, wanted_counts: &[&str]) {
+    let trial = make();
     let started = Instant::now();
-    trial.ok(&args);
+    trial.ok(args);
     let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
     let mut random = Random(42);
-    let mut place = place_with_arrays();
+    let mut place = make();
     for kill in 0..wanted("TSQL_TEST_KILLS", 12) {
         let mut child = place
-            .command(&args)
+            .command(args)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -218,15 +219,50 @@ fn killed_ingests_of_arrays_are_completed() {
         if random.below(3) == 0 {
             continue;
         }
-        place.ok(&args);
-        let counts = "SELECT count(*), count(DISTINCT (source_id, line)), count(DISTINCT config_id), \
-                      count(DISTINCT graph_id) FROM records";
-        assert_eq!(place.rows(counts), ["559,559,104,3"]);
+        place.ok(args);
+        assert_eq!(place.rows(counts), wanted_counts);
         if kill % 8 == 4 {
             place.ok(&["check"]);
         }
-        place = place_with_arrays();
+        place = make();
     }
+}
+
+#[test]
+fn killed_ingests_of_arrays_are_completed() {
+    let counts = "SELECT count(*), count(DISTINCT (source_id, line)), count(DISTINCT config_id), \
+                  count(DISTINCT graph_id) FROM records";
+    let args = ["ingest", "-q", "layout", "tile"];
+    completes(place_with_arrays, &args, counts, &["559,559,104,3"]);
+}
+
+/// A database of MetaSchedule and a network of TenSet.
+fn place_with_databases() -> Place {
+    let place = Place::new();
+    let tiles =
+        (0..300).map(|tile| metaschedule::record(tile % 2, 64 << (tile % 2), 1 + tile, "[0.5]"));
+    place.write("db/database_tuning_record.json", tiles.collect::<String>());
+    place.write("db/database_workload.json", metaschedule::workloads());
+    place.write("info/((net,[(1,3)]),cuda).task.pkl", NETWORK);
+    place.write("info/(net,[(1,3)]).relay.pkl", RELAY);
+    place
+}
+
+#[test]
+fn killed_ingests_of_databases_and_networks_are_completed() {
+    let tables = [
+        "records",
+        "workloads",
+        "graphs",
+        "texts",
+        "tasks",
+        "network_tasks",
+        "relays",
+    ];
+    let counts = tables.map(|table| format!("(SELECT count(*) FROM {table})"));
+    let counts = format!("SELECT {}", counts.join(", "));
+    let args = ["ingest", "-q", "db", "info"];
+    completes(place_with_databases, &args, &counts, &["300,2,3,4,1,1,1"]);
 }
 
 /// Records without their ledger give way to those of the file as it is now.

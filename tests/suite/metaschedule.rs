@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
+use crate::networks::NETWORK;
 use crate::support::{Place, shared};
 
 /// A module of one function over `p0` and `p1`, of so many numbers each, in TVM's graph of nodes.
@@ -44,7 +45,7 @@ fn workload(hash: u64, extent: u32) -> String {
 }
 
 /// The line of a record: workload, tile, run times.
-fn record(index: u32, extent: u32, tile: u32, run_secs: &str) -> String {
+pub(crate) fn record(index: u32, extent: u32, tile: u32, run_secs: &str) -> String {
     format!(
         "[{index},[[[[\"GetBlock\",[],[\"T_relu\",\"main\"],[\"b0\"]],[\"SamplePerfectTile\",[\"l1\"],[2,64],[\"v2\",\"v3\"]]],\
          [[1,[{},{tile}]]]],{run_secs},{{\"keys\":[\"cpu\"],\"kind\":\"llvm\",\"tag\":\"\"}},\
@@ -75,7 +76,7 @@ fn records() -> String {
     .concat()
 }
 
-fn workloads() -> String {
+pub(crate) fn workloads() -> String {
     workload(LARGE, 64) + &workload(42, 128)
 }
 
@@ -212,22 +213,29 @@ fn packed_databases_are_read_and_those_in_an_archive() {
     let asked = "SELECT count(*) FROM records JOIN workloads USING (graph_id)";
     assert_eq!(place.rows(asked), ["4"]);
     let mut tar = tar::Builder::new(Vec::new());
-    for (name, text) in [(RECORDS, records()), (WORKLOADS, workloads())] {
+    let pickle = "((net,[(1,3)]),cuda).task.pkl";
+    for (name, text) in [
+        (RECORDS, records().into_bytes()),
+        (WORKLOADS, workloads().into_bytes()),
+        (pickle, NETWORK.to_vec()),
+    ] {
         let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
         let name = format!("gpu/{name}");
-        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        tar.append_data(&mut header, name, text.as_slice()).unwrap();
     }
     let other = Place::new();
     other.write("all.tar", tar.into_inner().unwrap());
     other.ok(&["ingest", "-q", "all.tar"]);
     assert_eq!(other.rows(asked), ["4"]);
+    assert_eq!(other.rows("SELECT count(*) FROM network_tasks"), ["1"]);
     other.ok(&["export", "--to", "back"]);
     assert_eq!(
         other.read(&format!("back/gpu/{WORKLOADS}")),
         workloads().as_bytes()
     );
+    assert_eq!(other.read(&format!("back/gpu/{pickle}")), NETWORK);
 }
 
 #[test]
@@ -299,26 +307,63 @@ fn counted(text: &str) -> BTreeMap<i64, (u64, u64, f64)> {
     counted
 }
 
-fn text_of(path: &Path) -> String {
+fn text_of(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap();
     if path.extension().is_some_and(|ending| ending == "gz") {
-        let mut text = String::new();
+        let mut text = Vec::new();
         GzDecoder::new(bytes.as_slice())
-            .read_to_string(&mut text)
+            .read_to_end(&mut text)
             .unwrap();
         return text;
     }
-    String::from_utf8(bytes).unwrap()
+    bytes
 }
 
+/// All files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let below = entries.map(|entry| entry.unwrap().path()).map(|path| {
+        if path.is_dir() {
+            files_below(&path)
+        } else {
+            vec![path]
+        }
+    });
+    below.flatten().collect()
+}
+
+/// The whole family of logs with one command: what each file was taken for, what is in it, and all of them back.
 #[test]
-fn real_databases_have_the_records_that_their_json_has_and_come_back() {
+fn real_files_of_all_tuners_go_in_with_one_command_and_come_back() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
-    let folder = shared.join("data/metaschedule");
-    let ran = place.ok(&["ingest", folder.to_str().unwrap()]);
-    let told = "records          20137 (4639 failed when measured)";
+    let tuners = ["tenset", "autotvm", "metaschedule"].map(|name| shared.join("data").join(name));
+    let tuners = tuners.each_ref().map(|folder| folder.to_str().unwrap());
+    let ran = place.ok(&[&["ingest"], tuners.as_slice()].concat());
+    let told = "taken as         14 files of network_info, 1 AutoTVM log, 27 auto_scheduler logs, \
+                4 files of records of a MetaSchedule database, 4 files of workloads of a MetaSchedule database";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let golden = shared.join("golden/tenset/real_files.expected.json");
+    let golden: Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
+    let logs = golden.as_object().unwrap().values();
+    let (mut records, mut failures) = (0, 0);
+    for log in logs.filter(|log| log["format"] == "auto_scheduler") {
+        let errors = log["error_no"].as_object().unwrap().iter();
+        let failed = errors.filter(|(number, _)| *number != "0");
+        failures += failed
+            .map(|(_, count)| count.as_u64().unwrap())
+            .sum::<u64>();
+        records += log["records"].as_u64().unwrap();
+    }
+    let counts = "SELECT dataset, count(*), count(*) FILTER (WHERE error_no <> 0) FROM records GROUP BY 1 ORDER BY 1";
+    let wanted = [
+        "autotvm,385,0".to_owned(),
+        "metaschedule,20137,4639".to_owned(),
+        format!("tenset,{records},{failures}"),
+    ];
+    assert_eq!(place.rows(counts), wanted);
+    assert_eq!(place.rows("SELECT count(*) FROM network_tasks"), ["204"]);
+    let folder = shared.join("data/metaschedule");
     for database in std::fs::read_dir(&folder).unwrap() {
         let database = database.unwrap().path();
         let name = database.file_name().unwrap().to_str().unwrap().to_owned();
@@ -327,7 +372,8 @@ fn real_databases_have_the_records_that_their_json_has_and_come_back() {
         let records = files
             .iter()
             .find(|file| file.to_str().unwrap().contains("tuning"));
-        let counted = counted(&text_of(records.unwrap()));
+        let text = String::from_utf8(text_of(records.unwrap())).unwrap();
+        let counted = counted(&text);
         let asked = format!(
             "SELECT r.workload_index, count(*), count(*) FILTER (WHERE error_no = 8), \
              coalesce(min(runtime_ns), 'inf'::double) FROM records r JOIN workloads w USING (graph_id) \
@@ -347,15 +393,19 @@ fn real_databases_have_the_records_that_their_json_has_and_come_back() {
     }
     place.ok(&["check"]);
     place.ok(&["export", "--to", "back"]);
-    for database in std::fs::read_dir(&folder).unwrap() {
-        for file in std::fs::read_dir(database.unwrap().path()).unwrap() {
-            let file = file.unwrap().path();
-            let name = file.strip_prefix(&folder).unwrap().to_str().unwrap();
-            let back = place.path().join("back/metaschedule").join(name);
-            assert!(text_of(&back) == text_of(&file), "{name} differs");
+    for folder in tuners {
+        for file in files_below(Path::new(folder)) {
+            let name = file.strip_prefix(shared.join("data")).unwrap();
+            let back = place.path().join("back").join(name);
+            assert!(
+                text_of(&back) == text_of(&file),
+                "{} differs",
+                name.display()
+            );
         }
     }
-    assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
+    let verbatim = "SELECT sum(verbatim_count) FROM sources WHERE dataset LIKE 'metaschedule%'";
+    assert_eq!(place.rows(verbatim), ["0"]);
 }
 
 /// The last layer of ResNet-18 in auto_scheduler is that of ResNet-34 in MetaSchedule; no other two are the same.

@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::Error;
-use super::graph::Graph;
 
 /// More than any graph has.
 const MOST_BYTES: u64 = 1 << 40;
@@ -43,15 +42,4 @@ pub fn begins(encoded: &[u8]) -> bool {
     length.is_some_and(|(length, json)| {
         u64::from_le_bytes(*length) <= MOST_BYTES && json.first() == Some(&b'{')
     })
-}
-
-/// A line of `database_workload.json`: the structural hash of a module, and the module.
-///
-/// # Errors
-/// A line that is another, a module that is no graph.
-pub fn workload(line: &[u8]) -> Result<(u64, Graph), Error> {
-    let (hash, encoded): (String, String) = serde_json::from_slice(line)?;
-    let hash = hash.parse();
-    let hash = hash.map_err(|_| Error::wrong("a structural hash that is no number"))?;
-    Ok((hash, Graph::read(&decode(&encoded)?)?))
 }

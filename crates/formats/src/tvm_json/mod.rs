@@ -22,7 +22,7 @@ mod node;
 mod tests;
 mod walk;
 
-pub use encoded::{begins, decode, encode, workload};
+pub use encoded::{begins, decode, encode};
 pub use error::Error;
 pub use graph::{At, Graph};
 pub use node::Node;

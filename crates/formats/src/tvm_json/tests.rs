@@ -1,7 +1,6 @@
 //! Graphs of either spelling, and what is none.
 
-use super::{Budget, Error, Graph, decode, encode, post_order, workload};
-use crate::shared;
+use super::{Budget, Error, Graph, decode, encode, post_order};
 
 /// Array `[8, "cpu"]` and a map of it.
 const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
@@ -196,37 +195,4 @@ fn base64_that_is_none_is_refused() {
         let error = decode(encoded).unwrap_err().to_string();
         assert!(error.starts_with(reason), "{error}");
     }
-    let reason = |line: &str| workload(line.as_bytes()).unwrap_err().to_string();
-    assert_eq!(
-        reason(r#"["x", ""]"#),
-        "a structural hash that is no number"
-    );
-    assert!(reason(r#"["1"]"#).starts_with("no graph of TVM"));
-}
-
-#[test]
-fn modules_of_real_databases_are_read() {
-    let mut seen = Vec::new();
-    for name in [
-        "a100-resnet34",
-        "cpu-c2d-0.27",
-        "cpu-gmm-0.27",
-        "cpu-sfm-0.27",
-    ] {
-        let Some(text) = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"))
-        else {
-            return;
-        };
-        for line in text
-            .split(|&byte| byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
-            let (hash, graph) = workload(line).unwrap();
-            assert!(hash > 0 && graph.tvm_version.is_some());
-            seen.push(graph.root().unwrap().type_key().to_owned());
-        }
-    }
-    seen.sort();
-    seen.dedup();
-    assert_eq!(seen, ["IRModule", "ir.IRModule"]);
 }
