@@ -99,6 +99,10 @@ fn workloads_are_known_by_the_file_beside() {
         rows.others[0].reason.as_deref().unwrap(),
         "its workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
     );
+    let most = "\n".repeat(1 << 20);
+    assert_eq!(Log.graphs(&mut most.as_bytes()).unwrap().len(), 1 << 20);
+    let more = Log.graphs(&mut format!("{most}\n").as_bytes()).unwrap_err();
+    assert_eq!(more.to_string(), "more than 1048576 workloads");
     let names = |name| Log.beside(name);
     let usual = Some("database_workload.json".to_owned());
     assert_eq!(names("database_tuning_record.json"), usual);

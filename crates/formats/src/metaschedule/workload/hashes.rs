@@ -4,10 +4,16 @@ use std::io::{self, BufRead};
 
 use crate::tvm_json;
 
+/// More than any database has.
+const MOST_LINES: usize = 1 << 20;
+
 /// More than any line that a reader takes.
 const LINE_BYTES: u64 = crate::lines::MAX_LINE_BYTES as u64;
 
 /// The structural hashes of a file by its lines, as far as these begin with one.
+///
+/// # Errors
+/// What fails to be read, and more lines than any file has, which a few packed bytes may become.
 pub(in crate::metaschedule) fn hashes(file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
     let mut hashes = Vec::new();
     let mut line = Vec::new();
@@ -16,6 +22,10 @@ pub(in crate::metaschedule) fn hashes(file: &mut dyn BufRead) -> io::Result<Vec<
         let read = io::Read::take(&mut *file, LINE_BYTES).read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(hashes);
+        }
+        if hashes.len() == MOST_LINES {
+            let reason = format!("more than {MOST_LINES} workloads");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         hashes.push(hash_of(&line));
         if line.last() != Some(&b'\n') {
