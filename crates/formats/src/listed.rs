@@ -64,12 +64,12 @@ impl Dialect {
         self.0.ending()
     }
 
-    /// Has a file the name of one of its logs, compressed or not?
+    /// Has a file the name of a log, as TVM or people name them, compressed or not?
     pub fn is_named_like(self, file: &str) -> bool {
         let packed = [".gz", ".zst"].into_iter();
         let name = packed.filter_map(|ending| file.strip_suffix(ending)).next();
         let (_, ending) = name.unwrap_or(file).rsplit_once('.').unwrap_or_default();
-        ending == self.ending()
+        ending == self.ending() || matches!(ending, "log" | "jsonl" | "ndjson")
     }
 
     /// The one that the first line of a log begins like.
