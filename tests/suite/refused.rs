@@ -172,15 +172,15 @@ fn newer_stores_and_tables_are_not_touched() {
         .join(".tsql/records/_delta_log/00000000000000000000.json");
     let log_text = std::fs::read_to_string(&first).unwrap();
     let newer = log_text.replace(
-        "\"tsql.schemaVersion\":\"5\"",
         "\"tsql.schemaVersion\":\"6\"",
+        "\"tsql.schemaVersion\":\"7\"",
     );
     assert!(newer != log_text, "the version of `records` is another one");
     std::fs::write(&first, newer).unwrap();
     let ran = place.tsql(&["SELECT 1 FROM records"]);
     assert_eq!(ran.code, Some(2));
     assert!(
-        ran.stderr.contains("table records has version 6"),
+        ran.stderr.contains("table records has version 7"),
         "{}",
         ran.stderr
     );
