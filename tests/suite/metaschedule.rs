@@ -391,7 +391,6 @@ fn real_files_of_all_tuners_go_in_with_one_command_and_come_back() {
             );
         }
     }
-    place.ok(&["check"]);
     place.ok(&["export", "--to", "back"]);
     for folder in tuners {
         for file in files_below(Path::new(folder)) {
