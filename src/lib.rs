@@ -133,6 +133,8 @@ mod column;
 
 pub mod store;
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod dedupe;
 
 mod ledger;
@@ -150,6 +152,8 @@ pub mod export;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;
+#[cfg(feature = "cluster")]
+pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;

@@ -22,6 +22,8 @@ mod printer;
 mod queries;
 mod report;
 mod score;
+#[cfg(feature = "cluster")]
+mod security;
 mod signals;
 mod sql;
 mod stdout;
@@ -30,6 +32,10 @@ mod subset;
 mod tables;
 mod talk;
 mod vacuum;
+#[cfg(feature = "cluster")]
+mod worker;
+#[cfg(feature = "cluster")]
+mod workers;
 
 use std::ffi::OsString;
 
@@ -38,6 +44,7 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use outcome::{DONE, FAILED, Failure, INTERRUPTED};
 use printer::PrintError;
+use signals::Stops;
 use talk::talk;
 
 /// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
@@ -89,18 +96,24 @@ enum Command {
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
     Store(store::Store),
+    #[cfg(feature = "cluster")]
+    Worker(worker::Worker),
+    #[cfg(feature = "cluster")]
+    Workers(workers::Workers),
     #[cfg(all(feature = "measure", target_os = "linux"))]
     Measure(measure::Measure),
 }
 
 impl Cli {
-    /// Does the command end by itself after Ctrl-C, with what it has done so far in the store?
-    fn stops_itself(&self) -> bool {
+    /// Which signals the command ends by itself after, with what it has done so far in the store.
+    fn stops_itself(&self) -> Stops {
         match &self.command {
-            Some(Command::Ingest(_) | Command::Append(_)) => true,
+            Some(Command::Ingest(_) | Command::Append(_)) => Stops::AtInterrupt,
             #[cfg(all(feature = "measure", target_os = "linux"))]
-            Some(Command::Measure(_)) => true,
-            _ => false,
+            Some(Command::Measure(_)) => Stops::AtInterrupt,
+            #[cfg(feature = "cluster")]
+            Some(Command::Worker(_)) => Stops::AtAny,
+            _ => Stops::Never,
         }
     }
 }
@@ -196,6 +209,10 @@ async fn run_command(
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
         Some(Command::Store(command)) => store::run(place, command).await,
+        #[cfg(feature = "cluster")]
+        Some(Command::Worker(command)) => worker::run(place, command).await,
+        #[cfg(feature = "cluster")]
+        Some(Command::Workers(command)) => workers::run(place, command).await,
         #[cfg(all(feature = "measure", target_os = "linux"))]
         Some(Command::Measure(command)) => measure::run(place, command).await,
     }

@@ -16,6 +16,10 @@ use tsql_folders;
 /// Folder of a project's store, found from any folder below.
 const FOLDER: &str = ".tsql";
 
+/// Variable with the rows that a question must read to be sent to workers.
+#[cfg(feature = "cluster")]
+const LEAST_ROWS: &str = "TSQL_WORKERS_LEAST_ROWS";
+
 /// Where the store is.
 #[derive(Args, Debug)]
 pub(super) struct Place {
@@ -46,9 +50,22 @@ pub(super) struct Place {
     /// (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
     #[arg(long, global = true, value_name = "TIME|VERSION")]
     at: Option<At>,
-    /// Say at the end what was asked of object stores: requests by kind, and bytes
+    /// Say at the end what was asked of object stores (requests by kind, and bytes), and where questions ran
     #[arg(long, global = true)]
     pub(super) stats: bool,
+    /// Machines that help where much is read: `HOST:PORT,HOST:PORT`, `dns:NAME:PORT` or `slurm`, see `tsql worker`
+    #[cfg(feature = "cluster")]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_WORKERS",
+        value_name = "LIST",
+        hide_env_values = true
+    )]
+    workers: Option<String>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    certificates: super::security::Certificates,
 }
 
 /// Bytes of a size like `500MB`, `1GB` or `2GiB`.
@@ -94,9 +111,53 @@ impl Place {
         let options = SessionOptions {
             sql: sql.map(str::to_owned),
             memory_limit_bytes: self.memory_limit,
+            #[cfg(feature = "cluster")]
+            workers: self.workers()?,
         };
         store.session_with(&options).await
     }
+
+    /// The machines that help.
+    #[cfg(feature = "cluster")]
+    pub(super) fn workers(&self) -> Result<Option<crate::cluster::Workers>> {
+        let Some(list) = self.workers.as_ref().filter(|list| !list.is_empty()) else {
+            return Ok(None);
+        };
+        let mut workers = crate::cluster::Workers::parse(list)?.security(self.security()?);
+        if let Ok(rows) = std::env::var(LEAST_ROWS) {
+            let rows = rows.parse();
+            let wrong = |_| Error::Setting(format!("{LEAST_ROWS}: a number of rows is expected"));
+            workers = workers.least_rows(rows.map_err(wrong)?);
+        }
+        Ok(Some(workers))
+    }
+
+    /// What is shown to workers, or what they want to see.
+    #[cfg(feature = "cluster")]
+    pub(super) fn security(&self) -> Result<crate::cluster::Security> {
+        self.certificates.security()
+    }
+
+    /// Was a store named?
+    #[cfg(feature = "cluster")]
+    pub(super) fn is_named(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Says where the questions of a session ran, where that is wanted.
+    #[cfg(feature = "cluster")]
+    pub(super) fn tell_decisions(&self, context: &SessionContext) {
+        let config = context.copied_config();
+        let cluster = config.get_extension::<crate::cluster::Cluster>();
+        for decision in cluster.iter().flat_map(|cluster| cluster.decisions()) {
+            if self.stats {
+                talk(&format!("workers: {decision}"));
+            }
+        }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    pub(super) fn tell_decisions(&self, _: &SessionContext) {}
 
     /// The store for writing, made where there is none.
     pub(super) async fn open_or_create(&self) -> Result<Store> {

@@ -44,11 +44,10 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
     let store = place.open().await?;
     let context = place.session(&store, Some(question.sql)).await?;
     let frame = question.ask(&context, &command.set).await?;
-    print(
-        frame.execute_stream().await.map_err(Error::Query)?,
-        &command.output,
-    )
-    .await?;
+    let stream = frame.execute_stream().await.map_err(Error::Query)?;
+    let printed = print(stream, &command.output).await;
+    place.tell_decisions(&context);
+    printed?;
     Ok(DONE)
 }
 

@@ -5,18 +5,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::outcome::INTERRUPTED;
 
-/// Ends the process at SIGTERM and SIGHUP, and at SIGINT unless the command itself stops then, without
+/// Signals after which a command ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stops {
+    /// None.
+    Never,
+    /// Ctrl-C.
+    AtInterrupt,
+    /// Ctrl-C, SIGTERM and SIGHUP.
+    #[cfg(feature = "cluster")]
+    AtAny,
+}
+
+/// Ends the process at SIGTERM, SIGHUP and SIGINT, but for those after which the command itself stops, without
 /// leaving temporary folders. The exit code is the shell's for the signal: 130 for Ctrl-C.
 ///
 /// A thread of its own: those of the runtime may all be busy with a query.
 #[cfg(unix)]
-pub(super) fn tidy_up(stops_itself: bool) {
+pub(super) fn tidy_up(stops: Stops) {
     use tokio::signal::unix::SignalKind;
-    let interrupt = Some(SignalKind::interrupt()).filter(|_| !stops_itself);
-    let kinds = [SignalKind::terminate(), SignalKind::hangup()];
+    let kinds = match stops {
+        Stops::Never => vec![
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+            SignalKind::interrupt(),
+        ],
+        Stops::AtInterrupt => vec![SignalKind::terminate(), SignalKind::hangup()],
+        #[cfg(feature = "cluster")]
+        Stops::AtAny => Vec::new(),
+    };
     let kinds: Vec<SignalKind> = kinds
         .into_iter()
-        .chain(interrupt)
         .filter(|kind| !is_ignored(kind.as_raw_value()))
         .collect();
     std::thread::spawn(move || {
@@ -31,7 +50,38 @@ pub(super) fn tidy_up(stops_itself: bool) {
 }
 
 #[cfg(not(unix))]
-pub(super) fn tidy_up(_: bool) {}
+pub(super) fn tidy_up(_: Stops) {}
+
+/// Ready when the process is asked to end: SIGTERM, SIGHUP or Ctrl-C, which ends it at once the second time.
+#[cfg(all(feature = "cluster", unix))]
+pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let failed = |source| crate::Error::Io {
+        path: "signals".into(),
+        source,
+    };
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            end(i32::from(INTERRUPTED));
+        });
+    })
+}
+
+#[cfg(all(feature = "cluster", not(unix)))]
+pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
 
 /// The first Ctrl-C ends the run cleanly, the second at once.
 pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {

@@ -56,7 +56,9 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         let begin = Instant::now();
         let frame = planned(&context, statement).await?;
         let stream = frame.execute_stream().await.map_err(Error::Query)?;
-        let rows = print(stream, &query.output).await?;
+        let printed = print(stream, &query.output).await;
+        place.tell_decisions(&context);
+        let rows = printed?;
         if query.timer {
             let seconds = begin.elapsed().as_secs_f64();
             talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));

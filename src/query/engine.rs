@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions, Dialect};
+#[cfg(feature = "cluster")]
+use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -44,28 +46,31 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
 /// A session without tables.
 pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
-    let mut settings = settings()?;
-    if let Some(bytes) = memory_limit_bytes {
-        let reserved = &mut settings.execution.sort_spill_reservation_bytes;
-        *reserved = (*reserved).min(bytes / RESERVED_PART);
-    }
-    let mut config = SessionConfig::from(settings)
+    Ok(context(builder(memory_limit_bytes)?))
+}
+
+/// A session that was set up by [`builder`], with what SQL finds by its name.
+pub(super) fn context(builder: SessionStateBuilder) -> SessionContext {
+    let context = SessionContext::new_with_state(builder.build()).enable_url_table();
+    functions::register(&context);
+    context
+}
+
+/// The settings and rules of a session.
+pub(super) fn builder(memory_limit_bytes: Option<usize>) -> Result<SessionStateBuilder> {
+    let config = SessionConfig::from(settings(memory_limit_bytes)?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
         .with_option_extension(Settings::of_environment()?);
-    let mut runtime = RuntimeEnvBuilder::new();
-    if let Some(bytes) = memory_limit_bytes {
-        runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
-        // What does not fit goes where only this user looks, and goes away with the session.
-        let spilled = Scratch::new()?;
-        let folder = DiskManagerMode::Directories(vec![spilled.path().to_owned()]);
-        runtime =
-            runtime.with_disk_manager_builder(DiskManagerBuilder::default().with_mode(folder));
-        config = config.with_extension(Arc::new(spilled));
-    }
+    let (runtime, spilled) = runtime(memory_limit_bytes)?;
+    let config = match spilled {
+        // It goes away with the session.
+        Some(spilled) => config.with_extension(Arc::new(spilled)),
+        None => config,
+    };
     let state = SessionStateBuilder::new()
-        .with_runtime_env(Arc::new(runtime.build().map_err(Error::Query)?))
+        .with_runtime_env(runtime)
         .with_config(config)
         .with_default_features()
         .with_optimizer_rules(optimizer_rules())
@@ -75,9 +80,42 @@ pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext
     if let Some(bytes) = memory_limit_bytes {
         spilling::joins(&mut state, bytes);
     }
-    let context = SessionContext::new_with_state(state.build()).enable_url_table();
+    Ok(state)
+}
+
+/// What queries share: memory, and the folder of what does not fit, which only this user looks into.
+pub(crate) fn runtime(
+    memory_limit_bytes: Option<usize>,
+) -> Result<(Arc<RuntimeEnv>, Option<Scratch>)> {
+    let mut runtime = RuntimeEnvBuilder::new();
+    let mut spilled = None;
+    if let Some(bytes) = memory_limit_bytes {
+        let scratch = Scratch::new()?;
+        let folder = DiskManagerMode::Directories(vec![scratch.path().to_owned()]);
+        let disk = DiskManagerBuilder::default().with_mode(folder);
+        runtime = runtime
+            .with_memory_pool(Arc::new(FairSpillPool::new(bytes)))
+            .with_disk_manager_builder(disk);
+        spilled = Some(scratch);
+    }
+    let runtime = runtime.build().map_err(Error::Query)?;
+    Ok((Arc::new(runtime), spilled))
+}
+
+/// The session of a part of a question that another machine has planned: what plans name is there, and settings are those of
+/// any session. Of `given` stay its runtime, and what the configuration brings along.
+#[cfg(feature = "cluster")]
+pub(crate) fn of_part(
+    mut given: SessionStateBuilder,
+    memory_limit_bytes: Option<usize>,
+) -> Result<SessionState> {
+    let mut config = given.config().take().unwrap_or_default();
+    let mut options = settings(memory_limit_bytes)?;
+    options.extensions = config.options().extensions.clone();
+    *config.options_mut() = options;
+    let context = SessionContext::new_with_state(given.with_config(config).build());
     functions::register(&context);
-    Ok(context)
+    Ok(context.state())
 }
 
 /// DataFusion's rules, one of them twice: a condition on what a view computes is simplified once more when
@@ -92,7 +130,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.
-fn settings() -> Result<ConfigOptions> {
+fn settings(memory_limit_bytes: Option<usize>) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
     for name in OFF {
         let variable = name.to_ascii_uppercase().replace('.', "_");
@@ -108,6 +146,10 @@ fn settings() -> Result<ConfigOptions> {
     // Failed records have no runtime: whoever asks for the slowest does not mean them.
     options.sql_parser.default_null_ordering = "nulls_last".to_owned();
     options.sql_parser.dialect = Dialect::PostgreSQL;
+    if let Some(bytes) = memory_limit_bytes {
+        let reserved = &mut options.execution.sort_spill_reservation_bytes;
+        *reserved = (*reserved).min(bytes / RESERVED_PART);
+    }
     Ok(options)
 }
 

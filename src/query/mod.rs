@@ -26,6 +26,8 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "cluster")]
+pub(crate) use engine::{of_part, runtime};
 pub use functions::{Function, function, functions};
 pub use library::{Parameter, Question, question, questions};
 pub(crate) use names::names_tables;
@@ -36,6 +38,17 @@ use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
+
+/// The version of this program and of what plans name: the same for a worker and whoever asks it.
+#[cfg(feature = "cluster")]
+pub(crate) fn version() -> String {
+    let functions = functions()
+        .into_iter()
+        .map(|function| function.name.to_string());
+    let tables = crate::schema::tables().into_iter().flatten();
+    let tables = tables.map(|table| format!("{}@{}", table.name, table.version));
+    crate::cluster::version(functions.chain(tables))
+}
 
 /// The plan of a query as people type it.
 pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {

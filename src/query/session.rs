@@ -11,6 +11,8 @@ use url::Url;
 
 use super::engine::engine;
 use super::names::Names;
+#[cfg(feature = "cluster")]
+use crate::cluster::{Cluster, Workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
 use crate::store::{SCHEMES, Store, objects_at};
@@ -21,6 +23,8 @@ use crate::store::{SCHEMES, Store, objects_at};
 pub struct SessionOptions {
     pub(crate) sql: Option<String>,
     pub(crate) memory_limit_bytes: Option<usize>,
+    #[cfg(feature = "cluster")]
+    pub(crate) workers: Option<Workers>,
 }
 
 impl SessionOptions {
@@ -36,6 +40,15 @@ impl SessionOptions {
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
+        self
+    }
+
+    /// Machines that run what is worth it; none unless they are set. They read the tables at the versions that
+    /// the session has.
+    #[cfg(feature = "cluster")]
+    #[must_use]
+    pub fn workers(mut self, workers: Workers) -> Self {
+        self.workers = Some(workers);
         self
     }
 }
@@ -59,7 +72,7 @@ impl Store {
     /// # Errors
     /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
     pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
-        let context = engine(options.memory_limit_bytes)?;
+        let context = self.engine(options)?;
         let names = match &options.sql {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
@@ -74,6 +87,8 @@ impl Store {
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let stored = MemorySchemaProvider::new();
+        #[cfg(feature = "cluster")]
+        let mut versions = std::collections::BTreeMap::new();
         let tables = schema::tables()?.iter();
         let tables: Vec<&Table> = tables
             .filter(|table| names.tables.contains(table.name.as_str()))
@@ -81,6 +96,10 @@ impl Store {
         // What refers to others is read before them, so that all it refers to is there.
         for table in tables.iter().rev() {
             let snapshot = self.snapshot(&table.name).await?;
+            #[cfg(feature = "cluster")]
+            if let Some(snapshot) = &snapshot {
+                versions.insert(table.name.clone(), snapshot.version());
+            }
             let files = snapshot
                 .as_ref()
                 .map(|snapshot| snapshot.files().as_slice());
@@ -89,6 +108,8 @@ impl Store {
                 .register_table(table.name.clone(), provider)
                 .map_err(Error::Query)?;
         }
+        #[cfg(feature = "cluster")]
+        Cluster::pin(&context, &versions);
         let catalog = context
             .catalog("tsql")
             .ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
@@ -104,6 +125,22 @@ impl Store {
             }
         }
         Ok(context)
+    }
+
+    #[cfg(feature = "cluster")]
+    fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
+        let Some(workers) = &options.workers else {
+            return engine(options.memory_limit_bytes);
+        };
+        let store = self.object_store_url()?;
+        let cluster = Cluster::new(workers, store.as_str(), super::version());
+        let builder = super::engine::builder(options.memory_limit_bytes)?;
+        Ok(super::engine::context(Arc::new(cluster).plan(builder)))
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
+        engine(options.memory_limit_bytes)
     }
 }
 

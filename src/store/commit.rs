@@ -255,7 +255,7 @@ mod tests {
                 given_up: Mutex::new(false),
             };
             let location = Location::over(Arc::new(slow));
-            let store = Store::over(location);
+            let store = Store::over(location, "");
             let table = schema::table("graphs").unwrap();
             let mut asked = 0;
             let plan = async |_: &Snapshot| {

@@ -58,11 +58,11 @@ pub use at::At;
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
-pub(crate) use read::LISTED;
+pub(crate) use read::{LISTED, is_store_url};
 pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
-pub(crate) use scan::StoredTable;
+pub(crate) use scan::{Expected, StoredTable};
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
 pub(crate) use taking_out::Rests;
@@ -86,6 +86,8 @@ const FORMAT: i64 = 1;
 #[derive(Clone)]
 pub struct Store {
     location: Arc<Location>,
+    /// What tells it from all others, wherever it is found: a random number, or where it was found.
+    id: Arc<str>,
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
     /// It is looked at as it was then.
@@ -123,7 +125,7 @@ impl Store {
                 supported: FORMAT,
             });
         }
-        Ok(Self::over(location))
+        Ok(Self::over(location, &marker.made_as))
     }
 
     /// Makes a store at `location`, which must not exist or be an empty directory; `memory:` makes
@@ -148,15 +150,16 @@ impl Store {
                 Err(error) => return Err(taken(&format!("cannot be used: {error}"))),
             }
         }
+        let made_as = uuid::Uuid::new_v4().simple().to_string();
         let marker = toml::to_string(&Marker {
             format: FORMAT,
-            made_as: uuid::Uuid::new_v4().simple().to_string(),
+            made_as: made_as.clone(),
         });
         let marker = marker.map_err(|error| Error::damaged(marker::NAME, error.to_string()))?;
         if !location.create(marker::NAME, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
         }
-        Ok(Self::over(location))
+        Ok(Self::over(location, &made_as))
     }
 
     /// A store in a directory, each step on whose disk a test sees.
@@ -168,18 +171,26 @@ impl Store {
                 .create(marker::NAME, b"format = 1\n".to_vec())
                 .await?;
         }
-        Ok(Self::over(location))
+        Ok(Self::over(location, ""))
     }
 
     /// A store in an object store of a test's own.
     #[cfg(test)]
     pub(crate) fn in_objects(objects: Arc<dyn object_store::ObjectStore>) -> Self {
-        Self::over(Location::over(objects))
+        Self::over(Location::over(objects), "")
     }
 
-    fn over(location: Location) -> Self {
+    fn over(location: Location, made_as: &str) -> Self {
+        let is_plain = |c: char| c.is_ascii_alphanumeric();
+        let id = if made_as.is_empty() || !made_as.chars().all(is_plain) {
+            let place = location.as_str().as_bytes();
+            format!("{:016x}", twox_hash::XxHash3_64::oneshot(place))
+        } else {
+            made_as.to_ascii_lowercase()
+        };
         Self {
             location: Arc::new(location),
+            id: id.into(),
             snapshots: Arc::default(),
             at: None,
             queues: Queues::default(),

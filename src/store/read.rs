@@ -16,11 +16,18 @@ use crate::schema::{self, Table};
 /// Values of `IN (...)` up to which files and pages are left out by it: the tasks of some networks.
 pub(crate) const LISTED: usize = 512;
 
+/// What the URLs begin with under which engines find the objects of stores.
+const URL: &str = "tsql://store-";
+
+/// Is it the URL of a store's objects?
+pub(crate) fn is_store_url(url: &ObjectStoreUrl) -> bool {
+    url.as_str().starts_with(URL)
+}
+
 impl Store {
     /// URL under which engines find the objects of this store.
     pub(crate) fn object_store_url(&self) -> Result<ObjectStoreUrl> {
-        let hash = twox_hash::XxHash3_64::oneshot(self.location().as_str().as_bytes());
-        ObjectStoreUrl::parse(format!("tsql://store-{hash:016x}")).map_err(Error::Query)
+        ObjectStoreUrl::parse(format!("{URL}{}", self.id)).map_err(Error::Query)
     }
 
     /// The table that `files` make up, as engines read it.

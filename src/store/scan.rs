@@ -11,17 +11,24 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
+#[cfg(feature = "cluster")]
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::pruning::PrunableStatistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::{
     ColumnStatistics, DFSchema, DataFusionError, Result, ScalarValue, Statistics, project_schema,
 };
 use datafusion::datasource::listing::PartitionedFile;
+#[cfg(feature = "cluster")]
+use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfigBuilder, ParquetFileReaderFactory, ParquetSource,
+};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_expr::expressions::Column;
@@ -47,6 +54,13 @@ const FOOTER_BYTES: u64 = 128 << 10;
 
 /// Share of the rows below which a filter leaves few.
 const FEW: f64 = 0.1;
+
+/// What the filters of a scan are expected to leave of a file, told with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// Rows.
+    pub(crate) rows: f64,
+}
 
 /// A table's stored columns at one version; no rows where the table was never written.
 #[derive(Clone, Debug)]
@@ -222,6 +236,58 @@ impl StoredTable {
         is_comparison(filter) && !columns.is_empty() && inside.all(|inside| inside)
     }
 
+    /// Reads files with care, and keeps their footers for the next question of the session: data files never change.
+    fn reader(
+        &self,
+        runtime: &RuntimeEnv,
+        verify: Verify,
+    ) -> Result<Arc<dyn ParquetFileReaderFactory>> {
+        let objects = runtime.object_store(&self.store)?;
+        let reader = CachedParquetFileReaderFactory::new(
+            self.verified.within(objects, verify),
+            runtime.cache_manager.get_file_metadata_cache(),
+        );
+        Ok(Arc::new(Caught(reader)))
+    }
+
+    /// A scan that another machine has planned, of files of this table only, with the readers that this machine has:
+    /// `within` may put others around them.
+    ///
+    /// # Errors
+    /// Where a file is not one of the table at this version.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn reading(
+        &self,
+        scan: &FileScanConfig,
+        runtime: &RuntimeEnv,
+        options: &ConfigOptions,
+        within: impl FnOnce(Arc<dyn ParquetFileReaderFactory>) -> Arc<dyn ParquetFileReaderFactory>,
+    ) -> Result<FileScanConfig> {
+        let sizes = self.files.iter().map(|file| &file.object_meta);
+        let sizes: HashMap<&Path, u64> = sizes.map(|meta| (&meta.location, meta.size)).collect();
+        let asked = scan.file_groups.iter().flat_map(FileGroup::files);
+        let mut most_end_bytes = 0;
+        for meta in asked.map(|file| &file.object_meta) {
+            if sizes.get(&meta.location) != Some(&meta.size) {
+                let (file, table) = (&meta.location, &self.table.name);
+                let reason = format!("refused: `{file}` is no file of {table} at this version");
+                return Err(DataFusionError::Plan(reason));
+            }
+            let end_bytes = self.verified.end_bytes(&meta.location);
+            most_end_bytes = most_end_bytes.max(end_bytes.unwrap_or(FOOTER_BYTES));
+        }
+        let source = scan.file_source().downcast_ref::<ParquetSource>();
+        let source =
+            source.ok_or_else(|| DataFusionError::Plan("refused: no parquet".to_owned()))?;
+        let reader = within(self.reader(runtime, Verify::of_options(options))?);
+        let source = source
+            .clone()
+            .with_parquet_file_reader_factory(reader)
+            .with_metadata_size_hint(usize::try_from(most_end_bytes).unwrap_or_default());
+        let scan = FileScanConfigBuilder::from(scan.clone());
+        Ok(scan.with_source(Arc::new(source)).build())
+    }
+
     /// The order that the rows of every file are in.
     fn ordering(&self) -> Result<Vec<LexOrdering>> {
         let schema = self.schema.table_schema();
@@ -291,16 +357,20 @@ impl TableProvider for StoredTable {
             end.unwrap_or(FOOTER_BYTES)
         });
         let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
-        let groups = FileGroup::new(files).split_files(state.config().target_partitions());
-        let runtime = state.runtime_env();
-        // Footers are kept for the next query of the session: data files never change.
-        let reader = CachedParquetFileReaderFactory::new(
-            self.objects(state)?,
-            runtime.cache_manager.get_file_metadata_cache(),
-        );
+        let left = share(&filters, schema, &statistics, |_| false);
+        let files = files.into_iter().map(|file| {
+            let rows = file.statistics.as_ref().map(|known| known.num_rows);
+            let rows = rows.and_then(|rows| rows.get_value().copied());
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let rows = rows.unwrap_or(0) as f64 * left;
+            file.with_extension(Expected { rows })
+        });
+        let groups = FileGroup::new(files.collect());
+        let groups = groups.split_files(state.config().target_partitions());
+        let reader = self.reader(state.runtime_env(), Verify::of(state))?;
         let early = self.filters_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
-            .with_parquet_file_reader_factory(Arc::new(Caught(reader)))
+            .with_parquet_file_reader_factory(reader)
             .with_table_parquet_options(state.table_options().parquet.clone())
             .with_pushdown_filters(early)
             .with_metadata_size_hint(footer_bytes.unwrap_or_default());

@@ -169,6 +169,21 @@ impl Store {
         Ok(newest)
     }
 
+    /// This version of a table.
+    ///
+    /// # Errors
+    /// [`Error::Log`] where the log has it no more, or not yet.
+    pub(crate) async fn snapshot_of(&self, table: &str, version: u64) -> Result<Snapshot> {
+        if let Some(newest) = self.snapshot(table).await?
+            && newest.version() == version
+        {
+            return Ok(newest);
+        }
+        Log::new(self.location(), schema::table(table)?)?
+            .snapshot_of(version)
+            .await
+    }
+
     /// The versions of the tables that were read or written, but of `table`.
     pub(super) fn seen(&self, table: &str) -> BTreeMap<String, u64> {
         let snapshots = self.snapshots.lock();

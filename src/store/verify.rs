@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use datafusion::catalog::Session;
-use datafusion::common::config::{ConfigExtension, ConfigField, Visit};
+use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
 use datafusion::common::{DataFusionError, Result, extensions_options};
 
 /// The variable of the environment with what a session begins with.
@@ -35,8 +35,13 @@ impl Verify {
 
     /// What a session asks for.
     pub(super) fn of(session: &dyn Session) -> Self {
-        let options = session.config_options().extensions.get::<Settings>();
-        options.map_or_else(Self::default, |settings| settings.verify)
+        Self::of_options(session.config_options())
+    }
+
+    /// What these settings ask for.
+    pub(super) fn of_options(options: &ConfigOptions) -> Self {
+        let settings = options.extensions.get::<Settings>();
+        settings.map_or_else(Self::default, |settings| settings.verify)
     }
 }
 

@@ -1,0 +1,85 @@
+//! `tsql workers`: who takes part in answering.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
+use clap::{Args, Subcommand};
+
+use super::outcome::{DONE, Failure, PARTLY};
+use super::output::{Output, show};
+use super::place::Place;
+use crate::cluster::Status;
+
+/// Look at the workers
+#[derive(Args, Debug)]
+pub(super) struct Workers {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Status(Show),
+}
+
+/// Say of each worker whether it answers, what it serves, and what it does
+///
+/// Exit code 1 where one does not answer.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tsql workers status --workers 127.0.0.1:7700,127.0.0.1:7701")]
+struct Show {
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, command: Workers) -> Result<u8, Failure> {
+    let Command::Status(command) = command.command;
+    let Some(workers) = place.workers()? else {
+        let reason = "which workers?\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
+        return Err(Failure::Usage(reason.to_owned()));
+    };
+    let told = workers.status().await?;
+    let code = if told.iter().all(|(_, status)| status.is_ok()) {
+        DONE
+    } else {
+        PARTLY
+    };
+    let of = |part: &dyn Fn(&Status) -> Option<u64>| -> ArrayRef {
+        let values = told.iter().map(|(_, status)| part(status.as_ref().ok()?));
+        Arc::new(values.collect::<UInt64Array>())
+    };
+    let text = |part: &dyn Fn(&Status) -> String| -> ArrayRef {
+        let values = told
+            .iter()
+            .map(|(_, status)| status.as_ref().ok().map(part));
+        Arc::new(values.collect::<StringArray>())
+    };
+    let stores = |status: &Status| {
+        let stores = status.stores.iter().map(|store| store.location.as_str());
+        stores.collect::<Vec<_>>().join(", ")
+    };
+    let addresses = told
+        .iter()
+        .map(|(url, _)| url.as_str().trim_end_matches('/'));
+    let reasons = told.iter().map(|(_, status)| status.as_ref().err());
+    let stopping = told
+        .iter()
+        .map(|(_, status)| Some(status.as_ref().ok()?.stopping));
+    let columns: [(&str, ArrayRef); 10] = [
+        ("worker", Arc::new(StringArray::from_iter_values(addresses))),
+        ("version", text(&|status| status.version.clone())),
+        ("stores", text(&stores)),
+        ("running", of(&|status| Some(status.running))),
+        ("taken", of(&|status| Some(status.taken))),
+        ("failed", of(&|status| Some(status.failed))),
+        ("memory_bytes", of(&|status| Some(status.memory_bytes))),
+        (
+            "memory_limit_bytes",
+            of(&|status| status.memory_limit_bytes),
+        ),
+        ("stopping", Arc::new(stopping.collect::<BooleanArray>())),
+        ("error", Arc::new(reasons.collect::<StringArray>())),
+    ];
+    show(columns, &command.output).await?;
+    Ok(code)
+}

@@ -1,0 +1,237 @@
+//! Connections to workers: one each, that notices when nobody is there.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use async_trait::async_trait;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
+use datafusion_distributed::{
+    ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest, GetWorkerInfoRequest,
+    GetWorkerInfoResponse, SetPlanRequest, WorkerChannel, WorkerToCoordinatorMsg,
+};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, Request, StatusCode};
+use http_body::Body as _;
+use tonic::body::Body;
+use tonic::transport::Endpoint;
+use tower::Service as _;
+use url::Url;
+
+use super::lost::{lost, marked};
+use super::security::Security;
+use super::status::{STATUS_PATH, Status};
+
+/// How long a machine may take to take a connection.
+const CONNECTED: Duration = Duration::from_secs(2);
+
+/// How long a worker may take to say what it is.
+const ANSWERED: Duration = Duration::from_secs(2);
+
+/// Pause after which a connection is tried on which nothing came.
+const QUIET: Duration = Duration::from_secs(3);
+
+/// How long a worker may take to answer that.
+const GONE: Duration = Duration::from_secs(6);
+
+/// Longest text that a worker may say of itself.
+const STATUS_BYTES: usize = 1 << 20;
+
+/// The connections of a session, or of a worker to others.
+#[derive(Clone, Debug)]
+pub(crate) struct Connections {
+    security: Security,
+    known: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
+}
+
+impl Connections {
+    pub(crate) fn new(security: Security) -> Self {
+        Self {
+            security,
+            known: Arc::default(),
+        }
+    }
+
+    async fn channel(&self, worker: &Url) -> Result<BoxCloneSyncChannel> {
+        if let Some(known) = self.known().get(worker) {
+            return Ok(known.clone());
+        }
+        let wrong = |error: tonic::transport::Error| {
+            DataFusionError::Configuration(format!("{worker}: {error}"))
+        };
+        let endpoint = Endpoint::from_shared(worker.to_string()).map_err(wrong)?;
+        let mut endpoint = endpoint
+            .connect_timeout(CONNECTED)
+            .tcp_nodelay(true)
+            .http2_adaptive_window(true)
+            .http2_keep_alive_interval(QUIET)
+            .keep_alive_timeout(GONE)
+            .keep_alive_while_idle(true);
+        if let Some(tls) = self.security.of_client() {
+            endpoint = endpoint.tls_config(tls).map_err(wrong)?;
+        }
+        let connected = tokio::time::timeout(CONNECTED, endpoint.connect()).await;
+        let channel = connected
+            .map_err(|_| lost(worker, "it takes no connection"))?
+            .map_err(|error| marked(worker, DataFusionError::External(Box::new(error))))?;
+        let shown = self.security.shown().cloned();
+        let channel = tower::util::MapRequest::new(channel, move |mut request: Request<Body>| {
+            if let Some(shown) = &shown {
+                request.headers_mut().insert(AUTHORIZATION, shown.clone());
+            }
+            request
+        });
+        let channel = BoxCloneSyncChannel::new(channel);
+        self.known().insert(worker.clone(), channel.clone());
+        Ok(channel)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Url, BoxCloneSyncChannel>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a worker says of itself.
+    ///
+    /// # Errors
+    /// Where it does not answer, or not as a worker.
+    pub(super) async fn ask(&self, worker: &Url) -> Result<Status> {
+        let asked = tokio::time::timeout(ANSWERED, self.status(worker)).await;
+        let answer = asked.unwrap_or_else(|_| Err(lost(worker, "it does not say what it is")));
+        if answer.is_err() {
+            self.known().remove(worker);
+        }
+        answer
+    }
+
+    async fn status(&self, worker: &Url) -> Result<Status> {
+        let mut channel = self.channel(worker).await?;
+        let failed = |error: tonic::transport::Error| {
+            marked(worker, DataFusionError::External(error.into()))
+        };
+        let is_none =
+            |reason: &str| DataFusionError::Execution(format!("{worker} is no worker: {reason}"));
+        let request = Request::get(format!(
+            "{}{STATUS_PATH}",
+            worker.as_str().trim_end_matches('/')
+        ));
+        let request = request
+            .body(Body::empty())
+            .map_err(|error| is_none(&error.to_string()))?;
+        poll_fn(|context| channel.poll_ready(context))
+            .await
+            .map_err(failed)?;
+        let response = channel.call(request).await.map_err(failed)?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::UNAUTHORIZED => {
+                let reason =
+                    format!("{worker} wants another token\nhint: TSQL_TOKEN or TSQL_TOKEN_FILE");
+                return Err(DataFusionError::Configuration(reason));
+            }
+            other => return Err(is_none(&format!("it answers {other}"))),
+        }
+        let (mut body, mut text) = (response.into_body(), Vec::new());
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let frame = frame.map_err(|error| lost(worker, &error.to_string()))?;
+            if let Some(bytes) = frame.data_ref() {
+                text.extend_from_slice(bytes);
+            }
+            if text.len() > STATUS_BYTES {
+                return Err(is_none("it says too much"));
+            }
+        }
+        serde_json::from_slice(&text).map_err(|error| is_none(&error.to_string()))
+    }
+}
+
+#[async_trait]
+impl ChannelResolver for Connections {
+    async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
+        let channel = self.channel(url).await?;
+        Ok(Box::new(Peer {
+            worker: url.clone(),
+            inner: create_worker_client(channel),
+            known: Arc::clone(&self.known),
+        }))
+    }
+}
+
+/// A worker, whose silence is told from its errors.
+struct Peer {
+    worker: Url,
+    inner: Box<dyn WorkerChannel>,
+    known: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
+}
+
+impl Peer {
+    fn marking(&self) -> impl Fn(DataFusionError) -> DataFusionError + Send + 'static {
+        let (worker, known) = (self.worker.clone(), Arc::clone(&self.known));
+        move |error| {
+            let error = marked(&worker, error);
+            if super::lost::lost_worker(&error).as_ref() == Some(&worker) {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.remove(&worker);
+            }
+            error
+        }
+    }
+}
+
+#[async_trait]
+impl WorkerChannel for Peer {
+    async fn coordinator_channel(
+        &mut self,
+        headers: HeaderMap,
+        set_plan_request: SetPlanRequest,
+        c2w_stream: BoxStream<'static, CoordinatorToWorkerMsg>,
+        metrics: ExecutionPlanMetricsSet,
+        task_ctx: &Arc<TaskContext>,
+    ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        let marking = self.marking();
+        let opened = self.inner.coordinator_channel(
+            headers,
+            set_plan_request,
+            c2w_stream,
+            metrics,
+            task_ctx,
+        );
+        let stream = opened.await.map_err(&marking)?;
+        Ok(stream.map(move |message| message.map_err(&marking)).boxed())
+    }
+
+    async fn execute_task(
+        &mut self,
+        headers: HeaderMap,
+        request: ExecuteTaskRequest,
+        metrics: ExecutionPlanMetricsSet,
+        task_ctx: &Arc<TaskContext>,
+    ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
+        let marking = Arc::new(self.marking());
+        let opened = self.inner.execute_task(headers, request, metrics, task_ctx);
+        let streams = opened.await.map_err(marking.as_ref())?.into_iter();
+        Ok(streams
+            .map(|stream| {
+                let marking = Arc::clone(&marking);
+                stream
+                    .map(move |batch| batch.map_err(marking.as_ref()))
+                    .boxed()
+            })
+            .collect())
+    }
+
+    async fn get_worker_info(
+        &mut self,
+        request: GetWorkerInfoRequest,
+    ) -> Result<GetWorkerInfoResponse> {
+        let answer = self.inner.get_worker_info(request).await;
+        answer.map_err(self.marking())
+    }
+}

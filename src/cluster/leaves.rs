@@ -1,0 +1,223 @@
+//! Scans of a store's files, and how they are divided between tasks.
+//!
+//! Each group of files is cut into as many slices of about equal bytes as there are tasks: a slice keeps the order
+//! that the group has, and every task gets as many groups as the others. A cut goes between two files where
+//! one begins nearby, else through a file, whose row groups then belong to two tasks.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::datasource::listing::{FileRange, PartitionedFile};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_distributed::{
+    DesiredTaskCountEvent, DesiredTaskCountEventResponse, DistributedLeafExec,
+    ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
+};
+
+use super::Cluster;
+use crate::store::Expected;
+
+/// Tasks that the least question that is sent is divided into.
+const LEAST_TASKS: f64 = 8.0;
+
+/// How far a cut may be moved to where a file begins, as a part of a slice.
+const MOVED: f64 = 0.15;
+
+/// The scan of files of a store that a plan's leaf is.
+pub(crate) fn scan(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
+    let scan = source.downcast_ref::<FileScanConfig>()?;
+    let is_parquet = scan.file_source().downcast_ref::<ParquetSource>().is_some();
+    let is_store = crate::store::is_store_url(&scan.object_store_url);
+    (is_parquet && is_store).then_some(scan)
+}
+
+/// Bytes of a file, or of the part of it, that is read.
+fn bytes(file: &PartitionedFile) -> (i64, i64) {
+    match &file.range {
+        Some(range) => (range.start, range.end),
+        None => (0, i64::try_from(file.object_meta.size).unwrap_or(i64::MAX)),
+    }
+}
+
+/// Rows that a scan is expected to give: those of its files, less what its filters leave out.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+pub(super) fn expected_rows(scan: &FileScanConfig) -> f64 {
+    let files = scan.file_groups.iter().flat_map(FileGroup::files);
+    let rows = files.map(|file| {
+        let whole = file
+            .extension::<Expected>()
+            .map_or(0.0, |expected| expected.rows);
+        let (begin, end) = bytes(file);
+        whole * (end - begin) as f64 / (file.object_meta.size.max(1)) as f64
+    });
+    let rows: f64 = rows.sum();
+    scan.limit.map_or(rows, |limit| rows.min(limit as f64))
+}
+
+/// How many tasks a scan is worth.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate, above 0"
+)]
+pub(super) fn tasks(
+    event: DesiredTaskCountEvent<'_>,
+) -> Option<Result<DesiredTaskCountEventResponse>> {
+    let cluster = event.session_config.get_extension::<Cluster>()?;
+    let rows = expected_rows(scan(event.plan)?);
+    let of_task = cluster.least_rows / LEAST_TASKS;
+    let wanted = (rows / of_task).ceil().clamp(1.0, 1e6) as usize;
+    Some(Ok(DesiredTaskCountEventResponse::desired(wanted)))
+}
+
+/// A scan for each task.
+pub(super) fn divided(
+    event: ScaleUpLeafNodeEvent<'_>,
+) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
+    let scan = scan(event.plan)?;
+    let mut of_tasks = vec![Vec::with_capacity(scan.file_groups.len()); event.task_count];
+    for group in &scan.file_groups {
+        let slices = slices(group.files(), event.task_count);
+        for (of_task, slice) in of_tasks.iter_mut().zip(slices) {
+            of_task.push(FileGroup::new(slice));
+        }
+    }
+    let variants = of_tasks.into_iter().map(|groups| {
+        let mut scan = scan.clone();
+        scan.file_groups = groups;
+        DataSourceExec::from_data_source(scan) as Arc<dyn ExecutionPlan>
+    });
+    let leaf = DistributedLeafExec::try_new(Arc::clone(event.plan), variants);
+    Some(leaf.map(|leaf| ScaleUpLeafNodeEventResponse::new(Arc::new(leaf))))
+}
+
+/// The files of a group, cut into `count` slices of about equal bytes, in their order.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "where a cut lies need not be exact: all are rounded alike"
+)]
+fn slices(files: &[PartitionedFile], count: usize) -> Vec<Vec<PartitionedFile>> {
+    let total: i64 = files.iter().map(|file| bytes(file).1 - bytes(file).0).sum();
+    let share = total as f64 / count.max(1) as f64;
+    let mut begins = vec![0];
+    for file in files {
+        let (begin, end) = bytes(file);
+        begins.push(begins.last().copied().unwrap_or(0) + end - begin);
+    }
+    let cut = |place: usize| {
+        let wanted = share * place as f64;
+        let near = begins
+            .iter()
+            .min_by_key(|begin| (**begin as f64 - wanted).abs() as i64);
+        let near = near
+            .copied()
+            .filter(|near| (*near as f64 - wanted).abs() <= share * MOVED);
+        near.unwrap_or(wanted as i64)
+    };
+    let mut slices = Vec::with_capacity(count);
+    for place in 0..count {
+        let (from, to) = (
+            cut(place),
+            if place + 1 == count {
+                total
+            } else {
+                cut(place + 1)
+            },
+        );
+        let parts = files.iter().zip(&begins).filter_map(|(file, at)| {
+            let (begin, end) = bytes(file);
+            let (first, last) = (
+                (from - at).max(0) + begin,
+                (to - at).min(end - begin) + begin,
+            );
+            if first >= last {
+                return None;
+            }
+            let mut part = file.clone();
+            if (first, last) != (begin, end) {
+                part.range = Some(FileRange {
+                    start: first,
+                    end: last,
+                });
+            }
+            Some(part)
+        });
+        slices.push(parts.collect());
+    }
+    slices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(slices: &[Vec<PartitionedFile>]) -> Vec<String> {
+        let part = |file: &PartitionedFile| {
+            let name = file.object_meta.location.to_string();
+            match &file.range {
+                None => name,
+                Some(range) => format!("{name}[{}..{}]", range.start, range.end),
+            }
+        };
+        let slice =
+            |slice: &Vec<PartitionedFile>| slice.iter().map(part).collect::<Vec<_>>().join(" ");
+        slices.iter().map(slice).collect()
+    }
+
+    #[test]
+    fn cuts_go_between_files_where_one_begins_nearby() {
+        let file = |name: &str, size| PartitionedFile::new(name, size);
+        let files = [file("a", 100), file("b", 104), file("c", 96)];
+        assert_eq!(shown(&slices(&files, 3)), ["a", "b", "c"]);
+        let two = shown(&slices(&files, 2));
+        assert_eq!(two, ["a b[0..50]", "b[50..104] c"]);
+        assert_eq!(
+            shown(&slices(&files[..1], 4)),
+            ["a[0..25]", "a[25..50]", "a[50..75]", "a[75..100]"]
+        );
+        assert_eq!(shown(&slices(&[], 2)), ["", ""]);
+    }
+
+    #[test]
+    fn every_byte_goes_to_one_task_whatever_the_sizes() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..500 {
+            let count = random.usize(0..6);
+            let files: Vec<PartitionedFile> = (0..count)
+                .map(|place| {
+                    let most = 1 << random.u32(1..30);
+                    let size = random.u64(1..most);
+                    let file = PartitionedFile::new(format!("{place}"), size);
+                    let begin = random.u64(0..size);
+                    let end = random.u64(begin..size) + 1;
+                    if random.bool() {
+                        file
+                    } else {
+                        file.with_range(begin.cast_signed(), end.cast_signed())
+                    }
+                })
+                .collect();
+            let parts: Vec<PartitionedFile> = slices(&files, random.usize(1..9))
+                .into_iter()
+                .flatten()
+                .collect();
+            let mut parts = parts.iter();
+            for file in &files {
+                let (begin, end) = bytes(file);
+                let mut at = begin;
+                while at < end {
+                    let part = parts.next().unwrap();
+                    assert_eq!(part.object_meta.location, file.object_meta.location);
+                    assert_eq!(bytes(part).0, at);
+                    at = bytes(part).1;
+                }
+                assert_eq!(at, end);
+            }
+            assert!(parts.next().is_none());
+        }
+    }
+}

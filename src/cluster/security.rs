@@ -1,0 +1,172 @@
+//! What workers and those who ask them prove to each other: a token, certificates, or both.
+
+use std::path::{Path, PathBuf};
+
+use http::HeaderValue;
+use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
+
+use crate::error::{Error, Result};
+
+/// Certificates of one side, as PEM: its own with the key, and whose it believes.
+#[derive(Clone)]
+struct Tls {
+    identity: Option<Identity>,
+    authority: Option<Certificate>,
+}
+
+/// What is shown to a worker, and what a worker wants to see.
+///
+/// - A token is a secret that all know. It stands in a file or the environment, never in a command line.
+/// - With certificates all is encrypted. A worker that has an authority believes only who shows a certificate
+///   of it.
+#[derive(Clone, Default)]
+pub struct Security {
+    token: Option<HeaderValue>,
+    tls: Option<Tls>,
+}
+
+impl std::fmt::Debug for Security {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Security")
+            .field("has_token", &self.token.is_some())
+            .field("has_tls", &self.tls.is_some())
+            .finish()
+    }
+}
+
+impl Security {
+    /// Nothing is shown or wanted: for workers of the same machine.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Shows, or wants, this token.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where it is empty or has characters that a header cannot have.
+    pub fn token(mut self, token: &str) -> Result<Self> {
+        let token = token.trim();
+        let header = HeaderValue::from_str(&format!("Bearer {token}"));
+        let mut header = header.ok().filter(|_| !token.is_empty()).ok_or_else(|| {
+            let reason = "a token is a line of printable characters".to_owned();
+            Error::Argument {
+                name: "token",
+                reason,
+            }
+        })?;
+        header.set_sensitive(true);
+        self.token = Some(header);
+        Ok(self)
+    }
+
+    /// Encrypts. `identity` is the own certificate and its key, `authority` whose certificates are believed; all are
+    /// files in PEM.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be read.
+    pub fn tls(
+        mut self,
+        identity: Option<(PathBuf, PathBuf)>,
+        authority: Option<PathBuf>,
+    ) -> Result<Self> {
+        let read = |path: &Path| std::fs::read(path).map_err(Error::io(path));
+        let identity = match identity {
+            Some((certificate, key)) => Some(Identity::from_pem(read(&certificate)?, read(&key)?)),
+            None => None,
+        };
+        let authority = authority.map(|path| read(&path)).transpose()?;
+        self.tls = Some(Tls {
+            identity,
+            authority: authority.map(Certificate::from_pem),
+        });
+        Ok(self)
+    }
+
+    /// Scheme of the URLs of workers.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Is it safe to be heard from other machines?
+    pub(crate) fn keeps_strangers_out(&self) -> bool {
+        let believes = |tls: &Tls| tls.identity.is_some() && tls.authority.is_some();
+        self.token.is_some() || self.tls.as_ref().is_some_and(believes)
+    }
+
+    /// What goes into `authorization`.
+    pub(crate) fn shown(&self) -> Option<&HeaderValue> {
+        self.token.as_ref()
+    }
+
+    /// Is this what is wanted? Takes as long for a guess that is nearly right as for any other.
+    pub(crate) fn admits(&self, shown: Option<&HeaderValue>) -> bool {
+        let Some(wanted) = &self.token else {
+            return true;
+        };
+        let shown = shown.map_or(&[][..], HeaderValue::as_bytes);
+        let (wanted, mut differs) = (wanted.as_bytes(), wanted.len() ^ shown.len());
+        for (place, byte) in wanted.iter().enumerate() {
+            differs |= usize::from(byte ^ shown.get(place).unwrap_or(&0));
+        }
+        differs == 0
+    }
+
+    /// How a worker is spoken to.
+    pub(crate) fn of_client(&self) -> Option<ClientTlsConfig> {
+        let tls = self.tls.as_ref()?;
+        let mut config = ClientTlsConfig::new();
+        if let Some(authority) = &tls.authority {
+            config = config.ca_certificate(authority.clone());
+        }
+        if let Some(identity) = &tls.identity {
+            config = config.identity(identity.clone());
+        }
+        Some(config)
+    }
+
+    /// How a worker listens.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where it has no certificate to show.
+    pub(crate) fn of_server(&self) -> Result<Option<ServerTlsConfig>> {
+        let Some(tls) = &self.tls else {
+            return Ok(None);
+        };
+        let identity = tls.identity.clone().ok_or_else(|| Error::Argument {
+            name: "tls-cert",
+            reason: "a worker shows a certificate: --tls-cert FILE --tls-key FILE".to_owned(),
+        })?;
+        let mut config = ServerTlsConfig::new().identity(identity);
+        if let Some(authority) = &tls.authority {
+            config = config.client_ca_root(authority.clone());
+        }
+        Ok(Some(config))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_taken() {
+        let security = Security::none().token("secret\n").unwrap();
+        let shown = |text: &'static str| Some(HeaderValue::from_static(text));
+        assert!(security.admits(shown("Bearer secret").as_ref()));
+        for wrong in [
+            "Bearer secre",
+            "Bearer secret2",
+            "secret",
+            "",
+            "bearer secret",
+        ] {
+            assert!(!security.admits(shown(wrong).as_ref()), "{wrong}");
+        }
+        assert!(!security.admits(None));
+        assert!(Security::none().admits(None));
+        assert!(!format!("{security:?}").contains("secret"));
+        assert!(Security::none().token("").is_err());
+    }
+}

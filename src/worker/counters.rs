@@ -1,0 +1,127 @@
+//! What a worker says of itself: as JSON, and for Prometheus.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use datafusion::execution::runtime_env::RuntimeEnv;
+
+use crate::cluster::{Served, Status};
+
+/// What is counted.
+#[derive(Debug)]
+pub(super) struct Counters {
+    version: String,
+    stores: Vec<Served>,
+    runtime: Arc<RuntimeEnv>,
+    memory_limit_bytes: Option<usize>,
+    pub(super) taken: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) stopping: AtomicBool,
+}
+
+impl Counters {
+    pub(super) fn new(
+        version: String,
+        stores: Vec<Served>,
+        runtime: Arc<RuntimeEnv>,
+        memory_limit_bytes: Option<usize>,
+    ) -> Self {
+        Self {
+            version,
+            stores,
+            runtime,
+            memory_limit_bytes,
+            taken: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn status(&self, running: usize) -> Status {
+        Status {
+            version: self.version.clone(),
+            stores: self.stores.clone(),
+            running: running as u64,
+            taken: self.taken.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            memory_bytes: self.runtime.memory_pool.reserved() as u64,
+            memory_limit_bytes: self.memory_limit_bytes.map(|bytes| bytes as u64),
+            stopping: self.stopping.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The text that Prometheus reads.
+    pub(super) fn text(&self, running: usize) -> String {
+        let status = self.status(running);
+        let requests = crate::store::traffic();
+        let mut text = String::new();
+        let mut say = |name: &str, kind: &str, help: &str, value: u64| {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "# HELP tsql_worker_{name} {help}\n# TYPE tsql_worker_{name} {kind}\ntsql_worker_{name} {value}\n"
+            );
+        };
+        say(
+            "tasks_running",
+            "gauge",
+            "Parts of questions that run now.",
+            status.running,
+        );
+        say(
+            "tasks_total",
+            "counter",
+            "Parts of questions taken.",
+            status.taken,
+        );
+        say(
+            "tasks_failed_total",
+            "counter",
+            "Parts of questions that failed.",
+            status.failed,
+        );
+        let refused = self.refused.load(Ordering::Relaxed);
+        say(
+            "refused_total",
+            "counter",
+            "Requests without the right token.",
+            refused,
+        );
+        say(
+            "memory_bytes",
+            "gauge",
+            "Memory of joins, sorts and groups.",
+            status.memory_bytes,
+        );
+        if let Some(limit) = status.memory_limit_bytes {
+            say(
+                "memory_limit_bytes",
+                "gauge",
+                "Memory that they may take.",
+                limit,
+            );
+        }
+        say(
+            "stopping",
+            "gauge",
+            "1 while nothing new is taken.",
+            u64::from(status.stopping),
+        );
+        say(
+            "store_requests_total",
+            "counter",
+            "Requests to object stores.",
+            requests.get + requests.head + requests.list,
+        );
+        say(
+            "store_read_bytes_total",
+            "counter",
+            "Bytes read of object stores.",
+            requests.bytes_in,
+        );
+        text
+    }
+}

@@ -1,0 +1,248 @@
+//! What stands before the engine: who may ask, whether anything new is taken, and what is counted.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http_body::Frame;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tonic::Status;
+use tonic::body::Body;
+use tower::{Layer, Service};
+
+use super::counters::Counters;
+use super::question::{Questions, Running};
+use crate::cluster::{STATUS_PATH, Security};
+
+/// Header with the number of the question that a plan belongs to: set here, whatever came in it.
+pub(super) const QUESTION: &str = "x-tsql-question";
+
+/// A plan, and the stream that lasts as long as its question.
+const PLAN: &str = "/worker.WorkerService/CoordinatorChannel";
+
+const HEALTH_PATH: &str = "/health";
+const METRICS_PATH: &str = "/metrics";
+
+/// Pause between looks at whether all is done.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What stands before the engine.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    security: Security,
+    questions: Questions,
+    counters: Arc<Counters>,
+    /// Where questions are computed.
+    computing: Handle,
+}
+
+impl Gate {
+    /// Questions are computed where this is called.
+    pub(super) fn new(security: Security, questions: Questions, counters: Arc<Counters>) -> Self {
+        Self {
+            security,
+            questions,
+            counters,
+            computing: Handle::current(),
+        }
+    }
+
+    /// Takes nothing new, and waits for what runs.
+    pub(super) async fn stop(&self, grace: Duration) {
+        self.counters.stopping.store(true, Ordering::Relaxed);
+        let begin = Instant::now();
+        while self.questions.count() > 0 && begin.elapsed() < grace {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The answer to what is no question; `None` for one.
+    fn plain(&self, request: &Request<Body>) -> Option<Response<Body>> {
+        let stopping = self.counters.stopping.load(Ordering::Relaxed);
+        let path = request.uri().path();
+        if path == HEALTH_PATH {
+            let code = if stopping {
+                StatusCode::SERVICE_UNAVAILABLE
+            } else {
+                StatusCode::OK
+            };
+            let text = if stopping { "stopping\n" } else { "ok\n" };
+            return Some(text_of(code, "text/plain", text.to_owned()));
+        }
+        if !self.security.admits(request.headers().get(AUTHORIZATION)) {
+            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            let mut response = Status::unauthenticated("another token is wanted").into_http();
+            if !is_grpc(request.headers()) {
+                *response.status_mut() = StatusCode::UNAUTHORIZED;
+            }
+            return Some(response);
+        }
+        let running = self.questions.count();
+        match path {
+            STATUS_PATH => {
+                let status = serde_json::to_string(&self.counters.status(running));
+                let status = status.unwrap_or_default();
+                Some(text_of(StatusCode::OK, "application/json", status))
+            }
+            METRICS_PATH => {
+                let kind = "text/plain; version=0.0.4";
+                Some(text_of(StatusCode::OK, kind, self.counters.text(running)))
+            }
+            PLAN if stopping => {
+                Some(Status::unavailable("the worker is about to stop").into_http())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+}
+
+fn text_of(code: StatusCode, kind: &'static str, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::new(text));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+impl<S> Layer<S> for Gate {
+    type Service = Gated<S>;
+
+    fn layer(&self, inner: S) -> Gated<S> {
+        Gated {
+            gate: self.clone(),
+            inner,
+        }
+    }
+}
+
+/// The engine behind the gate.
+#[derive(Clone, Debug)]
+pub(super) struct Gated<S> {
+    gate: Gate,
+    inner: S,
+}
+
+impl<S> Service<Request<Body>> for Gated<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if let Some(answer) = self.gate.plain(&request) {
+            return async { Ok(answer) }.boxed();
+        }
+        // The one that is ready is taken, a clone of it need not be.
+        let clone = self.inner.clone();
+        let mut ready = std::mem::replace(&mut self.inner, clone);
+        let counters = Arc::clone(&self.gate.counters);
+        let request = self.gate.begun(request);
+        let computing = self.gate.computing.clone();
+        async move {
+            let mut tasks = JoinSet::new();
+            tasks.spawn_on(async move { ready.call(request).await }, &computing);
+            let answered = match tasks.join_next().await {
+                Some(Ok(answered)) => answered?,
+                // A panic: the question fails, the worker goes on.
+                _ => Status::internal("the worker failed over this plan").into_http(),
+            };
+            let counted = failed(answered.headers());
+            counters
+                .failed
+                .fetch_add(u64::from(counted), Ordering::Relaxed);
+            Ok(answered.map(|inner| Body::new(Ending { inner, counters })))
+        }
+        .boxed()
+    }
+}
+
+impl Gate {
+    /// A plan begins a part of a question, which lasts as long as the stream that it comes in.
+    fn begun(&self, mut request: Request<Body>) -> Request<Body> {
+        request.headers_mut().remove(QUESTION);
+        if request.uri().path() != PLAN {
+            return request;
+        }
+        let running = self.questions.begin();
+        self.counters.taken.fetch_add(1, Ordering::Relaxed);
+        let number = HeaderValue::from(running.number());
+        request.headers_mut().insert(QUESTION, number);
+        request.map(|inner| {
+            let running = Some(running);
+            Body::new(Lasting { inner, running })
+        })
+    }
+}
+
+/// Did the engine answer with an error?
+fn failed(headers: &HeaderMap) -> bool {
+    let code = headers.get("grpc-status").map(HeaderValue::as_bytes);
+    code.is_some_and(|code| code != b"0")
+}
+
+/// A stream that keeps a question running until it ends, or breaks.
+struct Lasting {
+    inner: Body,
+    running: Option<Running>,
+}
+
+impl http_body::Body for Lasting {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        if let Poll::Ready(None | Some(Err(_))) = &polled {
+            self.running = None;
+        }
+        polled
+    }
+}
+
+/// An answer, whose end is looked at.
+struct Ending {
+    inner: Body,
+    counters: Arc<Counters>,
+}
+
+impl http_body::Body for Ending {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && frame.trailers_ref().is_some_and(failed)
+        {
+            self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        polled
+    }
+}

@@ -1,0 +1,209 @@
+//! The questions whose parts run here, and when they are over.
+//!
+//! Whoever asks holds a stream open as long as a question lasts. When it ends, whatever the reason, nobody wants
+//! the rows any more: each read of a file fails from then on, and with it what is left of the question.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use datafusion::common::Result;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::ParquetFileReaderFactory;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::ParquetMetaData;
+
+/// A part of a question that runs here.
+#[derive(Debug)]
+pub(super) struct Question {
+    over: AtomicBool,
+    until: Instant,
+    deadline: Duration,
+}
+
+/// Why it goes on no more.
+#[derive(Debug, thiserror::Error)]
+enum Over {
+    #[error("nobody waits for the rows any more")]
+    Unwanted,
+    #[error("the worker's deadline of {0:?} is over\nhint: `tsql worker --deadline` sets it")]
+    Late(Duration),
+}
+
+impl Question {
+    fn check(&self) -> ParquetResult<()> {
+        let over = if self.over.load(Ordering::Relaxed) {
+            Over::Unwanted
+        } else if Instant::now() > self.until {
+            Over::Late(self.deadline)
+        } else {
+            return Ok(());
+        };
+        Err(ParquetError::External(Box::new(over)))
+    }
+}
+
+/// All parts that run here.
+#[derive(Clone, Debug)]
+pub(super) struct Questions {
+    deadline: Duration,
+    next: Arc<AtomicU64>,
+    running: Arc<Mutex<HashMap<u64, Arc<Question>>>>,
+}
+
+/// Runs as long as this is there.
+#[derive(Debug)]
+pub(super) struct Running {
+    number: u64,
+    questions: Questions,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(question) = self.questions.locked().remove(&self.number) {
+            question.over.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Running {
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Questions {
+    pub(super) fn new(deadline: Duration) -> Self {
+        Self {
+            deadline,
+            next: Arc::default(),
+            running: Arc::default(),
+        }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Question>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A part begins.
+    pub(super) fn begin(&self) -> Running {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let question = Question {
+            over: AtomicBool::new(false),
+            until: Instant::now() + self.deadline,
+            deadline: self.deadline,
+        };
+        self.locked().insert(number, Arc::new(question));
+        Running {
+            number,
+            questions: self.clone(),
+        }
+    }
+
+    pub(super) fn of(&self, number: u64) -> Option<Arc<Question>> {
+        self.locked().get(&number).cloned()
+    }
+
+    /// How many run now.
+    pub(super) fn count(&self) -> usize {
+        self.locked().len()
+    }
+}
+
+/// Readers that read nothing once the question is over.
+#[derive(Debug)]
+pub(super) struct WhileWanted {
+    pub(super) inner: Arc<dyn ParquetFileReaderFactory>,
+    pub(super) question: Arc<Question>,
+}
+
+impl ParquetFileReaderFactory for WhileWanted {
+    fn create_reader(
+        &self,
+        partition_index: usize,
+        file: PartitionedFile,
+        metadata_size_hint: Option<usize>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        let inner = self
+            .inner
+            .create_reader(partition_index, file, metadata_size_hint, metrics)?;
+        Ok(Box::new(WantedReader {
+            inner,
+            question: Arc::clone(&self.question),
+        }))
+    }
+}
+
+struct WantedReader {
+    inner: Box<dyn AsyncFileReader + Send>,
+    question: Arc<Question>,
+}
+
+impl fmt::Debug for WantedReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WantedReader")
+    }
+}
+
+impl AsyncFileReader for WantedReader {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
+        match self.question.check() {
+            Ok(()) => self.inner.get_bytes(range),
+            Err(over) => async { Err(over) }.boxed(),
+        }
+    }
+
+    fn get_byte_ranges(
+        &mut self,
+        ranges: Vec<Range<u64>>,
+    ) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        match self.question.check() {
+            Ok(()) => self.inner.get_byte_ranges(ranges),
+            Err(over) => async { Err(over) }.boxed(),
+        }
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        options: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
+        match self.question.check() {
+            Ok(()) => self.inner.get_metadata(options),
+            Err(over) => async { Err(over) }.boxed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_over_when_nobody_waits_or_its_time_is_up() {
+        let questions = Questions::new(Duration::from_secs(60));
+        let running = questions.begin();
+        let question = questions.of(running.number()).unwrap();
+        assert!(question.check().is_ok());
+        assert_eq!(questions.count(), 1);
+        drop(running);
+        assert_eq!(questions.count(), 0);
+        let told = question.check().unwrap_err().to_string();
+        assert!(told.contains("nobody waits"), "{told}");
+        let questions = Questions::new(Duration::ZERO);
+        let running = questions.begin();
+        std::thread::sleep(Duration::from_millis(2));
+        let late = questions.of(running.number()).unwrap();
+        let told = late.check().unwrap_err().to_string();
+        assert!(told.contains("deadline"), "{told}");
+    }
+}
