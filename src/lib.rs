@@ -130,6 +130,7 @@ mod error;
 pub mod schema;
 
 mod column;
+mod part;
 
 pub mod store;
 
@@ -179,5 +180,6 @@ pub use error::{Error, Result};
 pub use export::ExportOptions;
 pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;
+pub use part::Part;
 pub use query::SessionOptions;
 pub use store::{At, Location, Store, VacuumOptions};

@@ -11,6 +11,7 @@ use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::talk::talk;
 use crate::optimize::OptimizeOptions;
+use crate::part::Part;
 
 /// How often the bar moves while large files are compressed.
 const TICK: Duration = Duration::from_millis(200);
@@ -24,11 +25,15 @@ pub(super) struct Optimize {
     /// Rewrite files that are optimized already, too: after an upgrade of tsql
     #[arg(long)]
     again: bool,
+    /// Rewrite one of N parts of the partitions: `--part 3/8`, beside processes with the others
+    #[arg(long, value_name = "I/N")]
+    part: Option<Part>,
 }
 
 pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure> {
     let mut options = OptimizeOptions {
         again: command.again,
+        part: command.part,
         ..OptimizeOptions::default()
     };
     let bar = std::io::stderr().is_terminal().then(progress_bar);

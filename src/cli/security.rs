@@ -47,6 +47,16 @@ pub(super) struct Certificates {
         hide = true
     )]
     tls_ca: Option<PathBuf>,
+    /// Name that the certificates of all workers are for, instead of their addresses
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_TLS_NAME",
+        value_name = "NAME",
+        hide_env_values = true,
+        hide = true
+    )]
+    tls_name: Option<String>,
 }
 
 impl Certificates {
@@ -58,7 +68,7 @@ impl Certificates {
         }
         let identity = self.tls_cert.clone().zip(self.tls_key.clone());
         if identity.is_some() || self.tls_ca.is_some() {
-            security = security.tls(identity, self.tls_ca.clone())?;
+            security = security.tls(identity, self.tls_ca.clone(), self.tls_name.clone())?;
         }
         Ok(security)
     }

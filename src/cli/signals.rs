@@ -60,18 +60,26 @@ pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 
         path: "signals".into(),
         source,
     };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let wanted = |kind: &SignalKind| !is_ignored(kind.as_raw_value());
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+    ];
+    let mut waiting = Vec::new();
+    for kind in kinds.into_iter().filter(wanted) {
+        let mut signal = signal(kind).map_err(failed)?;
+        waiting.push(Box::pin(async move { signal.recv().await }));
+    }
     Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = interrupt.recv() => {}
+        if waiting.is_empty() {
+            return futures::future::pending().await;
         }
-        tokio::spawn(async move {
-            interrupt.recv().await;
-            end(i32::from(INTERRUPTED));
+        futures::future::select_all(waiting).await;
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                end(i32::from(INTERRUPTED));
+            }
         });
     })
 }

@@ -32,7 +32,7 @@ use datafusion::common::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_distributed::{
-    DistributedConfig, DistributedExt as _, SessionStateBuilderExt as _, Stage, WorkerResolver,
+    DistributedExt as _, SessionStateBuilderExt as _, Stage, WorkerResolver,
 };
 use url::Url;
 
@@ -110,7 +110,7 @@ impl Workers {
         let urls = self.addresses.resolve(self.security.scheme()).await?;
         let asked = urls.into_iter().map(async |url| {
             let status = connections.ask(&url).await;
-            (url, status.map_err(|error| Error::Query(error).to_string()))
+            (url, status.map_err(|error| error.message().into_owned()))
         });
         Ok(futures::future::join_all(asked).await)
     }
@@ -170,12 +170,15 @@ impl Cluster {
     }
 
     /// Has questions of a session go to the workers. Comes after all else that sets its planner.
-    pub(crate) fn plan(self: &Arc<Self>, mut builder: SessionStateBuilder) -> SessionStateBuilder {
+    pub(crate) fn plan(
+        self: &Arc<Self>,
+        mut builder: SessionStateBuilder,
+    ) -> Result<SessionStateBuilder> {
         let config = builder.config().take().unwrap_or_default();
-        *builder.config() = Some(self.configured(config));
-        builder
+        *builder.config() = Some(self.configured(config)?);
+        Ok(builder
             .with_distributed_planner()
-            .with_query_planner(Arc::new(planner::Planner(Arc::clone(self))))
+            .with_query_planner(Arc::new(planner::Planner(Arc::clone(self)))))
     }
 
     /// Workers read the tables of a session at these versions, if it has workers.
@@ -188,15 +191,9 @@ impl Cluster {
         }
     }
 
-    fn configured(self: &Arc<Self>, config: SessionConfig) -> SessionConfig {
+    fn configured(self: &Arc<Self>, config: SessionConfig) -> Result<SessionConfig> {
         let verify = config.options().extensions.get::<Settings>().cloned();
-        let engine = DistributedConfig {
-            // Parts of a union are divided as all else is: an isolated one would be one task.
-            children_isolator_unions: false,
-            ..DistributedConfig::default()
-        };
         config
-            .with_distributed_option_extension(engine)
             .with_distributed_option_extension(verify.unwrap_or_default())
             .with_extension(Arc::clone(self))
             .with_distributed_worker_resolver(Ready(Arc::clone(self)))
@@ -204,6 +201,9 @@ impl Cluster {
             .with_distributed_option_extension(Pinned::of(&self.store))
             .with_distributed_desired_task_count_handler(leaves::tasks)
             .with_distributed_scale_up_leaf_node_handler(leaves::divided)
+            // Parts of a union are divided as all else is: an isolated one would be one task.
+            .with_distributed_children_isolator_unions(false)
+            .map_err(Error::Query)
     }
 
     /// Asks the workers who they are, unless that was done just now; how many can be asked.

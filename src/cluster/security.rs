@@ -12,13 +12,15 @@ use crate::error::{Error, Result};
 struct Tls {
     identity: Option<Identity>,
     authority: Option<Certificate>,
+    /// The name that certificates of workers are for, whatever address they are found at.
+    name: Option<String>,
 }
 
 /// What is shown to a worker, and what a worker wants to see.
 ///
 /// - A token is a secret that all know. It stands in a file or the environment, never in a command line.
-/// - With certificates all is encrypted. A worker that has an authority believes only who shows a certificate
-///   of it.
+/// - With certificates all is encrypted. A worker that has an authority, and no token, believes only who shows a
+///   certificate of it.
 #[derive(Clone, Default)]
 pub struct Security {
     token: Option<HeaderValue>,
@@ -62,7 +64,7 @@ impl Security {
     }
 
     /// Encrypts. `identity` is the own certificate and its key, `authority` whose certificates are believed; all are
-    /// files in PEM.
+    /// files in PEM. Certificates of workers are for their addresses, or all for one `name`.
     ///
     /// # Errors
     /// [`Error::Io`] where a file cannot be read.
@@ -70,6 +72,7 @@ impl Security {
         mut self,
         identity: Option<(PathBuf, PathBuf)>,
         authority: Option<PathBuf>,
+        name: Option<String>,
     ) -> Result<Self> {
         let read = |path: &Path| std::fs::read(path).map_err(Error::io(path));
         let identity = match identity {
@@ -80,6 +83,7 @@ impl Security {
         self.tls = Some(Tls {
             identity,
             authority: authority.map(Certificate::from_pem),
+            name,
         });
         Ok(self)
     }
@@ -123,6 +127,9 @@ impl Security {
         if let Some(identity) = &tls.identity {
             config = config.identity(identity.clone());
         }
+        if let Some(name) = &tls.name {
+            config = config.domain_name(name);
+        }
         Some(config)
     }
 
@@ -140,7 +147,10 @@ impl Security {
         })?;
         let mut config = ServerTlsConfig::new().identity(identity);
         if let Some(authority) = &tls.authority {
-            config = config.client_ca_root(authority.clone());
+            // Whoever shows the token needs no certificate.
+            config = config
+                .client_ca_root(authority.clone())
+                .client_auth_optional(self.token.is_some());
         }
         Ok(Some(config))
     }

@@ -13,7 +13,9 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use tsql_formats::Input;
 use url::Url;
 
+use super::parts;
 use crate::error::{Error, Result};
+use crate::part::Part;
 use crate::store;
 use tsql_folders::Scratch;
 
@@ -49,7 +51,7 @@ pub(super) fn is_elsewhere(argument: &str) -> bool {
 
 impl Elsewhere {
     /// The object itself, those below it, or those that match a pattern.
-    pub(super) async fn find(argument: &str) -> Result<Self> {
+    pub(super) async fn find(argument: &str, part: Option<Part>) -> Result<Self> {
         let wrong = |reason: String| Error::Source {
             location: argument.to_owned(),
             reason,
@@ -104,6 +106,7 @@ impl Elsewhere {
             return Err(wrong("no such object, folder or match".to_owned()));
         }
         found.files.sort_by(|a, b| a.location.cmp(&b.location));
+        parts::keep(part, &mut found.files, |file| file.location.as_ref());
         Ok(found)
     }
 

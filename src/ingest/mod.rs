@@ -26,6 +26,7 @@ mod lines;
 mod options;
 pub(crate) mod orphans;
 mod paced;
+mod parts;
 mod report;
 mod stream;
 mod unpack;
@@ -87,7 +88,7 @@ impl Store {
                 found.inputs.push(standard_input(&path)?);
                 spooled = Some(folder);
             } else if fetch::is_elsewhere(input) {
-                elsewhere.push(fetch::Elsewhere::find(input).await?);
+                elsewhere.push(fetch::Elsewhere::find(input, options.part).await?);
             } else {
                 let new = tsql_formats::find(input)?;
                 found.inputs.extend(new.inputs);
@@ -96,7 +97,9 @@ impl Store {
             }
         }
         let mut report = left_out(&found);
-        let found = exported::recall(distinct(found.inputs))?;
+        let mut inputs = distinct(found.inputs);
+        parts::keep(options.part, &mut inputs, |input| &input.path);
+        let found = exported::recall(inputs)?;
         let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
         let (files, bytes): (Vec<u64>, Vec<u64>) =
             elsewhere.iter().map(fetch::Elsewhere::size).unzip();

@@ -7,6 +7,7 @@ use tsql_formats::Named;
 
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
+use crate::part::Part;
 use crate::store::Store;
 
 /// How to ingest.
@@ -18,6 +19,7 @@ pub struct IngestOptions {
     pub(crate) strict: bool,
     pub(crate) dry_run: bool,
     pub(crate) threads: Option<usize>,
+    pub(crate) part: Option<Part>,
     pub(crate) progress: Progress,
     pub(crate) stop: Arc<AtomicBool>,
     /// Logs that are committed together at most.
@@ -33,6 +35,7 @@ impl Default for IngestOptions {
             strict: false,
             dry_run: false,
             threads: None,
+            part: None,
             progress: Arc::new(|_| {}),
             stop,
             group_files: 8192,
@@ -47,6 +50,14 @@ impl IngestOptions {
     #[must_use]
     pub fn platform(mut self, platform: impl Into<String>) -> Self {
         self.platform = Some(platform.into());
+        self
+    }
+
+    /// Takes only this part of the files, so that several processes share them: of the same inputs, each with
+    /// another part. Files that are read together are in the same one.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.part = Some(part);
         self
     }
 

@@ -27,6 +27,7 @@ use tokio::task::JoinSet;
 
 use crate::column;
 use crate::error::{Error, Result};
+use crate::part::Part;
 use crate::schema::{self, Table};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
@@ -48,6 +49,7 @@ const FOLD_ROWS: u64 = 1 << 20;
 #[non_exhaustive]
 pub struct OptimizeOptions {
     pub(crate) again: bool,
+    pub(crate) part: Option<Part>,
     pub(crate) progress: Option<OptimizeProgress>,
 }
 
@@ -56,6 +58,13 @@ impl OptimizeOptions {
     #[must_use]
     pub fn again(mut self, again: bool) -> Self {
         self.again = again;
+        self
+    }
+
+    /// Rewrites this part of the partitions only, so that several processes share them.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.part = Some(part);
         self
     }
 
@@ -104,6 +113,9 @@ impl Store {
                 .collect();
             partitions.sort();
             partitions.dedup();
+            if let Some(part) = options.part {
+                partitions.retain(|partition| part.has(&format!("{} {partition:?}", table.name)));
+            }
             for partition in partitions {
                 let old = snapshot
                     .files()

@@ -135,7 +135,7 @@ impl Store {
         let store = self.object_store_url()?;
         let cluster = Cluster::new(workers, store.as_str(), super::version());
         let builder = super::engine::builder(options.memory_limit_bytes)?;
-        Ok(super::engine::context(Arc::new(cluster).plan(builder)))
+        Ok(super::engine::context(Arc::new(cluster).plan(builder)?))
     }
 
     #[cfg(not(feature = "cluster"))]

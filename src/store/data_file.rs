@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 /// Begin of the names of files that `optimize` has written.
 const OPTIMIZED: &str = "optimized-";
 
+/// What the names of other files begin with.
+const INGESTED: &str = "part-";
+
 /// Folder of the rows without a value, as Hive names it.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -40,6 +43,15 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
+    /// Is its name one that tsql gives? Files of others hold the same rows in any order: `compact` of delta-rs and its like
+    /// write them.
+    pub(crate) fn is_own(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let number = name.strip_prefix(INGESTED).or(name.strip_prefix(OPTIMIZED));
+        let number = number.and_then(|number| number.strip_suffix(".parquet"));
+        number.is_some_and(|number| Uuid::try_parse(number).is_ok() && !number.contains('-'))
+    }
+
     /// Was it written by `optimize`?
     pub(crate) fn is_optimized(&self) -> bool {
         self.path
@@ -125,7 +137,7 @@ pub(super) fn object(table: &str, path: &str) -> Result<Path> {
 /// `dataset=tenset/platform=k80/part-....parquet`.
 pub(super) fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
     let kind = match effort {
-        Effort::Ingest => "part-",
+        Effort::Ingest => INGESTED,
         Effort::Optimize => OPTIMIZED,
     };
     let name = Uuid::new_v4().simple();

@@ -74,6 +74,8 @@ pub(crate) struct StoredTable {
     rollups: Arc<HashMap<Path, Place>>,
     known_sums: KnownSums,
     verified: Arc<Files>,
+    /// The rows of each file are in the table's order.
+    sorted: bool,
 }
 
 impl StoredTable {
@@ -103,6 +105,7 @@ impl StoredTable {
         });
         let rollups = Arc::new(rollups.collect());
         let verified = Arc::new(Files::of(&table.name, files));
+        let sorted = files.iter().all(DataFile::is_own);
         let files = files
             .iter()
             .map(|file| partitioned_file(path(file)?, &schema, file));
@@ -129,6 +132,7 @@ impl StoredTable {
             rollups,
             known_sums: KnownSums::default(),
             verified,
+            sorted,
         })
     }
 
@@ -288,8 +292,11 @@ impl StoredTable {
         Ok(scan.with_source(Arc::new(source)).build())
     }
 
-    /// The order that the rows of every file are in.
+    /// The order that the rows of every file are in; none where others have written files.
     fn ordering(&self) -> Result<Vec<LexOrdering>> {
+        if !self.sorted {
+            return Ok(Vec::new());
+        }
         let schema = self.schema.table_schema();
         let columns = self.table.sort.iter().map(|name| {
             let index = schema.index_of(name)?;

@@ -19,6 +19,7 @@ use tonic::body::Body;
 use tower::{Layer, Service};
 
 use super::counters::Counters;
+use super::panics;
 use super::question::{Questions, Running};
 use crate::cluster::{STATUS_PATH, Security};
 
@@ -159,6 +160,7 @@ where
         let counters = Arc::clone(&self.gate.counters);
         let request = self.gate.begun(request);
         let computing = self.gate.computing.clone();
+        let panics = panics::so_far();
         async move {
             let mut tasks = JoinSet::new();
             tasks.spawn_on(async move { ready.call(request).await }, &computing);
@@ -171,7 +173,13 @@ where
             counters
                 .failed
                 .fetch_add(u64::from(counted), Ordering::Relaxed);
-            Ok(answered.map(|inner| Body::new(Ending { inner, counters })))
+            Ok(answered.map(|inner| {
+                Body::new(Ending {
+                    inner,
+                    counters,
+                    panics,
+                })
+            }))
         }
         .boxed()
     }
@@ -227,6 +235,8 @@ impl http_body::Body for Lasting {
 struct Ending {
     inner: Body,
     counters: Arc<Counters>,
+    /// Panics before it began.
+    panics: u64,
 }
 
 impl http_body::Body for Ending {
@@ -238,11 +248,63 @@ impl http_body::Body for Ending {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let polled = Pin::new(&mut self.inner).poll_frame(context);
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && frame.trailers_ref().is_some_and(failed)
-        {
+        let Poll::Ready(Some(Ok(frame))) = polled else {
+            return polled;
+        };
+        let Some(trailers) = frame.trailers_ref() else {
+            return Poll::Ready(Some(Ok(frame)));
+        };
+        if failed(trailers) {
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        } else if panics::so_far() != self.panics {
+            self.counters.failed.fetch_add(1, Ordering::Relaxed);
+            let reason = "a part of a question failed unforeseen, and rows may be missing";
+            return Poll::Ready(Some(Err(Status::internal(reason))));
         }
-        polled
+        Poll::Ready(Some(Ok(frame)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use http_body::Body as _;
+
+    use super::*;
+
+    /// The end of an answer.
+    struct End(Option<HeaderMap>);
+
+    impl http_body::Body for End {
+        type Data = Bytes;
+        type Error = Status;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+            Poll::Ready(self.0.take().map(Frame::trailers).map(Ok))
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_during_which_something_panicked_is_no_answer() {
+        panics::count();
+        let (runtime, _) = crate::query::runtime(None).unwrap();
+        let counters = Arc::new(Counters::new(String::new(), Vec::new(), runtime, None));
+        let mut done = HeaderMap::new();
+        done.insert("grpc-status", HeaderValue::from_static("0"));
+        let mut ending = Ending {
+            inner: Body::new(End(Some(done))),
+            counters: Arc::clone(&counters),
+            panics: panics::so_far(),
+        };
+        let panicked = tokio::spawn(async { panic!("for a test") }).await;
+        assert!(panicked.is_err());
+        let end = poll_fn(|context| Pin::new(&mut ending).poll_frame(context)).await;
+        let told = end.unwrap().unwrap_err();
+        assert!(told.message().contains("missing"), "{told}");
+        assert_eq!(counters.failed.load(Ordering::Relaxed), 1);
     }
 }

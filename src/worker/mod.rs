@@ -13,9 +13,12 @@
 
 mod counters;
 mod gate;
+mod panics;
 mod plans;
 mod question;
 mod served;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,6 +27,7 @@ use std::time::Duration;
 use datafusion_distributed::Worker as Engine;
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Handle, Runtime};
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
@@ -187,12 +191,8 @@ impl Worker {
             path: self.address.to_string().into(),
             source,
         };
-        let speaking = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(SPEAKING_THREADS)
-            .thread_name("speaking")
-            .enable_all()
-            .build()
-            .map_err(failed)?;
+        panics::count();
+        let speaking = Speaking::start().map_err(failed)?;
         let listener = self.listener.into_std().map_err(failed)?;
         let (gate, grace) = (self.gate, self.options.grace);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
@@ -218,7 +218,7 @@ impl Worker {
             .http2_adaptive_window(Some(true))
             .layer(gate);
         let service = self.engine.into_worker_server();
-        let served = speaking.spawn(async move {
+        let served = speaking.handle.spawn(async move {
             let listener = TcpListener::from_std(listener)?;
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             let stopped = stopped.map(|_| ());
@@ -228,11 +228,37 @@ impl Worker {
                 () = late => Ok(()),
             }
         });
-        let served = served
-            .await
-            .unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        // What is left has had its time.
-        speaking.shutdown_background();
+        let served = served.await;
+        let served = served.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         served.map_err(failed)
+    }
+}
+
+/// The threads that speak to other machines. When this goes, what is left on them has had its time.
+struct Speaking {
+    handle: Handle,
+    runtime: Option<Runtime>,
+}
+
+impl Speaking {
+    fn start() -> std::io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(SPEAKING_THREADS)
+            .thread_name("speaking")
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+        })
+    }
+}
+
+impl Drop for Speaking {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Nobody may wait in a task.
+            runtime.shutdown_background();
+        }
     }
 }

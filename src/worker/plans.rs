@@ -8,9 +8,9 @@ use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNod
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::execution::SessionState;
 use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_distributed::{
     DistributedExt as _, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse,
@@ -40,6 +40,19 @@ pub(super) struct Sessions {
 #[async_trait]
 impl WorkerSessionBuilder for Sessions {
     async fn build_session_state(&self, context: WorkerQueryContext) -> Result<SessionState> {
+        let (state, looking) = self.looking(context).await?;
+        let builder = SessionStateBuilder::new_from_existing(state);
+        let builder = builder.with_distributed_worker_plan_rewrite_handler(looking);
+        Ok(builder.build())
+    }
+}
+
+impl Sessions {
+    /// The session of a part of a question, and what looks at its plan.
+    pub(super) async fn looking(
+        &self,
+        context: WorkerQueryContext,
+    ) -> Result<(SessionState, Looking)> {
         let WorkerQueryContext { builder, headers } = context;
         let question = self.question(&headers)?;
         let mut builder = builder
@@ -57,21 +70,19 @@ impl WorkerSessionBuilder for Sessions {
             .with_object_store_registry(Arc::new(Only::of(&readable)))
             .build()?;
         let runtime = Arc::new(runtime);
+        let builder = builder
+            .with_runtime_env(Arc::clone(&runtime))
+            .with_distributed_channel_resolver(self.connections.clone());
+        let state = crate::query::of_part(builder, self.memory_limit_bytes);
+        let state = state.map_err(|error| DataFusionError::External(error.into()))?;
         let looking = Looking {
             readable,
             question,
-            runtime: Arc::clone(&runtime),
+            runtime,
         };
-        let builder = builder
-            .with_runtime_env(runtime)
-            .with_distributed_channel_resolver(self.connections.clone())
-            .with_distributed_worker_plan_rewrite_handler(looking);
-        let state = crate::query::of_part(builder, self.memory_limit_bytes);
-        state.map_err(|error| DataFusionError::External(error.into()))
+        Ok((state, looking))
     }
-}
 
-impl Sessions {
     fn question(&self, headers: &HeaderMap) -> Result<Arc<Question>> {
         let number = headers
             .get(QUESTION)
@@ -112,7 +123,7 @@ impl ObjectStoreRegistry for Only {
 }
 
 /// Looks at a plan before it runs, and has its files read with care.
-struct Looking {
+pub(super) struct Looking {
     readable: Readable,
     question: Arc<Question>,
     runtime: Arc<RuntimeEnv>,

@@ -9,14 +9,14 @@ use crate::circles::{circles, references};
 /// Modules of the root by rank: an import goes only to a lower one.
 const RANKS: [&[&str]; 12] = [
     &["error"],
-    &["schema", "column"],
+    &["schema", "column", "part"],
     &["store"],
-    &["dedupe"],
+    &["dedupe", "cluster"],
     &["ledger", "query"],
     &["formats"],
     &["optimize"],
     &["ingest"],
-    &["export", "upkeep", "demo", "trials"],
+    &["export", "upkeep", "demo", "trials", "worker"],
     &["check", "auto_scheduler", "graphnet", "tpugraphs"],
     &["cli"],
     &["fuzz"],

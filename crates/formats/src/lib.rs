@@ -38,6 +38,7 @@ pub mod rows;
 mod shared;
 mod steps;
 pub mod tvm_json;
+mod unit;
 
 pub mod autotvm;
 pub mod graphnet;
@@ -57,3 +58,4 @@ pub use listed::{DOCUMENTS, Dialect};
 pub use looks::Looks;
 pub use named::Named;
 pub use opened::{Opened, Stream, open};
+pub use unit::units;

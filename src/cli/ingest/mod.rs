@@ -18,6 +18,7 @@ use super::signals::stop_on_ctrl_c;
 use super::talk::talk;
 use crate::error::shown::escaped;
 use crate::ingest::{Event, IngestOptions};
+use crate::part::Part;
 use crate::store::Store;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
@@ -50,7 +51,8 @@ use crate::store::Store;
     tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to\n  \
     tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware\n  \
     tsql ingest --dry-run data/                 # what of all this would be taken, and as what?\n  \
-    tsql ingest --format autotvm odd.txt --platform k80")]
+    tsql ingest --format autotvm odd.txt --platform k80\n  \
+    tsql ingest --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT s3://measurements/logs/")]
 pub(super) struct Ingest {
     /// Files, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
@@ -67,6 +69,10 @@ pub(super) struct Ingest {
     /// Write nothing: read everything, and say what would be taken, refused and passed over
     #[arg(long)]
     dry_run: bool,
+    /// Take one of N parts of the files: `--part 3/8`, one for each task of a Slurm array or a Kubernetes job. All at
+    /// once may write to the same store
+    #[arg(long, value_name = "I/N")]
+    part: Option<Part>,
     /// Threads that parse [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -103,6 +109,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         strict: command.strict,
         dry_run: command.dry_run,
         threads: command.threads,
+        part: command.part,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop,
         ..IngestOptions::default()

@@ -1,0 +1,62 @@
+//! Which files are read together.
+
+use std::collections::HashSet;
+
+use crate::graphnet::sample::METADATA;
+
+/// Parts of the names of files of which one refers to the other, in the same folder: MetaSchedule's databases.
+const PAIRED: [&str; 2] = ["workload", "tuning_record"];
+
+/// What each of these files belongs to, by its path: the folder of a sample, the folder of a database, or the file
+/// itself. Files that belong to the same must be read by the same process.
+pub fn units<'a>(paths: &[&'a str]) -> Vec<&'a str> {
+    let folder = |path: &'a str| path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let name = |path: &'a str| path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let samples = paths.iter().filter(|path| name(path) == METADATA);
+    let samples: HashSet<&str> = samples.map(|path| folder(path)).collect();
+    let unit = |path: &&'a str| {
+        let mut above = folder(path);
+        while !above.is_empty() && !samples.contains(above) {
+            above = folder(above);
+        }
+        if samples.contains(above) {
+            return above;
+        }
+        let is_paired = PAIRED.iter().any(|part| name(path).contains(part));
+        if is_paired { folder(path) } else { *path }
+    };
+    paths.iter().map(unit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_and_databases_stay_together_and_logs_do_not() {
+        let paths = [
+            "s/a/graph_net.json",
+            "s/a/model.py",
+            "s/a/variant/input_meta.py",
+            "s/b/graph_net.json",
+            "logs/k80/1.json",
+            "logs/k80/2.json",
+            "ms/database_workload.json",
+            "ms/database_tuning_record.json",
+            "alone.json",
+        ];
+        let wanted = [
+            "s/a",
+            "s/a",
+            "s/a",
+            "s/b",
+            "logs/k80/1.json",
+            "logs/k80/2.json",
+            "ms",
+            "ms",
+            "alone.json",
+        ];
+        assert_eq!(units(&paths), wanted);
+        assert_eq!(units(&["graph_net.json", "model.py"]), ["", ""]);
+    }
+}

@@ -1,0 +1,332 @@
+//! Workers in this process, asked through their ports.
+
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::util::pretty::pretty_format_batches;
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
+use datafusion::prelude::SessionContext;
+use datafusion_distributed::{DistributedCodec, DistributedExt as _, WorkerPlanRewriteEvent};
+use datafusion_proto::bytes::{
+    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
+};
+use datafusion_proto::physical_plan::DeduplicatingProtoConverter;
+
+use super::*;
+use crate::cluster::{Cluster, Pinned, Workers};
+use crate::query::{SessionOptions, collect as asked, questions};
+
+/// Questions of which each needs something else of the stages.
+const QUESTIONS: [&str; 22] = [
+    "SELECT platform, count(*), sum(runtime_ns), median(runtime_ns) FROM records GROUP BY platform",
+    "SELECT * FROM records",
+    "SELECT DISTINCT graph_id FROM configurations",
+    "SELECT count(DISTINCT config_id), count(DISTINCT platform) FROM records",
+    "SELECT count(*) FROM (SELECT * FROM records LIMIT 5)",
+    "SELECT source_id, line FROM records ORDER BY runtime_ns DESC, source_id, line LIMIT 3",
+    "SELECT r.platform, g.dataset, e.target, count(*) FROM records r JOIN configurations c USING (config_id)
+     JOIN graphs g ON g.graph_id = c.graph_id JOIN environments e ON e.environment_id = r.environment_id GROUP BY 1, 2, 3",
+    "SELECT g.graph_id, count(c.config_id) FROM graphs g LEFT JOIN configurations c USING (graph_id) GROUP BY 1",
+    "SELECT count(*), count(a.graph_id), count(b.graph_id) FROM graphs a FULL JOIN configurations b ON a.graph_id = b.config_id",
+    "SELECT count(*) FROM graphs a FULL JOIN graphs b ON a.graph_id < b.graph_id",
+    "SELECT count(*) FROM graphs a LEFT JOIN graphs b ON a.graph_id < b.graph_id",
+    "SELECT count(*) FROM graphs a CROSS JOIN records b",
+    "SELECT count(*) FROM configurations WHERE config_id NOT IN (SELECT config_id FROM records WHERE error_no = 0)",
+    "SELECT count(*) FROM graphs g WHERE NOT EXISTS (SELECT 1 FROM configurations c WHERE c.graph_id = g.graph_id)",
+    "SELECT config_id FROM records EXCEPT SELECT config_id FROM records WHERE error_no <> 0",
+    "SELECT 'a' AS k, count(*) FROM records UNION ALL SELECT 'b', count(*) FROM configurations UNION ALL SELECT 'c', 7",
+    "SELECT platform, runtime_ns FROM records UNION ALL SELECT 'graph', graph_id FROM graphs UNION ALL SELECT 'one', 1",
+    "SELECT platform, error_no, count(*) FROM records GROUP BY ROLLUP (platform, error_no)",
+    "SELECT count(*) FROM records r WHERE runtime_ns < (SELECT avg(runtime_ns) FROM records q WHERE q.platform = r.platform)",
+    "SELECT source_id, line, sum(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line) FROM records",
+    "SELECT source_id, line, row_number() OVER (ORDER BY source_id, line) FROM records",
+    "SELECT platform, avg(x) FROM (SELECT platform, unnest(repeats_ns) AS x FROM records) GROUP BY 1",
+];
+
+/// Starts workers for a store; their list.
+async fn workers(store: &Store, count: usize) -> Workers {
+    let mut list = Vec::new();
+    for _ in 0..count {
+        let options = WorkerOptions::default().listen("127.0.0.1:0");
+        let worker = Worker::start(vec![store.clone()], options).await.unwrap();
+        list.push(worker.address().to_string());
+        tokio::spawn(worker.serve(std::future::pending()));
+    }
+    Workers::parse(&list.join(",")).unwrap().least_rows(1)
+}
+
+async fn session(store: &Store, workers: &Workers) -> SessionContext {
+    let options = SessionOptions::default().workers(workers.clone());
+    store.session_with(&options).await.unwrap()
+}
+
+/// What was decided about the last question.
+fn decisions(context: &SessionContext) -> String {
+    let cluster = context.copied_config().get_extension::<Cluster>();
+    cluster.unwrap().decisions().join("; ")
+}
+
+/// The rows as text, in an order of their own.
+fn sorted(batches: &[RecordBatch]) -> Vec<String> {
+    let text = pretty_format_batches(batches).unwrap().to_string();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_answer_as_one_machine_does() {
+    let store = Store::demo().await.unwrap();
+    let alone = store.session().await.unwrap();
+    let mut sent = 0;
+    for count in [1, 3] {
+        let workers = workers(&store, count).await;
+        let context = session(&store, &workers).await;
+        for sql in QUESTIONS {
+            let wanted = asked(&alone, sql).await.unwrap();
+            let found = asked(&context, sql).await.unwrap();
+            let decided = decisions(&context);
+            assert_eq!(sorted(&found), sorted(&wanted), "{count}: {sql}: {decided}");
+            sent += usize::from(decided.starts_with("sent"));
+        }
+    }
+    // Some have a single stage, or a node that no worker runs.
+    assert!(sent > QUESTIONS.len(), "{sent} were sent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ready_made_questions_have_the_same_answers() {
+    let store = Store::demo().await.unwrap();
+    let alone = store.session().await.unwrap();
+    let context = session(&store, &workers(&store, 2).await).await;
+    let mut answered = 0;
+    for question in questions() {
+        let ask = async |context: &SessionContext| {
+            let frame = question.ask(context, &[]).await?;
+            frame.collect().await.map_err(Error::Query)
+        };
+        let Ok(wanted) = ask(&alone).await else {
+            continue;
+        };
+        let found = ask(&context).await.unwrap();
+        assert_eq!(sorted(&found), sorted(&wanted), "{}", question.name);
+        answered += 1;
+    }
+    assert!(answered > 10, "{answered}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_not_there_or_not_right_is_left_out() {
+    let (store, other) = (Store::demo().await.unwrap(), Store::demo().await.unwrap());
+    let count = "SELECT count(*), sum(line) FROM records WHERE line > 0";
+    let wanted = sorted(&asked(&store.session().await.unwrap(), count).await.unwrap());
+    // A port that was free a moment ago.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dead = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let dead = Workers::parse(&dead).unwrap().least_rows(1);
+    for (workers, reason) in [
+        (dead, "Connection refused"),
+        (workers(&other, 1).await, "does not serve this store"),
+    ] {
+        let context = session(&store, &workers).await;
+        assert_eq!(sorted(&asked(&context, count).await.unwrap()), wanted);
+        let decided = decisions(&context);
+        assert!(
+            decided.contains(reason) && decided.contains("ran here"),
+            "{decided}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_wanted_of_strangers() {
+    let store = Store::demo().await.unwrap();
+    let everywhere = WorkerOptions::default().listen("0.0.0.0:0");
+    let refused = Worker::start(vec![store.clone()], everywhere.clone()).await;
+    assert!(refused.unwrap_err().to_string().contains("TSQL_TOKEN"));
+    let token = |text| Security::none().token(text).unwrap();
+    let options = everywhere.security(token("right"));
+    let worker = Worker::start(vec![store.clone()], options).await.unwrap();
+    let address = format!("127.0.0.1:{}", worker.address().port());
+    tokio::spawn(worker.serve(std::future::pending()));
+    let workers = Workers::parse(&address).unwrap().least_rows(1);
+    let count = "SELECT count(*), sum(line) FROM records WHERE line > 0";
+    for (security, decided) in [
+        (Security::none(), "wants another token"),
+        (token("wrong"), "wants another token"),
+        (token("right"), "sent to 1 worker"),
+    ] {
+        let context = session(&store, &workers.clone().security(security)).await;
+        asked(&context, count).await.unwrap();
+        let told = decisions(&context);
+        assert!(told.contains(decided), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_ends_a_question_with_a_sentence() {
+    let store = Store::demo().await.unwrap();
+    let options = WorkerOptions::default()
+        .listen("127.0.0.1:0")
+        .deadline(Duration::ZERO);
+    let worker = Worker::start(vec![store.clone()], options).await.unwrap();
+    let workers = Workers::parse(&worker.address().to_string()).unwrap();
+    tokio::spawn(worker.serve(std::future::pending()));
+    let context = session(&store, &workers.least_rows(1)).await;
+    let failed = asked(&context, "SELECT sum(line) FROM records WHERE line > 0").await;
+    let told = failed.unwrap_err().to_string();
+    assert!(told.contains("deadline"), "{told}");
+}
+
+/// What a worker makes of a plan of the bytes.
+async fn taken(
+    sessions: &plans::Sessions,
+    pinned: &Pinned,
+    bytes: &[u8],
+) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+    use datafusion::execution::SessionStateBuilder;
+    use datafusion::prelude::SessionConfig;
+    let (runtime, _) = crate::query::runtime(None).unwrap();
+    let running = sessions.questions.begin();
+    let mut headers = http::HeaderMap::new();
+    headers.insert(gate::QUESTION, running.number().into());
+    let config = SessionConfig::new().with_distributed_option_extension(pinned.clone());
+    let context = datafusion_distributed::WorkerQueryContext {
+        builder: SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(config)
+            .with_runtime_env(runtime),
+        headers,
+    };
+    let (state, looking) = sessions.looking(context).await?;
+    let task = state.task_ctx();
+    let codec = DistributedCodec::new_combined_with_user(task.session_config());
+    let converter = DeduplicatingProtoConverter::default();
+    let plan = physical_plan_from_bytes_with_proto_converter(bytes, &task, &codec, &converter)?;
+    let event = WorkerPlanRewriteEvent {
+        plan,
+        session_config: state.config(),
+    };
+    use datafusion_distributed::WorkerPlanRewriteHandler as _;
+    Ok(looking.rewrite_worker_plan(event)?.plan)
+}
+
+/// Plans with bytes that somebody changed: refused, or still about files of the version that is pinned.
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_plans_are_refused_or_read_what_is_served() {
+    let store = Store::demo().await.unwrap();
+    let stores = Arc::new(ServedStores::new(vec![store.clone()]).unwrap());
+    let sessions = Arc::new(plans::Sessions {
+        stores,
+        questions: Questions::new(Duration::from_secs(60)),
+        connections: Connections::new(Security::none()),
+        memory_limit_bytes: None,
+        spilled: None,
+    });
+    let context = session(&store, &Workers::parse("127.0.0.1:1").unwrap()).await;
+    let pinned = context.copied_config();
+    let pinned = pinned.options().extensions.get::<Pinned>().unwrap().clone();
+    let sql = "SELECT sketch, count(*) FROM records JOIN configurations USING (config_id) WHERE runtime_ns > 5 GROUP BY 1";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await;
+    let task = context.task_ctx();
+    let codec = DistributedCodec::new_combined_with_user(task.session_config());
+    let converter = DeduplicatingProtoConverter::default();
+    let bytes =
+        physical_plan_to_bytes_with_proto_converter(plan.unwrap(), &codec, &converter).unwrap();
+    let read = taken(&sessions, &pinned, &bytes).await.unwrap();
+    assert!(collect(read, task).await.is_err(), "its question is over");
+    let mut random = fastrand::Rng::with_seed(11);
+    let (mut refused, mut read) = (0, 0);
+    for _ in 0..2000 {
+        let mut changed = bytes.to_vec();
+        for _ in 0..random.usize(1..4) {
+            let place = random.usize(0..changed.len());
+            match random.u8(0..4) {
+                0 => changed[place] = random.u8(..),
+                1 => changed[place] ^= 1 << random.u8(0..8),
+                2 => drop(
+                    changed
+                        .drain(place..(place + random.usize(0..9)).min(bytes.len() / 2).max(place)),
+                ),
+                _ => changed.insert(place, random.u8(..)),
+            }
+        }
+        let (sessions, pinned) = (Arc::clone(&sessions), pinned.clone());
+        // Who decodes may panic, as the gate expects.
+        let decoded = tokio::spawn(async move { taken(&sessions, &pinned, &changed).await });
+        match decoded.await {
+            Err(_) | Ok(Err(_)) => refused += 1,
+            Ok(Ok(plan)) => {
+                // Every file was looked for in the version: what is left names no other.
+                let shown = displayable(plan.as_ref()).indent(false).to_string();
+                for file in shown
+                    .split(['[', ',', ' ', ']'])
+                    .filter(|part| part.contains(".parquet"))
+                {
+                    let file = file.split(':').next().unwrap();
+                    let there = store.location().objects();
+                    use object_store::ObjectStoreExt as _;
+                    assert!(
+                        there
+                            .head(&object_store::path::Path::from(file))
+                            .await
+                            .is_ok(),
+                        "{file}"
+                    );
+                }
+                read += 1;
+            }
+        }
+    }
+    assert!(refused > 100 && read > 10, "{refused} {read}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_about_files_of_the_machine_are_refused() {
+    let store = Store::demo().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret.parquet");
+    let alone = store.session().await.unwrap();
+    let copy = format!(
+        "COPY (SELECT 1 AS a) TO '{}' STORED AS PARQUET",
+        file.display()
+    );
+    asked(&alone, &copy).await.unwrap();
+    let sessions = plans::Sessions {
+        stores: Arc::new(ServedStores::new(vec![store.clone()]).unwrap()),
+        questions: Questions::new(Duration::from_secs(60)),
+        connections: Connections::new(Security::none()),
+        memory_limit_bytes: None,
+        spilled: None,
+    };
+    let context = session(&store, &Workers::parse("127.0.0.1:1").unwrap()).await;
+    let pinned = context.copied_config();
+    let pinned = pinned.options().extensions.get::<Pinned>().unwrap();
+    for sql in [
+        format!("SELECT * FROM '{}'", file.display()),
+        format!(
+            "COPY (SELECT 1 AS a) TO '{}/x.parquet' STORED AS PARQUET",
+            folder.path().display()
+        ),
+    ] {
+        let plan = alone.sql(&sql).await.unwrap().create_physical_plan().await;
+        let task = context.task_ctx();
+        let codec = DistributedCodec::new_combined_with_user(task.session_config());
+        let converter = DeduplicatingProtoConverter::default();
+        let Ok(bytes) =
+            physical_plan_to_bytes_with_proto_converter(plan.unwrap(), &codec, &converter)
+        else {
+            continue;
+        };
+        let refused = taken(&sessions, pinned, &bytes)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("refused") || refused.contains("no store"),
+            "{refused}"
+        );
+    }
+    assert!(!folder.path().join("x.parquet").exists());
+}
