@@ -111,3 +111,6 @@ mod tpugraphs;
 mod waiting;
 #[path = "suite/web.rs"]
 mod web;
+#[cfg(feature = "cluster")]
+#[path = "suite/workers.rs"]
+mod workers;

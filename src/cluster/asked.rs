@@ -16,9 +16,9 @@ use datafusion::physical_plan::{
 };
 use futures::{Stream, StreamExt as _};
 
-use super::Cluster;
+use super::cut::{cut, looked_at};
 use super::lost::lost_worker;
-use super::planner::looked_at;
+use super::session::Cluster;
 
 /// The plan of a question that goes to workers.
 ///
@@ -166,10 +166,10 @@ impl Asking {
     async fn next(&self) -> Result<Arc<dyn ExecutionPlan>> {
         let local = reset_plan_states(Arc::clone(&self.local))?;
         if self.attempts < ATTEMPTS && self.cluster.find().await? > 0 {
-            let cut = self.cluster.cut(&local, &self.state).await?;
-            if looked_at(&cut, &self.state).is_ok() {
+            let sent = cut(&local, &self.state).await?;
+            if looked_at(&sent, &self.state).is_ok() {
                 self.cluster.told("a worker was lost: the others are asked");
-                return Ok(cut);
+                return Ok(sent);
             }
         }
         self.cluster.stayed("workers were lost");

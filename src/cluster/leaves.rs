@@ -16,11 +16,20 @@ use datafusion_distributed::{
     ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
 };
 
-use super::Cluster;
 use crate::store::Expected;
 
 /// Tasks that the least question that is sent is divided into.
 const LEAST_TASKS: f64 = 8.0;
+
+/// Rows that are worth a task of their own.
+pub(super) struct Share(f64);
+
+impl Share {
+    /// Where questions are sent from so many rows on.
+    pub(super) fn of(least_rows: f64) -> Self {
+        Self(least_rows / LEAST_TASKS)
+    }
+}
 
 /// How far a cut may be moved to where a file begins, as a part of a slice.
 const MOVED: f64 = 0.15;
@@ -66,10 +75,9 @@ pub(super) fn expected_rows(scan: &FileScanConfig) -> f64 {
 pub(super) fn tasks(
     event: DesiredTaskCountEvent<'_>,
 ) -> Option<Result<DesiredTaskCountEventResponse>> {
-    let cluster = event.session_config.get_extension::<Cluster>()?;
+    let share = event.session_config.get_extension::<Share>()?;
     let rows = expected_rows(scan(event.plan)?);
-    let of_task = cluster.least_rows / LEAST_TASKS;
-    let wanted = (rows / of_task).ceil().clamp(1.0, 1e6) as usize;
+    let wanted = (rows / share.0).ceil().clamp(1.0, 1e6) as usize;
     Some(Ok(DesiredTaskCountEventResponse::desired(wanted)))
 }
 

@@ -24,8 +24,14 @@ pub(super) fn lost(worker: &Url, reason: &str) -> DataFusionError {
     DataFusionError::Execution(format!("{LOST}{worker} ({reason})"))
 }
 
+/// What a worker says that was asked for the rows of a plan which did not come: it was lost on the way.
+const NO_PLAN: &str = "waiting for the plan to be set";
+
 /// Why a worker gave no answer; `None` where the failure is its answer.
 fn why(error: &DataFusionError) -> Option<String> {
+    if error.message().contains(NO_PLAN) {
+        return Some("its part of the question did not arrive".to_owned());
+    }
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
         if let Some(status) = error.downcast_ref::<Status>() {

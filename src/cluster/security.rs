@@ -74,6 +74,8 @@ impl Security {
         authority: Option<PathBuf>,
         name: Option<String>,
     ) -> Result<Self> {
+        // Two are built in, and tonic does not choose. Whoever has chosen before is right.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let read = |path: &Path| std::fs::read(path).map_err(Error::io(path));
         let identity = match identity {
             Some((certificate, key)) => Some(Identity::from_pem(read(&certificate)?, read(&key)?)),

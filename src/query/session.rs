@@ -12,7 +12,7 @@ use url::Url;
 use super::engine::engine;
 use super::names::Names;
 #[cfg(feature = "cluster")]
-use crate::cluster::{Cluster, Workers};
+use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
 use crate::store::{SCHEMES, Store, objects_at};
@@ -109,7 +109,7 @@ impl Store {
                 .map_err(Error::Query)?;
         }
         #[cfg(feature = "cluster")]
-        Cluster::pin(&context, &versions);
+        crate::cluster::pin(&context, &versions);
         let catalog = context
             .catalog("tsql")
             .ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
@@ -133,9 +133,9 @@ impl Store {
             return engine(options.memory_limit_bytes);
         };
         let store = self.object_store_url()?;
-        let cluster = Cluster::new(workers, store.as_str(), super::version());
         let builder = super::engine::builder(options.memory_limit_bytes)?;
-        Ok(super::engine::context(Arc::new(cluster).plan(builder)?))
+        let builder = with_workers(builder, workers, store.as_str(), super::version())?;
+        Ok(super::engine::context(builder))
     }
 
     #[cfg(not(feature = "cluster"))]

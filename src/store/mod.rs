@@ -44,6 +44,7 @@ mod rollup_table;
 mod scan;
 mod selectivity;
 mod snapshots;
+mod statistics;
 mod synced;
 mod taking_out;
 mod turn;

@@ -35,6 +35,9 @@ const METRICS_PATH: &str = "/metrics";
 /// Pause between looks at whether all is done.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Looks at which nothing ran, until nothing is expected to come.
+const IDLE_LOOKS: u32 = 10;
+
 /// What stands before the engine.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
@@ -56,12 +59,19 @@ impl Gate {
         }
     }
 
-    /// Takes nothing new, and waits for what runs.
+    /// Says that it stops, so that no question begins here any more, and waits for those that have: their parts come
+    /// one after the other.
     pub(super) async fn stop(&self, grace: Duration) {
         self.counters.stopping.store(true, Ordering::Relaxed);
         let begin = Instant::now();
-        while self.questions.count() > 0 && begin.elapsed() < grace {
+        let mut idle = 0;
+        while idle < IDLE_LOOKS && begin.elapsed() < grace {
             tokio::time::sleep(LOOK).await;
+            idle = if self.questions.count() == 0 {
+                idle + 1
+            } else {
+                0
+            };
         }
     }
 
@@ -96,9 +106,6 @@ impl Gate {
             METRICS_PATH => {
                 let kind = "text/plain; version=0.0.4";
                 Some(text_of(StatusCode::OK, kind, self.counters.text(running)))
-            }
-            PLAN if stopping => {
-                Some(Status::unavailable("the worker is about to stop").into_http())
             }
             _ => None,
         }

@@ -4,16 +4,23 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
-use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
-use datafusion::prelude::SessionContext;
-use datafusion_distributed::{DistributedCodec, DistributedExt as _, WorkerPlanRewriteEvent};
+use datafusion::datasource::physical_plan::FileGroup;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_distributed::{
+    DistributedCodec, DistributedExt as _, WorkerPlanRewriteEvent, WorkerPlanRewriteHandler as _,
+};
 use datafusion_proto::bytes::{
     physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
 };
 use datafusion_proto::physical_plan::DeduplicatingProtoConverter;
 
+use object_store::ObjectStoreExt as _;
+use object_store::path::Path;
+
 use super::*;
-use crate::cluster::{Cluster, Pinned, Workers};
+use crate::cluster::{Cluster, Pinned, Workers, scan};
 use crate::query::{SessionOptions, collect as asked, questions};
 
 /// Questions of which each needs something else of the stages.
@@ -185,8 +192,6 @@ async fn taken(
     pinned: &Pinned,
     bytes: &[u8],
 ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-    use datafusion::execution::SessionStateBuilder;
-    use datafusion::prelude::SessionConfig;
     let (runtime, _) = crate::query::runtime(None).unwrap();
     let running = sessions.questions.begin();
     let mut headers = http::HeaderMap::new();
@@ -208,8 +213,18 @@ async fn taken(
         plan,
         session_config: state.config(),
     };
-    use datafusion_distributed::WorkerPlanRewriteHandler as _;
     Ok(looking.rewrite_worker_plan(event)?.plan)
+}
+
+/// The files that a plan reads.
+fn files(plan: &Arc<dyn ExecutionPlan>) -> Vec<Path> {
+    let mut files = Vec::new();
+    let groups = scan(plan).map(|scan| scan.file_groups.iter());
+    for file in groups.into_iter().flatten().flat_map(FileGroup::files) {
+        files.push(file.object_meta.location.clone());
+    }
+    let below = plan.children().into_iter().flat_map(self::files);
+    files.into_iter().chain(below).collect()
 }
 
 /// Plans with bytes that somebody changed: refused, or still about files of the version that is pinned.
@@ -259,19 +274,9 @@ async fn changed_plans_are_refused_or_read_what_is_served() {
             Err(_) | Ok(Err(_)) => refused += 1,
             Ok(Ok(plan)) => {
                 // Every file was looked for in the version: what is left names no other.
-                let shown = displayable(plan.as_ref()).indent(false).to_string();
-                for file in shown
-                    .split(['[', ',', ' ', ']'])
-                    .filter(|part| part.contains(".parquet"))
-                {
-                    let file = file.split(':').next().unwrap();
-                    let there = store.location().objects();
-                    use object_store::ObjectStoreExt as _;
+                for file in files(&plan) {
                     assert!(
-                        there
-                            .head(&object_store::path::Path::from(file))
-                            .await
-                            .is_ok(),
+                        store.location().objects().head(&file).await.is_ok(),
                         "{file}"
                     );
                 }

@@ -52,7 +52,7 @@ use crate::store::Store;
     tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware\n  \
     tsql ingest --dry-run data/                 # what of all this would be taken, and as what?\n  \
     tsql ingest --format autotvm odd.txt --platform k80\n  \
-    tsql ingest --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT s3://measurements/logs/")]
+    tsql ingest --part $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
     /// Files, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
