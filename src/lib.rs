@@ -11,7 +11,7 @@
 //! What needs neither DataFusion nor Arrow lies in crates of its own, below `crates`: `metrics`
 //! (statistics, rankings, speedup scores), `codecs` (numbers, programs, graphs and tensors as few
 //! bytes), `formats` (files to rows), `measure` (kernels to timings), `plot` (pictures), `folders` (the user's own).
-//! A build without the features `measure` (which brings `trials`, too), `cuda` or `plot` leaves that out.
+//! A build without the features `cluster` (which brings [`worker`], too), `measure` (and `trials`), `cuda` or `plot` leaves that out.
 //!
 //! # A tour
 //!
@@ -63,6 +63,11 @@
 //!   not those that were written.
 //! - **dataset**: `tenset` (all auto_scheduler logs), `autotvm`, `metaschedule` (tuning records) and
 //!   `metaschedule_workloads`, `network_info` (TenSet's networks and tasks), `tpugraphs`, `graphnet`, `measured` (what this or another program timed, as lines of JSON).
+//!
+//! Of several machines:
+//!
+//! - **worker**: a process that runs parts of questions for others. **stage**: a part of a plan between two exchanges of
+//!   rows; **task**: what one worker runs of a stage.
 //!
 //! Of TpuGraphs:
 //!
