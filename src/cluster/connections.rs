@@ -28,6 +28,7 @@ use url::Url;
 
 use super::lost::{lost, marked};
 use super::security::Security;
+use super::speaking::speaking;
 use super::status::{STATUS_PATH, Status};
 
 /// How long a machine may take to take a connection.
@@ -40,7 +41,7 @@ const ANSWERED: Duration = Duration::from_secs(2);
 const QUIET: Duration = Duration::from_secs(3);
 
 /// How long a worker may take to answer that.
-const GONE: Duration = Duration::from_secs(6);
+const GONE: Duration = Duration::from_secs(10);
 
 /// Longest text that a worker may say of itself.
 const STATUS_BYTES: usize = 1 << 20;
@@ -78,8 +79,11 @@ impl Connections {
         if let Some(tls) = self.security.of_client() {
             endpoint = endpoint.tls_config(tls).map_err(wrong)?;
         }
-        let connected = tokio::time::timeout(CONNECTED, endpoint.connect()).await;
+        let speaking = speaking().map_err(|error| DataFusionError::External(error.into()))?;
+        let connected = async move { tokio::time::timeout(CONNECTED, endpoint.connect()).await };
+        let connected = speaking.spawn(connected).await;
         let channel = connected
+            .map_err(|error| DataFusionError::External(error.into()))?
             .map_err(|_| lost(worker, "it takes no connection"))?
             .map_err(|error| marked(worker, DataFusionError::External(Box::new(error))))?;
         let shown = self.security.shown().cloned();

@@ -27,11 +27,10 @@ use std::time::Duration;
 use datafusion_distributed::Worker as Engine;
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Handle, Runtime};
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-use crate::cluster::{Connections, Security};
+use crate::cluster::{Connections, Security, speaking};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use counters::Counters;
@@ -41,13 +40,10 @@ use served::ServedStores;
 
 /// Pause after which a connection is tried on which nothing came, and how long an answer may take.
 const QUIET: Duration = Duration::from_secs(3);
-const GONE: Duration = Duration::from_secs(6);
+const GONE: Duration = Duration::from_secs(10);
 
 /// How long streams may take to end when all is done.
 const ENDED: Duration = Duration::from_secs(1);
-
-/// Threads that speak to other machines. They do nothing else, so that a worker answers however much it computes.
-const SPEAKING_THREADS: usize = 2;
 
 /// How a worker is started.
 #[derive(Clone, Debug)]
@@ -192,7 +188,6 @@ impl Worker {
             source,
         };
         panics::count();
-        let speaking = Speaking::start().map_err(failed)?;
         let listener = self.listener.into_std().map_err(failed)?;
         let (gate, grace) = (self.gate, self.options.grace);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
@@ -218,7 +213,7 @@ impl Worker {
             .http2_adaptive_window(Some(true))
             .layer(gate);
         let service = self.engine.into_worker_server();
-        let served = speaking.handle.spawn(async move {
+        let served = speaking()?.spawn(async move {
             let listener = TcpListener::from_std(listener)?;
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             let stopped = stopped.map(|_| ());
@@ -231,34 +226,5 @@ impl Worker {
         let served = served.await;
         let served = served.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         served.map_err(failed)
-    }
-}
-
-/// The threads that speak to other machines. When this goes, what is left on them has had its time.
-struct Speaking {
-    handle: Handle,
-    runtime: Option<Runtime>,
-}
-
-impl Speaking {
-    fn start() -> std::io::Result<Self> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(SPEAKING_THREADS)
-            .thread_name("speaking")
-            .enable_all()
-            .build()?;
-        Ok(Self {
-            handle: runtime.handle().clone(),
-            runtime: Some(runtime),
-        })
-    }
-}
-
-impl Drop for Speaking {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // Nobody may wait in a task.
-            runtime.shutdown_background();
-        }
     }
 }

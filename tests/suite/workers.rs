@@ -354,7 +354,9 @@ fn parts_of_an_ingest_make_the_store_of_the_whole() {
 #[cfg(feature = "s3")]
 fn requests(worker: &Worker) -> u64 {
     let metrics = worker.get("/metrics");
-    let counted = metrics.lines().find_map(|line| line.strip_prefix("tsql_worker_store_requests_total "));
+    let counted = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("tsql_worker_store_requests_total "));
     counted.unwrap().parse().unwrap()
 }
 
@@ -367,20 +369,27 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
     let place = store();
     let run = |args: &[&str]| {
         let mut command = place.s3(&endpoint, &url, args);
-        let done = command.env("TSQL_WORKERS_LEAST_ROWS", "1").output().unwrap();
+        let done = command
+            .env("TSQL_WORKERS_LEAST_ROWS", "1")
+            .output()
+            .unwrap();
         let said = String::from_utf8(done.stderr).unwrap();
         assert_eq!(done.status.code(), Some(0), "{args:?}: {said}");
         (String::from_utf8(done.stdout).unwrap(), said)
     };
     run(&["ingest", "logs"]);
     run(&["optimize"]);
-    let start = || Worker::start(&mut place.s3(&endpoint, &url, &["worker", "--listen", "127.0.0.1:0"]));
+    let start =
+        || Worker::start(&mut place.s3(&endpoint, &url, &["worker", "--listen", "127.0.0.1:0"]));
     let workers: Vec<Worker> = (0..3).map(|_| start()).collect();
     let all = list(&workers);
     let mut counts = Vec::new();
     for _ in 0..3 {
         let (alone, said) = run(&["--stats", GROUPS]);
-        let gets = said.split("requests: ").nth(1).and_then(|rest| rest.split(' ').next());
+        let gets = said
+            .split("requests: ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
         let before: u64 = workers.iter().map(requests).sum();
         let (rows, said) = run(&["--stats", "--workers", &all, GROUPS]);
         assert_eq!(rows, alone);
