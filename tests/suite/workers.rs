@@ -397,7 +397,10 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
         let asked = workers.iter().map(requests).sum::<u64>() - before;
         counts.push((asked, gets.unwrap().parse::<u64>().unwrap()));
     }
-    // They read logs once, and then nothing but rows.
-    let (asked, alone) = counts[2];
-    assert!(0 < asked && asked <= alone, "{counts:?}");
+    // They read logs once, and then nothing but rows, of which small files keep all.
+    assert!(counts[0].0 > 0, "{counts:?}");
+    assert!(
+        counts[1..].iter().all(|(asked, alone)| asked <= alone),
+        "{counts:?}"
+    );
 }
