@@ -8,7 +8,7 @@
 //!
 //! The engine that cuts, sends and shuffles is `datafusion-distributed`. What is ours: which questions are worth it,
 //! how files are divided, that no stage is sent that would be wrong or cannot be, which versions of which store
-//! are meant ([`pinned`]), and what happens when a worker is lost.
+//! are meant (`pinned`), and what happens when a worker is lost.
 //!
 //! The other side is the module `worker`.
 

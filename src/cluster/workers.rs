@@ -27,7 +27,7 @@ impl Workers {
     /// this process's job).
     ///
     /// # Errors
-    /// [`Error::Argument`] where it is no such list.
+    /// [`Error::Argument`](crate::Error::Argument) where it is no such list.
     pub fn parse(list: &str) -> Result<Self> {
         Ok(Self {
             addresses: Addresses::parse(list)?,
@@ -55,7 +55,7 @@ impl Workers {
     /// What each of them says of itself, by address; a sentence where it says nothing.
     ///
     /// # Errors
-    /// [`Error::Argument`] where a name cannot be resolved.
+    /// [`Error::Argument`](crate::Error::Argument) where a name cannot be resolved.
     pub async fn status(&self) -> Result<Vec<(Url, std::result::Result<Status, String>)>> {
         self.ask(&self.connections()).await
     }

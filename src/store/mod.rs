@@ -59,11 +59,15 @@ pub use at::At;
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
-pub(crate) use read::{LISTED, is_store_url};
+pub(crate) use read::LISTED;
+#[cfg(feature = "cluster")]
+pub(crate) use read::is_store_url;
 pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
-pub(crate) use scan::{Expected, StoredTable};
+#[cfg(feature = "cluster")]
+pub(crate) use scan::Expected;
+pub(crate) use scan::StoredTable;
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
 pub(crate) use taking_out::Rests;

@@ -56,6 +56,7 @@ const FOOTER_BYTES: u64 = 128 << 10;
 const FEW: f64 = 0.1;
 
 /// What the filters of a scan are expected to leave of a file, told with it.
+#[cfg(feature = "cluster")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     /// Rows.
@@ -364,15 +365,9 @@ impl TableProvider for StoredTable {
             end.unwrap_or(FOOTER_BYTES)
         });
         let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
-        let left = share(&filters, schema, &statistics, |_| false);
-        let files = files.into_iter().map(|file| {
-            let rows = file.statistics.as_ref().map(|known| known.num_rows);
-            let rows = rows.and_then(|rows| rows.get_value().copied());
-            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            let rows = rows.unwrap_or(0) as f64 * left;
-            file.with_extension(Expected { rows })
-        });
-        let groups = FileGroup::new(files.collect());
+        #[cfg(feature = "cluster")]
+        let files = expecting(files, share(&filters, schema, &statistics, |_| false));
+        let groups = FileGroup::new(files);
         let groups = groups.split_files(state.config().target_partitions());
         let reader = self.reader(state.runtime_env(), Verify::of(state))?;
         let early = self.filters_early(projection, &filters, &statistics);
@@ -430,6 +425,19 @@ fn is_comparison(filter: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// The files, each with the rows that filters are expected to leave of it, which is this share.
+#[cfg(feature = "cluster")]
+fn expecting(files: Vec<PartitionedFile>, share: f64) -> Vec<PartitionedFile> {
+    let files = files.into_iter().map(|file| {
+        let rows = file.statistics.as_ref().map(|known| known.num_rows);
+        let rows = rows.and_then(|rows| rows.get_value().copied());
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let rows = rows.unwrap_or(0) as f64 * share;
+        file.with_extension(Expected { rows })
+    });
+    files.collect()
 }
 
 fn empty(schema: &SchemaRef) -> Statistics {

@@ -173,6 +173,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Log`] where the log has it no more, or not yet.
+    #[cfg(feature = "cluster")]
     pub(crate) async fn snapshot_of(&self, table: &str, version: u64) -> Result<Snapshot> {
         if let Some(newest) = self.snapshot(table).await?
             && newest.version() == version
