@@ -105,6 +105,7 @@ impl ExecutionPlan for Asked {
             state: self.state.clone(),
             context,
             attempts: 0,
+            here: false,
         };
         let rows = asking.rows(Arc::clone(&self.sent));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
@@ -119,6 +120,8 @@ struct Asking {
     context: Arc<TaskContext>,
     /// Times that workers were lost.
     attempts: usize,
+    /// This machine answers.
+    here: bool,
 }
 
 /// Times that workers are asked; after that this machine answers.
@@ -150,7 +153,9 @@ impl Asking {
                 }
                 Some((Err(error), _)) => error,
             };
-            let Some(worker) = lost_worker(&error) else {
+            // What fails here is no worker's, whatever its text says.
+            let lost = lost_worker(&error).filter(|_| !self.here);
+            let Some(worker) = lost else {
                 return futures::stream::iter([Err(error)]).boxed();
             };
             self.attempts += 1;
@@ -163,7 +168,7 @@ impl Asking {
     }
 
     /// The plan to go on with: in stages again, for the workers that are left, or here.
-    async fn next(&self) -> Result<Arc<dyn ExecutionPlan>> {
+    async fn next(&mut self) -> Result<Arc<dyn ExecutionPlan>> {
         let local = reset_plan_states(Arc::clone(&self.local))?;
         if self.attempts < ATTEMPTS && self.cluster.find().await? > 0 {
             let sent = cut(&local, &self.state).await?;
@@ -172,6 +177,7 @@ impl Asking {
                 return Ok(sent);
             }
         }
+        self.here = true;
         self.cluster.stayed("workers were lost");
         let several = local.output_partitioning().partition_count() > 1;
         Ok(if several {

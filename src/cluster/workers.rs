@@ -8,7 +8,7 @@ use super::security::Security;
 use super::status::Status;
 use crate::error::Result;
 
-/// Rows that are read below which a question stays here: a scan of as many takes about as long as to ask
+/// Rows that are read below which a question stays here: a guess, at which a scan should take longer than to ask
 /// workers.
 const LEAST_ROWS: f64 = 2_000_000.0;
 
