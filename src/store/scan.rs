@@ -463,7 +463,11 @@ fn partitioned_file(
         e_tag: None,
         version: None,
     };
-    let statistics = statistics(schema.file_schema(), &file.stats)?;
+    let mut statistics = statistics(schema.file_schema(), &file.stats)?;
+    if !file.is_own() {
+        // Others cut long texts: their least and greatest values bound what is there, and need not be there.
+        statistics = statistics.to_inexact();
+    }
     Ok(PartitionedFile::new_from_meta(meta)
         .with_partition_values(partition.collect())
         .with_statistics(Arc::new(statistics)))
