@@ -147,10 +147,8 @@ impl Place {
     /// Says where the questions of a session ran, where that is wanted.
     #[cfg(feature = "cluster")]
     pub(super) fn tell_decisions(&self, context: &SessionContext) {
-        let config = context.copied_config();
-        let cluster = config.get_extension::<crate::cluster::Cluster>();
-        for decision in cluster.iter().flat_map(|cluster| cluster.decisions()) {
-            if self.stats {
+        if self.stats {
+            for decision in crate::cluster::decisions(context) {
                 talk(&format!("workers: {decision}"));
             }
         }

@@ -170,7 +170,7 @@ impl Asking {
     /// The plan to go on with: in stages again, for the workers that are left, or here.
     async fn next(&mut self) -> Result<Arc<dyn ExecutionPlan>> {
         let local = reset_plan_states(Arc::clone(&self.local))?;
-        if self.attempts < ATTEMPTS && self.cluster.find().await? > 0 {
+        if self.attempts < ATTEMPTS && matches!(self.cluster.find().await, Ok(1..)) {
             let sent = cut(&local, &self.state).await?;
             if looked_at(&sent, &self.state).is_ok() {
                 self.cluster.told("a worker was lost: the others are asked");

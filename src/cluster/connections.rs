@@ -28,7 +28,7 @@ use url::Url;
 
 use super::lost::{lost, marked};
 use super::security::Security;
-use super::speaking::speaking;
+use super::speaking::{GONE, QUIET, speaking};
 use super::status::{STATUS_PATH, Status};
 
 /// How long a machine may take to take a connection.
@@ -36,12 +36,6 @@ const CONNECTED: Duration = Duration::from_secs(2);
 
 /// How long a worker may take to say what it is.
 const ANSWERED: Duration = Duration::from_secs(2);
-
-/// Pause after which a connection is tried on which nothing came.
-const QUIET: Duration = Duration::from_secs(3);
-
-/// How long a worker may take to answer that.
-const GONE: Duration = Duration::from_secs(10);
 
 /// Longest text that a worker may say of itself.
 const STATUS_BYTES: usize = 1 << 20;

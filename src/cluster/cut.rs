@@ -11,8 +11,8 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion_distributed::{
     DistributedCodec, DistributedExec, DistributedLeafExec, NetworkBoundaryExt as _,
     SessionStateBuilderExt as _, Stage,
@@ -105,9 +105,24 @@ fn written(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> Result<()> {
             }
         }
     });
+    let written = of_task.data()?;
     let codec = DistributedCodec::new_combined_with_user(context.session_config());
     let converter = DeduplicatingProtoConverter::default();
-    let bytes = physical_plan_to_bytes_with_proto_converter(of_task.data()?, &codec, &converter)?;
+    let bytes =
+        physical_plan_to_bytes_with_proto_converter(Arc::clone(&written), &codec, &converter)?;
     let converter = DeduplicatingProtoConverter::default();
-    physical_plan_from_bytes_with_proto_converter(&bytes, context, &codec, &converter).map(|_| ())
+    let read = physical_plan_from_bytes_with_proto_converter(&bytes, context, &codec, &converter)?;
+    let [written, read] = [written, read].map(|plan| shown(plan.as_ref()));
+    if written != read {
+        let lines = written.lines().zip(read.lines());
+        let differs = lines.into_iter().find(|(written, read)| written != read);
+        let (written, read) = differs.unwrap_or_default();
+        let reason = format!("{} is read as {}", written.trim(), read.trim());
+        return Err(DataFusionError::Plan(reason));
+    }
+    Ok(())
+}
+
+fn shown(plan: &dyn ExecutionPlan) -> String {
+    displayable(plan).indent(false).to_string()
 }

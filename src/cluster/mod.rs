@@ -41,9 +41,8 @@ pub(crate) use leaves::scan;
 pub(crate) use pinned::Pinned;
 use planner::Planner;
 pub use security::Security;
-pub(crate) use session::Cluster;
-use session::Ready;
-pub(crate) use speaking::speaking;
+use session::{Cluster, Ready};
+pub(crate) use speaking::{GONE, QUIET, speaking};
 pub(crate) use stages::known;
 pub(crate) use status::STATUS_PATH;
 pub use status::{Served, Status};
@@ -92,6 +91,14 @@ fn configured(config: SessionConfig, cluster: &Arc<Cluster>, store: &str) -> Res
         // Parts of a union are divided as all else is: an isolated one would be one task.
         .with_distributed_children_isolator_unions(false)
         .map_err(Error::Query)
+}
+
+/// What was decided about the questions of a session since this was asked last: where each ran, and why. The last
+/// thousand decisions are kept.
+#[must_use]
+pub fn decisions(context: &SessionContext) -> Vec<String> {
+    let cluster = context.copied_config().get_extension::<Cluster>();
+    cluster.map_or_else(Vec::new, |cluster| cluster.decisions())
 }
 
 /// Workers read the tables of a session at these versions, if it has workers.

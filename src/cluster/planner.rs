@@ -103,15 +103,25 @@ impl Planner {
         let (rows, least_rows) = (rows(local), self.0.least_rows());
         if rows < least_rows {
             self.0.stayed(&format!(
-                "about {rows:.0} rows are read, workers begin at {:.0}",
-                least_rows
+                "about {rows:.0} rows are read, workers begin at {least_rows:.0}"
             ));
             return Ok(None);
         }
-        if self.0.find().await? == 0 {
-            self.0.stayed("no worker answers");
-            return Ok(None);
+        match self.0.find().await {
+            Ok(0) => self.0.stayed("no worker answers"),
+            Ok(_) => return self.in_stages(local, session).await,
+            // A name that nobody knows now, as of a service that has no machine yet.
+            Err(error) => self.0.stayed(&error.to_string()),
         }
+        Ok(None)
+    }
+
+    /// The plan in stages that workers run as they are; `None` where they cannot.
+    async fn in_stages(
+        &self,
+        local: &Arc<dyn ExecutionPlan>,
+        session: &dyn Session,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let cut = match cut(local, session).await {
             Ok(cut) => cut,
             Err(error) => {
@@ -119,8 +129,7 @@ impl Planner {
                 return Ok(None);
             }
         };
-        let looked_at = looked_at(&cut, session);
-        match looked_at {
+        match looked_at(&cut, session) {
             Ok(stages) => {
                 self.0.went(&stages);
                 Ok(Some(cut))

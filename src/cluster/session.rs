@@ -1,6 +1,6 @@
 //! The workers of a session: who is there, who was lost, and what was decided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,8 +16,14 @@ use super::workers::Workers;
 /// How long what workers said of themselves is believed.
 const BELIEVED: Duration = Duration::from_secs(5);
 
+/// How long a worker that was lost is not asked, even where it says that it is there.
+const RESTS: Duration = Duration::from_secs(60);
+
+/// Decisions that are kept for whoever wants to hear them.
+const KEPT: usize = 1000;
+
 /// The workers of a session.
-pub(crate) struct Cluster {
+pub(super) struct Cluster {
     workers: Workers,
     connections: Connections,
     version: String,
@@ -26,7 +32,7 @@ pub(crate) struct Cluster {
     store: String,
     found: Mutex<Found>,
     /// What was decided, to be told.
-    decided: Mutex<Vec<String>>,
+    decided: Mutex<VecDeque<String>>,
 }
 
 /// Workers that can be asked.
@@ -34,7 +40,7 @@ pub(crate) struct Cluster {
 struct Found {
     at: Option<Instant>,
     ready: Vec<Url>,
-    lost: BTreeSet<Url>,
+    lost: BTreeMap<Url, Instant>,
 }
 
 impl fmt::Debug for Cluster {
@@ -89,7 +95,8 @@ impl Cluster {
             }
         }
         let mut found = self.found();
-        ready.retain(|url| !found.lost.contains(url));
+        found.lost.retain(|_, at| at.elapsed() < RESTS);
+        ready.retain(|url| !found.lost.contains_key(url));
         found.ready = ready;
         found.at = Some(Instant::now());
         Ok(found.ready.len())
@@ -108,11 +115,11 @@ impl Cluster {
         (!serves).then(|| "it does not serve this store".to_owned())
     }
 
-    /// Does not ask a worker again.
+    /// Does not ask a worker for a while.
     pub(super) fn lose(&self, worker: &Url) {
         let mut found = self.found();
         found.ready.retain(|url| url != worker);
-        found.lost.insert(worker.clone());
+        found.lost.insert(worker.clone(), Instant::now());
         drop(found);
         self.told(&format!("{worker} was lost"));
     }
@@ -124,10 +131,13 @@ impl Cluster {
     pub(super) fn went(&self, stages: &[Stage]) {
         let tasks: usize = stages.iter().map(Stage::task_count).sum();
         let workers = self.found().ready.len();
-        let stages = stages.len();
-        self.told(&format!(
-            "sent to {workers} workers: {tasks} tasks in {stages} stages"
-        ));
+        let [workers, tasks, stages] = [
+            (workers, "worker"),
+            (tasks, "task"),
+            (stages.len(), "stage"),
+        ]
+        .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+        self.told(&format!("sent to {workers}: {tasks} in {stages}"));
     }
 
     pub(super) fn stayed(&self, reason: &str) {
@@ -136,13 +146,15 @@ impl Cluster {
 
     pub(super) fn told(&self, what: &str) {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        decided.push(what.to_owned());
+        if decided.len() == KEPT {
+            decided.pop_front();
+        }
+        decided.push_back(what.to_owned());
     }
 
-    /// What was decided since this was asked last: where questions ran, and why.
-    pub(crate) fn decisions(&self) -> Vec<String> {
+    pub(super) fn decisions(&self) -> Vec<String> {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *decided)
+        decided.drain(..).collect()
     }
 }
 

@@ -4,12 +4,19 @@
 //! take it for lost.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Error, Result};
 
 const THREADS: usize = 2;
+
+/// Pause after which a connection is tried on which nothing came.
+pub(crate) const QUIET: Duration = Duration::from_secs(3);
+
+/// How long the other side may take to answer that.
+pub(crate) const GONE: Duration = Duration::from_secs(10);
 
 /// Where connections live, of this process's workers and of those whom it asks.
 ///

@@ -9,6 +9,8 @@ mod files;
 mod kept;
 mod metaschedule;
 mod networks;
+#[cfg(feature = "cluster")]
+mod plans;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -39,4 +41,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("manifest", typed::manifest),
     ("sql", typed::sql),
     ("given_back", whole::given_back),
+    #[cfg(feature = "cluster")]
+    ("plan", plans::plan),
 ];

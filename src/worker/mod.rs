@@ -19,6 +19,8 @@ mod question;
 mod served;
 #[cfg(test)]
 mod tests;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod tried;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,20 +29,17 @@ use std::time::Duration;
 use datafusion_distributed::Worker as Engine;
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-use crate::cluster::{Connections, Security, speaking};
+use crate::cluster::{Connections, GONE, QUIET, Security, speaking};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use counters::Counters;
 use gate::Gate;
 use question::Questions;
 use served::ServedStores;
-
-/// Pause after which a connection is tried on which nothing came, and how long an answer may take.
-const QUIET: Duration = Duration::from_secs(3);
-const GONE: Duration = Duration::from_secs(10);
 
 /// How long streams may take to end when all is done.
 const ENDED: Duration = Duration::from_secs(1);
@@ -213,7 +212,9 @@ impl Worker {
             .http2_adaptive_window(Some(true))
             .layer(gate);
         let service = self.engine.into_worker_server();
-        let served = speaking()?.spawn(async move {
+        // Whoever drops this future drops the server.
+        let mut tasks = JoinSet::new();
+        let served = async move {
             let listener = TcpListener::from_std(listener)?;
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             let stopped = stopped.map(|_| ());
@@ -222,9 +223,12 @@ impl Worker {
                 served = served => served.map_err(std::io::Error::other),
                 () = late => Ok(()),
             }
-        });
-        let served = served.await;
-        let served = served.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        served.map_err(failed)
+        };
+        tasks.spawn_on(served, speaking()?);
+        match tasks.join_next().await {
+            Some(Ok(served)) => served.map_err(failed),
+            Some(Err(error)) => Err(failed(std::io::Error::other(error))),
+            None => Ok(()),
+        }
     }
 }

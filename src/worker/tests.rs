@@ -4,23 +4,12 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
-use datafusion::datasource::physical_plan::FileGroup;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::physical_plan::{ExecutionPlan, collect};
-use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion_distributed::{
-    DistributedCodec, DistributedExt as _, WorkerPlanRewriteEvent, WorkerPlanRewriteHandler as _,
-};
-use datafusion_proto::bytes::{
-    physical_plan_from_bytes_with_proto_converter, physical_plan_to_bytes_with_proto_converter,
-};
-use datafusion_proto::physical_plan::DeduplicatingProtoConverter;
+use datafusion::physical_plan::collect;
+use datafusion::prelude::SessionContext;
 
-use object_store::ObjectStoreExt as _;
-use object_store::path::Path;
-
+use super::tried::{Tried, changed};
 use super::*;
-use crate::cluster::{Cluster, Pinned, Workers, scan};
+use crate::cluster::Workers;
 use crate::query::{SessionOptions, collect as asked, questions};
 
 /// Questions of which each needs something else of the stages.
@@ -69,8 +58,7 @@ async fn session(store: &Store, workers: &Workers) -> SessionContext {
 
 /// What was decided about the last question.
 fn decisions(context: &SessionContext) -> String {
-    let cluster = context.copied_config().get_extension::<Cluster>();
-    cluster.unwrap().decisions().join("; ")
+    crate::cluster::decisions(context).join("; ")
 }
 
 /// The rows as text, in an order of their own.
@@ -162,7 +150,7 @@ async fn a_token_is_wanted_of_strangers() {
     for (security, decided) in [
         (Security::none(), "wants another token"),
         (token("wrong"), "wants another token"),
-        (token("right"), "sent to 1 worker"),
+        (token("right"), "sent to 1 worker:"),
     ] {
         let context = session(&store, &workers.clone().security(security)).await;
         asked(&context, count).await.unwrap();
@@ -186,100 +174,27 @@ async fn a_deadline_ends_a_question_with_a_sentence() {
     assert!(told.contains("deadline"), "{told}");
 }
 
-/// What a worker makes of a plan of the bytes.
-async fn taken(
-    sessions: &plans::Sessions,
-    pinned: &Pinned,
-    bytes: &[u8],
-) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-    let (runtime, _) = crate::query::runtime(None).unwrap();
-    let running = sessions.questions.begin();
-    let mut headers = http::HeaderMap::new();
-    headers.insert(gate::QUESTION, running.number().into());
-    let config = SessionConfig::new().with_distributed_option_extension(pinned.clone());
-    let context = datafusion_distributed::WorkerQueryContext {
-        builder: SessionStateBuilder::new()
-            .with_default_features()
-            .with_config(config)
-            .with_runtime_env(runtime),
-        headers,
-    };
-    let (state, looking) = sessions.looking(context).await?;
-    let task = state.task_ctx();
-    let codec = DistributedCodec::new_combined_with_user(task.session_config());
-    let converter = DeduplicatingProtoConverter::default();
-    let plan = physical_plan_from_bytes_with_proto_converter(bytes, &task, &codec, &converter)?;
-    let event = WorkerPlanRewriteEvent {
-        plan,
-        session_config: state.config(),
-    };
-    Ok(looking.rewrite_worker_plan(event)?.plan)
-}
-
-/// The files that a plan reads.
-fn files(plan: &Arc<dyn ExecutionPlan>) -> Vec<Path> {
-    let mut files = Vec::new();
-    let groups = scan(plan).map(|scan| scan.file_groups.iter());
-    for file in groups.into_iter().flatten().flat_map(FileGroup::files) {
-        files.push(file.object_meta.location.clone());
-    }
-    let below = plan.children().into_iter().flat_map(self::files);
-    files.into_iter().chain(below).collect()
-}
-
 /// Plans with bytes that somebody changed: refused, or still about files of the version that is pinned.
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_plans_are_refused_or_read_what_is_served() {
     let store = Store::demo().await.unwrap();
-    let stores = Arc::new(ServedStores::new(vec![store.clone()]).unwrap());
-    let sessions = Arc::new(plans::Sessions {
-        stores,
-        questions: Questions::new(Duration::from_secs(60)),
-        connections: Connections::new(Security::none()),
-        memory_limit_bytes: None,
-        spilled: None,
-    });
-    let context = session(&store, &Workers::parse("127.0.0.1:1").unwrap()).await;
-    let pinned = context.copied_config();
-    let pinned = pinned.options().extensions.get::<Pinned>().unwrap().clone();
+    let tried = Arc::new(Tried::new(&store).await.unwrap());
     let sql = "SELECT sketch, count(*) FROM records JOIN configurations USING (config_id) WHERE runtime_ns > 5 GROUP BY 1";
-    let plan = context.sql(sql).await.unwrap().create_physical_plan().await;
-    let task = context.task_ctx();
-    let codec = DistributedCodec::new_combined_with_user(task.session_config());
-    let converter = DeduplicatingProtoConverter::default();
-    let bytes =
-        physical_plan_to_bytes_with_proto_converter(plan.unwrap(), &codec, &converter).unwrap();
-    let read = taken(&sessions, &pinned, &bytes).await.unwrap();
+    let bytes = tried.written(sql).await.unwrap();
+    let (read, task) = tried.read(&bytes).await.unwrap();
     assert!(collect(read, task).await.is_err(), "its question is over");
     let mut random = fastrand::Rng::with_seed(11);
     let (mut refused, mut read) = (0, 0);
     for _ in 0..2000 {
-        let mut changed = bytes.to_vec();
-        for _ in 0..random.usize(1..4) {
-            let place = random.usize(0..changed.len());
-            match random.u8(0..4) {
-                0 => changed[place] = random.u8(..),
-                1 => changed[place] ^= 1 << random.u8(0..8),
-                2 => drop(
-                    changed
-                        .drain(place..(place + random.usize(0..9)).min(bytes.len() / 2).max(place)),
-                ),
-                _ => changed.insert(place, random.u8(..)),
-            }
-        }
-        let (sessions, pinned) = (Arc::clone(&sessions), pinned.clone());
+        let mut changes = vec![0; 4 * random.usize(1..4)];
+        random.fill(&mut changes);
+        let changed = changed(&bytes, &changes);
+        let asked = Arc::clone(&tried);
         // Who decodes may panic, as the gate expects.
-        let decoded = tokio::spawn(async move { taken(&sessions, &pinned, &changed).await });
-        match decoded.await {
+        match tokio::spawn(async move { asked.read(&changed).await }).await {
             Err(_) | Ok(Err(_)) => refused += 1,
-            Ok(Ok(plan)) => {
-                // Every file was looked for in the version: what is left names no other.
-                for file in files(&plan) {
-                    assert!(
-                        store.location().objects().head(&file).await.is_ok(),
-                        "{file}"
-                    );
-                }
+            Ok(Ok((plan, _))) => {
+                assert_eq!(tried.strange_file(&plan), None);
                 read += 1;
             }
         }
@@ -293,45 +208,25 @@ async fn plans_about_files_of_the_machine_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret.parquet");
     let alone = store.session().await.unwrap();
-    let copy = format!(
-        "COPY (SELECT 1 AS a) TO '{}' STORED AS PARQUET",
-        file.display()
-    );
-    asked(&alone, &copy).await.unwrap();
-    let sessions = plans::Sessions {
-        stores: Arc::new(ServedStores::new(vec![store.clone()]).unwrap()),
-        questions: Questions::new(Duration::from_secs(60)),
-        connections: Connections::new(Security::none()),
-        memory_limit_bytes: None,
-        spilled: None,
+    let copy = |file: &std::path::Path| {
+        let file = file.display();
+        format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS PARQUET")
     };
-    let context = session(&store, &Workers::parse("127.0.0.1:1").unwrap()).await;
-    let pinned = context.copied_config();
-    let pinned = pinned.options().extensions.get::<Pinned>().unwrap();
-    for sql in [
-        format!("SELECT * FROM '{}'", file.display()),
-        format!(
-            "COPY (SELECT 1 AS a) TO '{}/x.parquet' STORED AS PARQUET",
-            folder.path().display()
-        ),
-    ] {
+    asked(&alone, &copy(&file)).await.unwrap();
+    let tried = Tried::new(&store).await.unwrap();
+    let other = folder.path().join("x.parquet");
+    let mut written = 0;
+    for sql in [format!("SELECT * FROM '{}'", file.display()), copy(&other)] {
         let plan = alone.sql(&sql).await.unwrap().create_physical_plan().await;
-        let task = context.task_ctx();
-        let codec = DistributedCodec::new_combined_with_user(task.session_config());
-        let converter = DeduplicatingProtoConverter::default();
-        let Ok(bytes) =
-            physical_plan_to_bytes_with_proto_converter(plan.unwrap(), &codec, &converter)
-        else {
+        let Ok(bytes) = tried.bytes(plan.unwrap()) else {
             continue;
         };
-        let refused = taken(&sessions, pinned, &bytes)
-            .await
-            .unwrap_err()
-            .to_string();
+        written += 1;
+        let refused = tried.read(&bytes).await.unwrap_err().to_string();
         assert!(
             refused.contains("refused") || refused.contains("no store"),
             "{refused}"
         );
     }
-    assert!(!folder.path().join("x.parquet").exists());
+    assert!(written > 0 && !other.exists());
 }

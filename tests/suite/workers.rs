@@ -126,7 +126,8 @@ fn wait_until_busy(workers: &[Worker]) {
     }
 }
 
-fn wait_until_idle(workers: &[Worker]) {
+fn wait_until_idle<'a>(workers: impl IntoIterator<Item = &'a Worker>) {
+    let workers: Vec<&Worker> = workers.into_iter().collect();
     let begun = Instant::now();
     while workers.iter().any(|worker| worker.running() > 0) {
         assert!(begun.elapsed() < SOON, "work goes on that nobody waits for");
@@ -227,6 +228,32 @@ fn a_worker_that_is_lost_is_replaced() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(String::from_utf8_lossy(&done.stdout), alone, "{said}");
     assert_eq!(workers[0].child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_worker_that_is_lost_after_the_first_row_is_an_error() {
+    let place = store();
+    let workers: Vec<Worker> = (0..3).map(|_| Worker::of(&place)).collect();
+    // More than pipes and connections hold: the workers wait for whoever reads.
+    let many = "SELECT a.line AS a, b.line AS b, a.repeats_ns FROM records a JOIN records b ON a.runtime_ns + 0.5 < b.runtime_ns";
+    let all = place.ok(&[&format!("SELECT count(*) FROM ({many})"), "--format", "csv"]);
+    let all: usize = all.stdout.lines().nth(1).unwrap().parse().unwrap();
+    let mut command = asking(&place, &list(&workers), many);
+    let mut child = command.args(["--format", "csv"]).spawn().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    for _ in 0..2 {
+        rows.read_line(&mut line).unwrap();
+    }
+    workers[1].signal("-KILL");
+    let got = 1 + rows.lines().map_while(Result::ok).count();
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    let named = format!("no answer from the worker http://{}", workers[1].address);
+    assert!(said.contains(&named), "{said}");
+    assert!(got < all, "{got} of {all} rows");
+    wait_until_idle([&workers[0], &workers[2]]);
 }
 
 #[test]
