@@ -154,6 +154,7 @@ pub mod ingest;
 
 pub mod check;
 mod demo;
+pub mod diff;
 pub mod export;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
@@ -187,4 +188,4 @@ pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;
 pub use part::Part;
 pub use query::SessionOptions;
-pub use store::{At, Location, Store, VacuumOptions};
+pub use store::{At, Location, Store, Tag, VacuumOptions};

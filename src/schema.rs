@@ -14,8 +14,8 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
-/// ledger (`sources`) last; `subsets` are no part of what is ingested.
-const TABLES: [&str; 15] = [
+/// ledger (`sources`) last; `subsets` and `tags` are no part of what is ingested.
+const TABLES: [&str; 16] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -31,6 +31,7 @@ const TABLES: [&str; 15] = [
     include_str!("../schemas/relays.toml"),
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/subsets.toml"),
+    include_str!("../schemas/tags.toml"),
 ];
 
 const VIEWS: [&str; 10] = [

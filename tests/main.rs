@@ -100,6 +100,8 @@ mod shell;
 mod sql;
 #[path = "suite/streams.rs"]
 mod streams;
+#[path = "suite/tags.rs"]
+mod tags;
 #[path = "suite/taken.rs"]
 mod taken;
 #[path = "suite/told.rs"]

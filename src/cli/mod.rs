@@ -7,6 +7,7 @@ mod append;
 mod batch;
 mod check;
 mod describe;
+mod diff;
 mod export;
 mod functions;
 mod history;
@@ -30,6 +31,7 @@ mod stdout;
 mod store;
 mod subset;
 mod tables;
+mod tag;
 mod talk;
 mod vacuum;
 #[cfg(feature = "cluster")]
@@ -92,6 +94,8 @@ enum Command {
     Queries(queries::Queries),
     Functions(functions::Functions),
     History(history::History),
+    Tag(tag::Tag),
+    Diff(diff::Compared),
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
@@ -182,7 +186,15 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     if place.stats {
         talk(&format!("requests: {}", crate::store::traffic()));
     }
-    code
+    // In the past, a file is missing because nothing kept it.
+    code.map_err(|failure| {
+        let told = failure.to_string();
+        if place.is_past() && told.contains(".parquet not found") {
+            let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
+            return Failure::Usage(format!("{told}\nhint: {hint}"));
+        }
+        failure
+    })
 }
 
 async fn run_command(
@@ -205,6 +217,8 @@ async fn run_command(
         Some(Command::Queries(command)) => queries::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
+        Some(Command::Tag(command)) => tag::run(place, command).await,
+        Some(Command::Diff(command)) => diff::run(place, command).await,
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,

@@ -46,9 +46,9 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) memory_limit: Option<usize>,
-    /// Look at the store as it was at a time (`2026-11-21T17:00:00Z`) or when a version was complete
-    /// (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
-    #[arg(long, global = true, value_name = "TIME|VERSION")]
+    /// Look at the store as it was when a tag was made (`v1.0`, see `tsql tag`), at a time (`2026-11-21T17:00:00Z`) or when a
+    /// version was complete (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
+    #[arg(long, global = true, value_name = "TAG|TIME|VERSION")]
     at: Option<At>,
     /// Say at the end what was asked of object stores (requests by kind, and bytes), and where questions ran
     #[arg(long, global = true)]
@@ -87,6 +87,11 @@ impl Place {
             Some(at) => store.at(at).await.map(Some),
             None => Ok(Some(store)),
         }
+    }
+
+    /// Is the store looked at as it was?
+    pub(super) fn is_past(&self) -> bool {
+        self.at.is_some()
     }
 
     /// The store for reading and upkeep.

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use bytesize::ByteSize;
 use clap::Args;
 
 use super::outcome::{DONE, Failure};
@@ -11,7 +12,7 @@ use super::talk::{counted, talk};
 use crate::error::Error;
 use crate::store::VacuumOptions;
 
-/// Delete files that no recent version needs
+/// Delete files that no recent version and no tag needs
 ///
 /// Queries that have run for longer than --retain may lose their files. Left-overs of broken runs
 /// go too, when they are an hour old (and older than --retain): a younger file that no log names may
@@ -37,7 +38,8 @@ pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
         force_unlisted: command.force_unlisted,
         dry_run: command.dry_run,
     };
-    let files = place.open().await?.vacuum(&options).await?;
+    let store = place.open().await?;
+    let files = store.vacuum(&options).await?;
     if command.dry_run {
         let mut out = super::stdout::stdout();
         for file in &files {
@@ -50,5 +52,15 @@ pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
         "deleted"
     };
     talk(&format!("{} {done}", counted(files.len() as u64, "file")));
+    let tags = store.tags().await?;
+    for (tag, held) in tags.iter().zip(store.held(&tags).await?) {
+        if let Some(held) = held.filter(|held| held.own_file_count > 0) {
+            let (files, bytes) = (
+                counted(held.own_file_count, "file"),
+                ByteSize(held.own_bytes),
+            );
+            talk(&format!("the tag {} keeps {files} of {bytes}", tag.name));
+        }
+    }
     Ok(DONE)
 }

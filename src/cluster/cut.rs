@@ -123,6 +123,15 @@ fn written(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> Result<()> {
     Ok(())
 }
 
+/// A plan as text, without hints in which order row groups might best be read: they are not sent, and nothing rests on
+/// them.
 fn shown(plan: &dyn ExecutionPlan) -> String {
-    displayable(plan).indent(false).to_string()
+    let text = displayable(plan).indent(false).to_string();
+    let text = text.replace(", reverse_row_groups=true", "");
+    let mut parts = text.split(", sort_order_for_reorder=[");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str(part.split_once(']').map_or(part, |(_, rest)| rest));
+    }
+    shown
 }

@@ -19,12 +19,14 @@ pub enum At {
         /// Its version, as `tsql history` lists them.
         version: u64,
     },
+    /// What a tag of this name says.
+    Tag(String),
 }
 
 impl FromStr for At {
     type Err = Error;
 
-    /// Reads `2026-11-21`, `2026-11-21T17:00:00Z` or `records@12`.
+    /// Reads `2026-11-21`, `2026-11-21T17:00:00Z`, `records@12`, or else the name of a tag.
     fn from_str(text: &str) -> Result<Self> {
         if let Some((table, version)) = text.split_once('@') {
             let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
@@ -47,20 +49,19 @@ impl FromStr for At {
         let time = chrono::DateTime::parse_from_rfc3339(text)
             .ok()
             .map(|time| time.to_utc());
-        let time = time.or_else(local).or_else(day).ok_or_else(|| {
-            Error::NoVersion(format!(
-                "`{text}` is no time; expected one like 2026-11-21T17:00:00Z, or a version like records@12"
-            ))
-        })?;
-        Ok(Self::Time(time.timestamp_millis()))
+        let time = time.or_else(local).or_else(day);
+        Ok(time.map_or_else(
+            || Self::Tag(text.to_owned()),
+            |time| Self::Time(time.timestamp_millis()),
+        ))
     }
 }
 
 /// The moment that a store is looked at: each table as of a time, unless a version is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moment {
-    /// Milliseconds since 1970.
-    pub(super) at_ms: i64,
+    /// Milliseconds since 1970; `None` where tables without a version had no rows.
+    pub(super) at_ms: Option<i64>,
     /// Tables at exactly this version.
     pub(super) exactly: BTreeMap<String, u64>,
     /// Tables at this version or a later one: rows of others refer to what it has.
@@ -79,7 +80,8 @@ mod tests {
         assert_eq!(at("1970-01-01T01:00:01+01:00"), At::Time(1000));
         let (table, version) = ("records".to_owned(), 12);
         assert_eq!(at("records@12"), At::Version { table, version });
-        for wrong in ["yesterday", "records@x", "nothing@1"] {
+        assert_eq!(at("v1.0"), At::Tag("v1.0".to_owned()));
+        for wrong in ["records@x", "nothing@1"] {
             assert!(wrong.parse::<At>().is_err(), "{wrong}");
         }
     }

@@ -54,6 +54,8 @@ impl Store {
                 detail,
                 name: &name,
                 seen: self.seen(table),
+                // What a tag names can be looked at for as long as there is the tag.
+                cleans_up: snapshot.may_clean_up() && self.tags().await?.is_empty(),
             };
             let failure = match snapshot.commit(&change, about).await {
                 Attempt::Committed(new) => {

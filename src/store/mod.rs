@@ -46,6 +46,7 @@ mod selectivity;
 mod snapshots;
 mod statistics;
 mod synced;
+mod tags;
 mod taking_out;
 mod turn;
 mod verified;
@@ -70,6 +71,7 @@ pub(crate) use scan::Expected;
 pub(crate) use scan::StoredTable;
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
+pub use tags::{Held, Tag};
 pub(crate) use taking_out::Rests;
 use tsql_formats::marker::{self, Marker};
 pub(crate) use verify::Settings;
@@ -252,7 +254,7 @@ impl Store {
         Ok(history)
     }
 
-    /// Deletes the files that no version younger than `retain` needs, and left-overs of broken runs;
+    /// Deletes the files that no tag and no version younger than `retain` needs, and left-overs of broken runs;
     /// returns their paths. Left-overs of a table stay where a writer does not make way.
     ///
     /// # Errors
@@ -283,7 +285,8 @@ impl Store {
             let local = self.location.local_directory().is_some();
             let spares = local && turn.is_none() && !options.force_unlisted;
             let unlisted_before_ms = if spares { i64::MIN } else { unlisted_before_ms };
-            let files = log.vacuum(retain, unlisted_before_ms, options.dry_run);
+            let tagged = self.tagged(&table.name).await?;
+            let files = log.vacuum(retain, unlisted_before_ms, &tagged, options.dry_run);
             let files = files.await?.into_iter();
             deleted.extend(files.map(|file| format!("{}/{file}", table.name)));
         }

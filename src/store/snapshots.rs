@@ -24,11 +24,16 @@ impl Store {
     /// refer to, whatever clocks say.
     ///
     /// # Errors
-    /// [`Error::NoVersion`] for a version that a log does not have (any more), and failures of the storage.
+    /// [`Error::NoVersion`] for a version that a log does not have (any more), [`Error::Unknown`] for a tag that is none, and
+    /// failures of the storage.
     pub async fn at(&self, at: &At) -> Result<Self> {
         let moment = match at {
             At::Time(at_ms) => Moment {
-                at_ms: *at_ms,
+                at_ms: Some(*at_ms),
+                ..Moment::default()
+            },
+            At::Tag(name) => Moment {
+                exactly: self.tag(name).await?.versions,
                 ..Moment::default()
             },
             At::Version { table, version } => self.moment(table, *version).await?,
@@ -48,12 +53,12 @@ impl Store {
             ))
         })?;
         let mut moment = Moment {
-            at_ms: entry.at_ms,
+            at_ms: Some(entry.at_ms),
             exactly: BTreeMap::from([(table.to_owned(), version)]),
             at_least: entry.seen,
         };
         if let Some((ledger, entry)) = self.ledger_of(&entry.transactions, entry.at_ms).await? {
-            moment.at_ms = moment.at_ms.max(entry.at_ms);
+            moment.at_ms = moment.at_ms.max(Some(entry.at_ms));
             moment.exactly.insert(LEDGER.to_owned(), ledger);
             for (table, seen) in entry.seen {
                 let least = moment.at_least.entry(table).or_default();
@@ -141,7 +146,10 @@ impl Store {
             if let Some(version) = moment.exactly.get(table) {
                 return log.snapshot_of(*version).await.map(Some);
             }
-            let then = log.snapshot_at(moment.at_ms).await?;
+            let Some(at_ms) = moment.at_ms else {
+                return Ok(None);
+            };
+            let then = log.snapshot_at(at_ms).await?;
             let version = then.as_ref().map(Snapshot::version);
             return match moment.at_least.get(table) {
                 Some(least) if version < Some(*least) => log.snapshot_of(*least).await.map(Some),

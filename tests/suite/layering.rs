@@ -16,7 +16,7 @@ const RANKS: [&[&str]; 12] = [
     &["formats"],
     &["optimize"],
     &["ingest"],
-    &["export", "upkeep", "demo", "trials", "worker"],
+    &["export", "upkeep", "demo", "diff", "trials", "worker"],
     &["check", "auto_scheduler", "graphnet", "tpugraphs"],
     &["cli"],
     &["fuzz"],

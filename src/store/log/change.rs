@@ -24,4 +24,6 @@ pub(crate) struct About<'a> {
     pub(crate) name: &'a str,
     /// Versions of other tables that the writer has seen.
     pub(crate) seen: BTreeMap<String, u64>,
+    /// Entries of the log that are older than Delta's retention (30 days) go.
+    pub(crate) cleans_up: bool,
 }

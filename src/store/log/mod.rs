@@ -266,6 +266,12 @@ impl Snapshot {
         Self::new(self.log.clone(), state)?.confirmed().await
     }
 
+    /// May the commit after this version clean up the log? Old versions are looked for no more often than checkpoints are
+    /// written.
+    pub(crate) fn may_clean_up(&self) -> bool {
+        (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL)
+    }
+
     /// Tries to make `change` the next version after this one.
     pub(crate) async fn commit(&self, change: &Change, about: About<'_>) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();
@@ -300,11 +306,9 @@ impl Snapshot {
                 serde_json::Value::from(after.to_string()),
             ),
         ];
-        // Old versions are looked for no more often than checkpoints are written.
-        let cleans_up = (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL);
         let properties = CommitProperties::default()
             .with_max_retries(0)
-            .with_cleanup_expired_logs(Some(cleans_up))
+            .with_cleanup_expired_logs(Some(about.cleans_up))
             .with_metadata(metadata)
             .with_application_transactions(transactions);
         let operation = if change.rewrite {

@@ -1,6 +1,6 @@
 //! What a log says of the past: its versions, the table as it was, files that nobody needs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use deltalake_core::DeltaTable;
 use deltalake_core::operations::vacuum::VacuumMode;
@@ -187,12 +187,13 @@ impl Log {
         Ok(history)
     }
 
-    /// Deletes files that no version within `retain` needs, and those that no version names and that
+    /// Deletes files that no version of `tagged` or within `retain` needs, and those that no version names and that
     /// were written before a time in milliseconds; returns their paths.
     pub(crate) async fn vacuum(
         &self,
         retain: chrono::Duration,
         unlisted_before_ms: i64,
+        tagged: &BTreeSet<u64>,
         dry_run: bool,
     ) -> Result<Vec<String>> {
         // What is committed after this is newer than the version below, or named by it.
@@ -204,16 +205,24 @@ impl Log {
         let failed = |error| failure(self.table, error);
         table.load().await.map_err(failed)?;
         let state = table.snapshot().map_err(failed)?.clone();
+        let mut named: HashSet<Path> = HashSet::new();
+        // The log says for a time only which files were taken out of it.
+        for version in tagged {
+            let files = self.snapshot_of(*version).await?;
+            let files = files.files().iter();
+            named.extend(files.filter_map(|file| Path::parse(&file.path).ok()));
+        }
+        let kept: Vec<u64> = tagged.iter().copied().collect();
         let (_, metrics) = table
             .vacuum()
             .with_retention_period(retain)
             .with_enforce_retention_duration(false)
             .with_mode(VacuumMode::Lite)
+            .with_keep_versions(&kept)
             .with_dry_run(dry_run)
             .await
             .map_err(failed)?;
         let mut deleted = metrics.files_deleted;
-        let mut named: HashSet<Path> = HashSet::new();
         let active = state.log_data();
         named.extend(active.iter().map(|file| file.object_store_path()));
         let removed = state.all_tombstones(&self.log_store);
@@ -241,7 +250,7 @@ impl Log {
     }
 
     /// All files in the table's folder but those of the log and hidden ones.
-    async fn data_files(&self) -> Result<Vec<ObjectMeta>> {
+    pub(in crate::store) async fn data_files(&self) -> Result<Vec<ObjectMeta>> {
         let files = self.log_store.object_store(None).list(None);
         let files: Vec<ObjectMeta> = files.try_collect().await.map_err(Error::Storage)?;
         let is_hidden = |path: &Path| path.as_ref().starts_with(['_', '.']);

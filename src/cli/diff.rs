@@ -1,0 +1,84 @@
+//! `tsql diff`: what two versions of the store differ in.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use clap::Args;
+
+use super::outcome::Failure;
+use super::output::{Output, show};
+use super::place::Place;
+use crate::diff::{Diff, Difference, SourceDifference};
+use crate::store::At;
+
+/// Say what came and what went between two versions of the store
+///
+/// Counts of platforms, files (`sources`), records by platform, graphs and configurations, and of each other table that
+/// differs. Rows are the same where their keys are, whatever file they lie in.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql diff v1.0 v1.1\n  \
+    tsql diff v1.0                        # with the store as it is\n  \
+    tsql diff 2026-11-01 --sources        # a row for each file that came, went or has grown\n  \
+    tsql diff records@12 records@13 --format json")]
+pub(super) struct Compared {
+    /// The first version: a tag, a time or a version as for --at
+    #[arg(value_name = "FROM")]
+    before: At,
+    /// The second one [default: the store as it is]
+    #[arg(value_name = "TO")]
+    after: Option<At>,
+    /// Name the files that came, went or have grown
+    #[arg(long)]
+    sources: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(super) async fn run(place: &Place, command: Compared) -> Result<u8, Failure> {
+    let store = place.open().await?;
+    let before = store.at(&command.before).await?;
+    let after = match &command.after {
+        Some(at) => store.at(at).await?,
+        None => store,
+    };
+    let found = before.diff(&after).await?;
+    if command.sources {
+        return show(sources(&found), &command.output).await;
+    }
+    show(counts(&found), &command.output).await
+}
+
+fn counts(diff: &Diff) -> [(&'static str, ArrayRef); 6] {
+    let number = |of: fn(&Difference) -> u64| -> ArrayRef {
+        let numbers = diff.counts.iter().map(|row| of(row).cast_signed());
+        Arc::new(Int64Array::from_iter_values(numbers))
+    };
+    let what = diff.counts.iter().map(|row| row.what.as_str());
+    let platforms = diff.counts.iter().map(|row| row.platform.as_deref());
+    [
+        ("what", Arc::new(StringArray::from_iter_values(what))),
+        ("platform", Arc::new(StringArray::from_iter(platforms))),
+        ("before", number(|row| row.before)),
+        ("after", number(|row| row.after)),
+        ("added", number(|row| row.added)),
+        ("taken_away", number(|row| row.taken_away)),
+    ]
+}
+
+fn sources(diff: &Diff) -> [(&'static str, ArrayRef); 5] {
+    let number = |of: fn(&SourceDifference) -> Option<u64>| -> ArrayRef {
+        let numbers = diff.sources.iter().map(|row| of(row).map(u64::cast_signed));
+        Arc::new(Int64Array::from_iter(numbers))
+    };
+    let text = |of: fn(&SourceDifference) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(diff.sources.iter().map(of)))
+    };
+    [
+        ("dataset", text(|row| &row.dataset)),
+        ("platform", text(|row| &row.platform)),
+        ("name", text(|row| &row.name)),
+        ("records_before", number(|row| row.records_before)),
+        ("records_after", number(|row| row.records_after)),
+    ]
+}
