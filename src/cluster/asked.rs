@@ -1,4 +1,4 @@
-//! A question that workers answer; asked again where one of them is lost before the first row.
+//! A question that workers answer; asked again where one of them is lost before rows are given.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _, PlanProperties,
 };
+use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 
 use super::cut::{cut, looked_at};
@@ -22,7 +23,7 @@ use super::session::Cluster;
 
 /// The plan of a question that goes to workers.
 ///
-/// No row is given before it is known that the workers that have it are there; where one is lost until then, the
+/// No row is given before the answer is whole, or [`HELD_BYTES`] of it are there; where a worker is lost until then, the
 /// others are asked, and at last this machine answers. After the first row a lost worker is an error: what was
 /// given cannot be taken back.
 pub(super) struct Asked {
@@ -124,6 +125,9 @@ struct Asking {
     here: bool,
 }
 
+/// Rows that are held back until there are so many, or all.
+const HELD_BYTES: usize = 8 << 20;
+
 /// Times that workers are asked; after that this machine answers.
 const ATTEMPTS: usize = 2;
 
@@ -135,23 +139,22 @@ impl Asking {
         futures::stream::once(self.answered(sent)).flatten()
     }
 
-    /// The rows, of which the first is there already.
+    /// The rows, of which the first ones are there already.
     async fn answered(
         mut self,
         mut plan: Arc<dyn ExecutionPlan>,
-    ) -> futures::stream::BoxStream<'static, Result<RecordBatch>> {
+    ) -> BoxStream<'static, Result<RecordBatch>> {
         loop {
             let begun = match plan.execute(0, Arc::clone(&self.context)) {
-                Ok(mut stream) => stream.next().await.map(|first| (first, stream)),
+                Ok(stream) => begun(stream).await,
                 Err(error) => return futures::stream::iter([Err(error)]).boxed(),
             };
             let error = match begun {
-                None => return futures::stream::empty().boxed(),
-                Some((Ok(first), rest)) => {
-                    let first = futures::stream::iter([Ok(first)]);
+                Ok((first, rest)) => {
+                    let first = futures::stream::iter(first.into_iter().map(Ok));
                     return first.chain(rest).boxed();
                 }
-                Some((Err(error), _)) => error,
+                Err(error) => error,
             };
             // What fails here is no worker's, whatever its text says.
             let lost = lost_worker(&error).filter(|_| !self.here);
@@ -186,4 +189,20 @@ impl Asking {
             local
         })
     }
+}
+
+/// The first rows of an answer, and the rest.
+async fn begun(
+    stream: SendableRecordBatchStream,
+) -> Result<(Vec<RecordBatch>, BoxStream<'static, Result<RecordBatch>>)> {
+    let mut stream = stream.fuse();
+    let (mut first, mut bytes) = (Vec::new(), 0);
+    while bytes < HELD_BYTES {
+        let Some(batch) = stream.next().await.transpose()? else {
+            break;
+        };
+        bytes += batch.get_array_memory_size();
+        first.push(batch);
+    }
+    Ok((first, stream.boxed()))
 }
