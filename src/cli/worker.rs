@@ -36,7 +36,11 @@ pub(super) struct Worker {
     grace: Duration,
 }
 
+/// How long a worker waits for its bucket, in seconds, unless it is told: others can read it in its place.
+const BUCKET_S: u64 = 10;
+
 pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
+    crate::store::wait_at_most(BUCKET_S);
     let mut stores = Vec::new();
     if place.is_named() || command.stores.is_empty() {
         stores.push(place.open().await?);

@@ -13,6 +13,10 @@ const LOST: &str = "no answer from the worker ";
 
 /// The same failure; marked where it is no answer of the worker but the lack of one.
 pub(super) fn marked(worker: &Url, error: DataFusionError) -> DataFusionError {
+    if lost_worker(&error).is_some() {
+        // One behind it, which it has told.
+        return error;
+    }
     match why(&error) {
         Some(reason) => lost(worker, &reason),
         None => error,
@@ -27,10 +31,16 @@ pub(super) fn lost(worker: &Url, reason: &str) -> DataFusionError {
 /// What a worker says that was asked for the rows of a plan which did not come: it was lost on the way.
 const NO_PLAN: &str = "waiting for the plan to be set";
 
+/// What a worker says whose bucket does not answer it: others, or this machine, may reach it.
+const NO_BUCKET: &str = "Generic S3 error";
+
 /// Why a worker gave no answer; `None` where the failure is its answer.
 fn why(error: &DataFusionError) -> Option<String> {
     if error.message().contains(NO_PLAN) {
         return Some("its part of the question did not arrive".to_owned());
+    }
+    if error.message().contains(NO_BUCKET) {
+        return Some("the bucket does not answer it".to_owned());
     }
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
@@ -96,6 +106,11 @@ mod tests {
             DataFusionError::Execution("division by zero".to_owned()),
         );
         assert_eq!(lost_worker(&own), None);
+        let text = "Parquet error: Object Store error: Generic S3 error: Error performing GET";
+        let bucket = marked(&worker, DataFusionError::Execution(text.to_owned()));
+        assert_eq!(lost_worker(&bucket), Some(worker.clone()));
+        let asked = Url::parse("http://10.0.0.2:7700").unwrap();
+        assert_eq!(lost_worker(&marked(&asked, bucket)), Some(worker.clone()));
         let inner = DataFusionError::External(Box::new(Status::unknown("h2 protocol error")));
         let shared = DataFusionError::Shared(std::sync::Arc::new(inner));
         assert_eq!(lost_worker(&marked(&worker, shared)), Some(worker));

@@ -6,6 +6,11 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+#[cfg(feature = "s3")]
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use std::time::{Duration, Instant};
 
 use crate::support::{Place, log, wanted};
@@ -430,4 +435,50 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
         counts[1..].iter().all(|(asked, alone)| asked <= alone),
         "{counts:?}"
     );
+    // One whose way to the bucket ends somewhere: others read in its place.
+    let stalls = Arc::new(AtomicBool::new(false));
+    let port = weed.endpoint().rsplit(':').next().unwrap().parse().unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", forwarded(port, &stalls));
+    let mut command = place.s3(&endpoint, &url, &["worker", "--listen", "127.0.0.1:0"]);
+    let stalled = Worker::start(command.env("TSQL_CACHE", place.path().join("another")));
+    stalls.store(true, Ordering::Relaxed);
+    let (alone, _) = run(&[GROUPS]);
+    let all = list(workers[..2].iter().chain([&stalled]));
+    let begun = Instant::now();
+    let (rows, said) = run(&["--stats", "--workers", &all, GROUPS]);
+    assert_eq!(rows, alone);
+    assert!(said.contains("was lost"), "{said}");
+    assert!(begun.elapsed() < SOON * 2, "{:?}: {said}", begun.elapsed());
+}
+
+/// A port from which bytes go to another one, unless they stall.
+#[cfg(feature = "s3")]
+fn forwarded(to: u16, stalls: &Arc<AtomicBool>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stalls = Arc::clone(stalls);
+    std::thread::spawn(move || {
+        for from in listener.incoming().map_while(Result::ok) {
+            let to = TcpStream::connect(("127.0.0.1", to)).unwrap();
+            for (mut one, mut other) in [
+                (from.try_clone().unwrap(), to.try_clone().unwrap()),
+                (to, from),
+            ] {
+                let stalls = Arc::clone(&stalls);
+                std::thread::spawn(move || {
+                    let mut bytes = vec![0; 1 << 16];
+                    while let Ok(count @ 1..) = one.read(&mut bytes) {
+                        while stalls.load(Ordering::Relaxed) {
+                            std::thread::sleep(Duration::from_millis(100));
+                        }
+                        if other.write_all(&bytes[..count]).is_err() {
+                            break;
+                        }
+                    }
+                    let _ = other.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    port
 }

@@ -15,9 +15,6 @@ use super::traffic::Counted;
 use super::waiting::Waiting;
 use crate::error;
 
-/// How long one request may take, the sending of a part of a data file among it.
-const REQUEST_TIMEOUT: &str = "120s";
-
 /// The part of a bucket below `prefix`: its objects, the ends of files that are kept of it, and who lets
 /// writers in.
 pub(super) async fn open(
@@ -37,6 +34,11 @@ pub(super) async fn open(
     let (builder, server) = s3(bucket, &settings).await;
     let name = format!("{server}/{bucket}");
     let waiting = Arc::new(Waiting::new(&server, settings.retry_s)?);
+    let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
+    let builder = match builder.get_config_value(&timeout) {
+        Some(_) => builder,
+        None => builder.with_config(timeout, format!("{}s", waiting.request_timeout().as_secs())),
+    };
     let builder = builder
         .with_retry(waiting.retries())
         .with_http_connector(Counted(Arc::clone(&waiting)));
@@ -50,10 +52,6 @@ async fn s3(bucket: &str, settings: &Bucket) -> (AmazonS3Builder, String) {
     use AmazonS3ConfigKey as Key;
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
     let has = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key).is_some();
-    let timeout = Key::Client(ClientConfigKey::Timeout);
-    if !has(&builder, timeout) {
-        builder = builder.with_config(timeout, REQUEST_TIMEOUT);
-    }
     if let Some(endpoint) = &settings.endpoint {
         builder = builder.with_config(Key::S3Endpoint, endpoint);
     }

@@ -49,6 +49,8 @@ use waiting::Waiting;
 
 pub use probe::Probed;
 pub use traffic::{Traffic, traffic};
+#[cfg(feature = "cluster")]
+pub(crate) use waiting::wait_at_most;
 pub(crate) use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
 
 /// Schemes that name a web server.

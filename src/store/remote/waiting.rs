@@ -4,7 +4,7 @@
 //! what comes after an outage that took too long fails at once. And here it is told.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,11 @@ use object_store::{BackoffConfig, RetryConfig};
 
 use crate::error::{Error, Result};
 
-/// How long a server is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a server is waited for, in seconds.
+static PATIENCE_S: AtomicU64 = AtomicU64::new(120);
+
+/// How long one request may take, the sending of a part of a data file among it, in seconds: that at most.
+const REQUEST_S: u64 = 120;
 
 /// Variable with another number of seconds.
 const VARIABLE: &str = "TSQL_RETRY_S";
@@ -35,6 +38,12 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn tell_waiting(tell: fn(&str)) {
     // Once is enough.
     let _ = TELL.set(tell);
+}
+
+/// Servers of stores that are opened from now on are waited for so long, and so is each request, where nobody says otherwise.
+#[cfg(feature = "cluster")]
+pub(crate) fn wait_at_most(seconds: u64) {
+    PATIENCE_S.store(seconds, Ordering::Relaxed);
 }
 
 /// Ends all waiting for servers, now and from now on.
@@ -74,11 +83,18 @@ impl Waiting {
             text.parse::<u64>().map_err(wrong)
         });
         let seconds = seconds.or(variable.transpose()?);
+        let seconds = seconds.unwrap_or_else(|| PATIENCE_S.load(Ordering::Relaxed));
         Ok(Self {
             server: server.to_owned(),
-            patience: seconds.map_or(PATIENCE, Duration::from_secs),
+            patience: Duration::from_secs(seconds),
             outage: Mutex::default(),
         })
+    }
+
+    /// How long one request may take.
+    pub(super) fn request_timeout(&self) -> Duration {
+        let usual = Duration::from_secs(PATIENCE_S.load(Ordering::Relaxed));
+        self.patience.max(usual).min(Duration::from_secs(REQUEST_S))
     }
 
     /// How requests are repeated.
