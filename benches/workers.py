@@ -151,14 +151,15 @@ def answer(process, timeout=300):
 
 
 def values(binary, store):
-    """What the race's questions ask for: the graph with most records, one of its programs, and fifty graphs."""
+    """What questions ask for: the graph with most records, one of its programs, fifty graphs, the two largest platforms."""
     def ids(sql):
         return [row[0] for row in answer(ask(binary, store, [sql]))[1][1:]]
 
     graph = ids("SELECT graph_id FROM records GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1")[0]
     config = ids(f"SELECT config_id FROM records WHERE graph_id = {graph} ORDER BY 1 LIMIT 1")[0]
     graphs = ids("SELECT DISTINCT graph_id FROM records ORDER BY 1 LIMIT 50")
-    return {"graph": graph, "config": config, "graphs": ", ".join(graphs)}
+    platforms = ids("SELECT platform FROM records WHERE error_no = 0 GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2")
+    return {"graph": graph, "config": config, "graphs": ", ".join(graphs), "platforms": platforms}
 
 
 def questions(binary, store):
@@ -166,8 +167,11 @@ def questions(binary, store):
     example = values(binary, store)
     found = {name: [words(name, "tsql").format(**example)] for name in RACE if words(name, "tsql")}
     listed = subprocess.run([binary, "queries", "--format", "csv"], capture_output=True, text=True, check=True)
+    first, second = example["platforms"]
     for row in csv.DictReader(io.StringIO(listed.stdout)):
-        found[row["name"]] = ["queries", row["name"]]
+        of = {"platform": first, "platform_a": first, "from_platform": first, "platform_b": second, "to_platform": second}
+        given = [f"{name}={of[name]}" for name in row["parameters"].split() if name in of]
+        found[row["name"]] = ["queries", row["name"], *(word for one in given for word in ("--set", one))]
     return found | {name: [sql] for name, sql in OWN.items()}
 
 
@@ -178,7 +182,7 @@ def answers(options):
         code, wanted, said, _ = answer(ask(options.tsql, options.store, arguments))
         if code != 0:
             counts["not answered here"] += 1
-            print(f"{name}: {said.splitlines()[0]}")
+            print(f"{name}: {next((line for line in said.splitlines() if line.startswith('error')), said)}")
             continue
         for count in (1, 2, 3):
             for partitions in (1, 2, 8):

@@ -18,6 +18,7 @@ mod connections;
 mod cut;
 mod leaves;
 mod lost;
+mod order;
 mod pinned;
 mod planner;
 mod security;

@@ -41,6 +41,7 @@ use datafusion_distributed::{
 };
 
 use super::leaves::scan;
+use super::order::in_order;
 
 /// Which rows a task of a stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,9 @@ type Refused = String;
 pub(super) fn checked(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Refused> {
     let mut stages = Vec::new();
     // The head is one task, and runs here.
-    let mut heads = vec![(Arc::clone(head), 1)];
-    while let Some((plan, tasks)) = heads.pop() {
+    let mut heads = vec![(Arc::clone(head), 1, true)];
+    while let Some((plan, tasks, is_head)) = heads.pop() {
+        in_order(&plan, is_head)?;
         if tasks > 1 && rows(&plan)? == Rows::All {
             return Err(format!("{} would give each row {tasks} times", plan.name()));
         }
@@ -75,7 +77,7 @@ pub(super) fn checked(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Refus
                 return Err("a stage has no plan".to_owned());
             };
             all_known(&stage.plan)?;
-            heads.push((Arc::clone(&stage.plan), stage.tasks));
+            heads.push((Arc::clone(&stage.plan), stage.tasks, false));
             stages.push(boundary);
         }
     }

@@ -13,7 +13,7 @@ use crate::cluster::Workers;
 use crate::query::{SessionOptions, collect as asked, questions};
 
 /// Questions of which each needs something else of the stages.
-const QUESTIONS: [&str; 22] = [
+const QUESTIONS: [&str; 25] = [
     "SELECT platform, count(*), sum(runtime_ns), median(runtime_ns) FROM records GROUP BY platform",
     "SELECT * FROM records",
     "SELECT DISTINCT graph_id FROM configurations",
@@ -37,6 +37,12 @@ const QUESTIONS: [&str; 22] = [
     "SELECT source_id, line, sum(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line) FROM records",
     "SELECT source_id, line, row_number() OVER (ORDER BY source_id, line) FROM records",
     "SELECT platform, avg(x) FROM (SELECT platform, unnest(repeats_ns) AS x FROM records) GROUP BY 1",
+    // The order that files have, through joins.
+    "SELECT s.name, g.workload_key, r.line, min(r.runtime_ns) OVER (PARTITION BY r.source_id, r.graph_id ORDER BY r.line)
+     FROM records r JOIN graphs g ON g.graph_id = r.graph_id JOIN files s ON s.source_id = r.source_id",
+    "SELECT g.graph_id, count(*), min(r.line) FROM graphs g JOIN records r ON g.graph_id = r.graph_id GROUP BY 1",
+    "SELECT r.graph_id, r.source_id, count(*) FROM (SELECT * FROM records WHERE platform = (SELECT max(platform) FROM records)) r
+     JOIN sources s ON s.source_id = r.source_id JOIN graphs g ON g.graph_id = r.graph_id GROUP BY 1, 2",
 ];
 
 /// Starts workers for a store; their list.
@@ -77,7 +83,10 @@ async fn workers_answer_as_one_machine_does() {
     for count in [1, 3] {
         let workers = workers(&store, count).await;
         let context = session(&store, &workers).await;
-        for sql in QUESTIONS {
+        for (sql, partitions) in QUESTIONS.iter().flat_map(|sql| [(sql, 1), (sql, 3)]) {
+            let set = format!("SET datafusion.execution.target_partitions = {partitions}");
+            asked(&context, &set).await.unwrap();
+            decisions(&context);
             let wanted = asked(&alone, sql).await.unwrap();
             let found = asked(&context, sql).await.unwrap();
             let decided = decisions(&context);

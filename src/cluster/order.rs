@@ -1,0 +1,59 @@
+//! Do rows still come in the order that nodes rely on?
+//!
+//! A plan of one machine knows in which order files have their rows, and groups and windows rest on it. Rows of several
+//! tasks come in any order, but the nodes that bring them claim the order of each (`datafusion-distributed` 4). So
+//! the plan is made once more with nodes there that claim none, and what each of its nodes wants is compared with that.
+//!
+//! The head of a plan runs as it was planned. A stage is read from bytes by a worker, where nodes that bring rows claim
+//! nothing, and groups are made anew by what comes to them; windows and merges want what they wanted.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
+use datafusion_distributed::{NetworkBoundaryExt as _, NetworkCoalesceExec, Stage};
+
+/// Looks at a stage, or at the head of a plan, which runs here.
+///
+/// # Errors
+/// The node that would see its rows in another order than it wants.
+pub(super) fn in_order(plan: &Arc<dyn ExecutionPlan>, is_head: bool) -> Result<(), String> {
+    as_it_comes(plan, is_head).map(|_| ())
+}
+
+/// The same plan, of which each node says in which order its rows come indeed.
+fn as_it_comes(
+    plan: &Arc<dyn ExecutionPlan>,
+    is_head: bool,
+) -> Result<Arc<dyn ExecutionPlan>, String> {
+    if let Some(boundary) = plan.as_network_boundary() {
+        // Each of its partitions is one of one task.
+        if let (Some(_), Stage::Local(stage)) = (
+            plan.downcast_ref::<NetworkCoalesceExec>(),
+            boundary.input_stage(),
+        ) {
+            return as_it_comes(&stage.plan, false);
+        }
+        let partitions = plan.output_partitioning().partition_count();
+        return Ok(Arc::new(
+            EmptyExec::new(plan.schema()).with_partitions(partitions),
+        ));
+    }
+    let children = plan.children().into_iter();
+    let children = children.map(|child| as_it_comes(child, is_head));
+    let children = children.collect::<Result<Vec<_>, _>>()?;
+    let again = replace_children_if_necessary(Arc::clone(plan), children.clone());
+    let again = again.map_err(|error| error.to_string())?;
+    let runs = if is_head { plan } else { &again };
+    for (child, wanted) in children.iter().zip(runs.required_input_ordering()) {
+        let Some(wanted) = wanted else { continue };
+        let comes = child.equivalence_properties();
+        let is_met = comes.ordering_satisfy_requirement(wanted.into_single());
+        if !is_met.map_err(|error| error.to_string())? {
+            let name = plan.name();
+            return Err(format!("{name} would see rows in another order"));
+        }
+    }
+    Ok(again)
+}
