@@ -61,6 +61,7 @@
 //!   rebuild.
 //! - **checksum**: XXH3-64 of a part of a data file, or of what a log says. **damage**: bytes that are
 //!   not those that were written.
+//! - **version** of a table: what one commit made of it. **tag**: a name for the versions of all tables at one moment.
 //! - **dataset**: `tenset` (all auto_scheduler logs), `autotvm`, `metaschedule` (tuning records) and
 //!   `metaschedule_workloads`, `network_info` (TenSet's networks and tasks), `tpugraphs`, `graphnet`, `measured` (what this or another program timed, as lines of JSON).
 //!

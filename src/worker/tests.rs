@@ -42,7 +42,7 @@ const QUESTIONS: [&str; 25] = [
      FROM records r JOIN graphs g ON g.graph_id = r.graph_id JOIN files s ON s.source_id = r.source_id",
     "SELECT g.graph_id, count(*), min(r.line) FROM graphs g JOIN records r ON g.graph_id = r.graph_id GROUP BY 1",
     "SELECT r.graph_id, r.source_id, count(*) FROM (SELECT * FROM records WHERE platform = (SELECT max(platform) FROM records)) r
-     JOIN sources s ON s.source_id = r.source_id JOIN graphs g ON g.graph_id = r.graph_id GROUP BY 1, 2",
+     JOIN files s ON s.source_id = r.source_id JOIN graphs g ON g.graph_id = r.graph_id GROUP BY 1, 2",
 ];
 
 /// Starts workers for a store; their list.
