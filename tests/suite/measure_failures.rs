@@ -421,6 +421,8 @@ fn threads_and_in_place_kernels_are_timed_too() {
     trial["arg"][1]["role"] = json!("inout");
     trial["measure"]["threads"] = json!(2);
     trial["measure"]["cache"] = json!("cold");
+    // Threads wait for each other while others have the processors.
+    trial["measure"]["timeout_run_s"] = json!(20.0);
     let outcome = outcome(&trial, &[]);
     assert_eq!(outcome["error_no"], 0, "{outcome}");
     assert_eq!(outcome["number"], 1);
