@@ -295,7 +295,7 @@ def faults(options):
     _, wanted, _, _ = answer(ask(options.tsql, options.store, [sql]))
     answer(ask(options.tsql, options.store, [sql], workers, least_rows=1))
     usual = (time.perf_counter() - begin) / 2
-    chance = random.Random(19)
+    chance = random.Random(options.seed)
     ends = {"right": 0, "error": 0, "WRONG": 0}
     lost, longest = 0, 0.0
     for fault in range(options.count):
@@ -332,6 +332,7 @@ def main():
     parser.add_argument("--tsql", default=str(TARGET / "release" / "tsql"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=19)
     options = parser.parse_args()
     print(subprocess.run([options.tsql, "--version"], capture_output=True, text=True, check=True).stdout.strip())
     sys.exit(1 if globals()[options.what](options) else 0)

@@ -63,7 +63,7 @@ pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use read::LISTED;
 #[cfg(feature = "cluster")]
 pub(crate) use read::is_store_url;
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "cli"))]
 pub(crate) use remote::wait_at_most;
 pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};

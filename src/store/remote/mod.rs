@@ -49,7 +49,7 @@ use waiting::Waiting;
 
 pub use probe::Probed;
 pub use traffic::{Traffic, traffic};
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "cli"))]
 pub(crate) use waiting::wait_at_most;
 pub(crate) use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
 

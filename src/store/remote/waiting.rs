@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 static PATIENCE_S: AtomicU64 = AtomicU64::new(120);
 
 /// How long one request may take, the sending of a part of a data file among it, in seconds: that at most.
+#[cfg(feature = "s3")]
 const REQUEST_S: u64 = 120;
 
 /// Variable with another number of seconds.
@@ -41,7 +42,7 @@ pub(crate) fn tell_waiting(tell: fn(&str)) {
 }
 
 /// Servers of stores that are opened from now on are waited for so long, and so is each request, where nobody says otherwise.
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", feature = "cli"))]
 pub(crate) fn wait_at_most(seconds: u64) {
     PATIENCE_S.store(seconds, Ordering::Relaxed);
 }
@@ -92,6 +93,7 @@ impl Waiting {
     }
 
     /// How long one request may take.
+    #[cfg(feature = "s3")]
     pub(super) fn request_timeout(&self) -> Duration {
         let usual = Duration::from_secs(PATIENCE_S.load(Ordering::Relaxed));
         self.patience.max(usual).min(Duration::from_secs(REQUEST_S))
