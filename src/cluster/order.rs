@@ -57,3 +57,37 @@ fn as_it_comes(
     }
     Ok(again)
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::physical_expr::expressions::col;
+    use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+    use datafusion::physical_plan::Partitioning;
+    use datafusion::physical_plan::repartition::RepartitionExec;
+    use datafusion::physical_plan::sorts::sort::SortExec;
+    use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+    use datafusion_distributed::NetworkShuffleExec;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_several_tasks_are_in_no_order() {
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, false)]));
+        let key = col("a", &schema).unwrap();
+        let order = LexOrdering::new([PhysicalSortExpr::new_default(Arc::clone(&key))]).unwrap();
+        let sorted = SortExec::new(order.clone(), Arc::new(EmptyExec::new(schema)));
+        let by = Partitioning::Hash(vec![key], 2);
+        let parts: Arc<dyn ExecutionPlan> =
+            Arc::new(RepartitionExec::try_new(Arc::new(sorted), by).unwrap());
+        let merged = |input: Arc<dyn ExecutionPlan>| -> Arc<dyn ExecutionPlan> {
+            Arc::new(SortPreservingMergeExec::new(order.clone(), input))
+        };
+        for is_head in [true, false] {
+            assert_eq!(in_order(&merged(Arc::clone(&parts)), is_head), Ok(()));
+            let shuffled = NetworkShuffleExec::try_new(Arc::clone(&parts), 2).unwrap();
+            let told = in_order(&merged(Arc::new(shuffled)), is_head).unwrap_err();
+            assert!(told.starts_with("SortPreservingMergeExec would"), "{told}");
+        }
+    }
+}
