@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::formats::ROOMS;
 use crate::query::{SessionOptions, collect};
 use crate::schema::{self, Reference};
-use crate::store::Store;
+use crate::store::{CORRECTIONS, RETRACTED, Store};
 pub use checked::{Checked, Mendable};
 
 /// Memory that `check` takes for keys and references, unless it is told otherwise.
@@ -109,6 +109,7 @@ impl Store {
         programs(&context, &mut checked).await?;
         options.tell("the ledger", 0, 0);
         counts(&context, &mut checked).await?;
+        corrections(&context, &mut checked).await?;
         options.tell("runtimes", 0, 0);
         runtimes::runtimes(&context, &mut checked).await?;
         let orphaned = self.orphaned().await?.into_iter();
@@ -207,7 +208,7 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
         ),
         (
             "sources",
-            "SELECT source_id AS id, dataset, platform AS a, name AS b FROM stored.sources",
+            "SELECT source_id AS id, dataset, coalesce(first_platform, platform) AS a, name AS b FROM stored.sources",
         ),
     ] {
         for batch in collect(context, sql).await? {
@@ -292,10 +293,13 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
     Ok(())
 }
 
-/// The ledger's counts are the tables' counts.
+/// The ledger's counts are the tables' counts, with what was retracted.
 async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    for (table, column) in [("records", "record_count"), ("lines", "other_count")] {
-        let rows = count(context, &format!("SELECT count(*) FROM stored.{table}")).await?;
+    for (table, rows_of, column) in [
+        ("records", "all_records", "record_count"),
+        ("lines", "lines", "other_count"),
+    ] {
+        let rows = count(context, &format!("SELECT count(*) FROM stored.{rows_of}")).await?;
         let sql = format!("SELECT CAST(coalesce(sum({column}), 0) AS BIGINT) FROM stored.sources");
         let ledger = count(context, &sql).await?;
         if rows != ledger {
@@ -303,6 +307,36 @@ async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
                 "{rows} rows, but the ledger says {ledger}: a run was interrupted\nhint: ingest the same files again"
             );
             checked.damage.push((table.to_owned(), reason));
+        }
+    }
+    Ok(())
+}
+
+/// No correction was broken off, and no row is both retracted and there.
+async fn corrections(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+    let sql = "SELECT kind, who, predicate FROM corrections WHERE done_at IS NULL";
+    for batch in collect(context, sql).await? {
+        let text = |name| column::text(&batch, name);
+        let (kinds, who, predicates) = (text("kind")?, text("who")?, text("predicate")?);
+        for row in 0..batch.num_rows() {
+            let reason = format!(
+                "`tsql {} --where \"{}\"` of {} is at work, or was broken off\nhint: the same command again finishes it",
+                kinds.value(row),
+                predicates.value(row),
+                who.value(row)
+            );
+            checked.damage.push((CORRECTIONS.to_owned(), reason));
+        }
+    }
+    for (table, kept) in RETRACTED {
+        let sql = format!(
+            "SELECT count(*) FROM stored.{kept} AS k LEFT SEMI JOIN stored.{table} AS r \
+             ON k.source_id = r.source_id AND k.line = r.line"
+        );
+        let both = count(context, &sql).await?;
+        if both > 0 {
+            let reason = format!("{both} rows are in {table} as well");
+            checked.damage.push((kept.to_owned(), reason));
         }
     }
     Ok(())

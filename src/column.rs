@@ -4,7 +4,8 @@ pub(crate) mod disturbed;
 pub(crate) mod made;
 
 use arrow::array::{
-    Array, AsArray as _, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray,
+    Array, AsArray as _, BinaryViewArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch,
+    StringViewArray,
 };
 use arrow::datatypes::ArrowPrimitiveType;
 
@@ -37,6 +38,11 @@ pub(crate) fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a Binary
 
 /// A column of lists.
 pub(crate) fn lists<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ListArray> {
+    column(batch, name)
+}
+
+/// A column of truth values.
+pub(crate) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray> {
     column(batch, name)
 }
 

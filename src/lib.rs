@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`export`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -61,7 +61,11 @@
 //!   rebuild.
 //! - **checksum**: XXH3-64 of a part of a data file, or of what a log says. **damage**: bytes that are
 //!   not those that were written.
+//! - **label**: a key and a value that people give to a source. **note**: what they say of records, sources or a platform.
 //! - **version** of a table: what one commit made of it. **tag**: a name for the versions of all tables at one moment.
+//! - **side** of a comparison: records of a platform, a tag, a label, a source or a time. **pair**: a graph and a configuration that both sides have.
+//! - **correction**: a label that was given wrong and is changed. **retracted** record: one that is in no answer and still in its file.
+//!   **label** of a source: `key=value`, what somebody says of it. **note**: what somebody says of records, a source or a platform.
 //! - **dataset**: `tenset` (all auto_scheduler logs), `autotvm`, `metaschedule` (tuning records) and
 //!   `metaschedule_workloads`, `network_info` (TenSet's networks and tasks), `tpugraphs`, `graphnet`, `measured` (what this or another program timed, as lines of JSON).
 //!
@@ -140,6 +144,7 @@ mod part;
 
 pub mod store;
 
+mod chosen;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 mod dedupe;
@@ -154,9 +159,14 @@ pub mod optimize;
 pub mod ingest;
 
 pub mod check;
+pub mod compare;
+pub mod copy;
+pub mod corrections;
 mod demo;
 pub mod diff;
 pub mod export;
+pub mod notes;
+pub mod publish;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;
@@ -183,10 +193,13 @@ pub mod fuzz;
 pub use {arrow, datafusion};
 
 pub use check::CheckOptions;
+pub use compare::CompareOptions;
+pub use copy::CopyOptions;
 pub use error::{Error, Result};
 pub use export::ExportOptions;
 pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;
 pub use part::Part;
+pub use publish::{PublishOptions, verify_publication};
 pub use query::SessionOptions;
 pub use store::{At, Location, Store, Tag, VacuumOptions};

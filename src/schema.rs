@@ -14,8 +14,9 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 
 /// The tables in the order in which they are committed: what is referred to comes first, the
-/// ledger (`sources`) last; `subsets` and `tags` are no part of what is ingested.
-const TABLES: [&str; 16] = [
+/// ledger (`sources`) last; those after it are no part of what is ingested. What was taken out of a table is looked
+/// at before that table is.
+const TABLES: [&str; 20] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -26,16 +27,21 @@ const TABLES: [&str; 16] = [
     include_str!("../schemas/lines.toml"),
     include_str!("../schemas/runs.toml"),
     include_str!("../schemas/records.toml"),
+    include_str!("../schemas/retracted_runs.toml"),
+    include_str!("../schemas/retracted.toml"),
     include_str!("../schemas/network_tasks.toml"),
     include_str!("../schemas/workloads.toml"),
     include_str!("../schemas/relays.toml"),
     include_str!("../schemas/sources.toml"),
+    include_str!("../schemas/notes.toml"),
     include_str!("../schemas/subsets.toml"),
     include_str!("../schemas/tags.toml"),
+    include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 10] = [
+const VIEWS: [&str; 12] = [
     include_str!("../schemas/files.toml"),
+    include_str!("../schemas/labels.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
     include_str!("../schemas/rejects.toml"),
@@ -45,6 +51,7 @@ const VIEWS: [&str; 10] = [
     include_str!("../schemas/networks.toml"),
     include_str!("../schemas/computations.toml"),
     include_str!("../schemas/subset_members.toml"),
+    include_str!("../schemas/retractions.toml"),
 ];
 
 /// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.
@@ -126,7 +133,10 @@ pub struct Table {
     /// Its SQL name, and its folder in the store.
     #[serde(rename = "table")]
     pub name: String,
-    /// Version of these columns; a store whose table has a higher one is not touched.
+    /// The table whose columns it has before its own.
+    like: Option<String>,
+    /// Version of these columns, counted on from that of the table that it is like; a store whose table has a higher
+    /// one is not touched.
     pub version: i64,
     /// What one row is.
     pub doc: String,
@@ -168,6 +178,10 @@ pub struct View {
     pub name: String,
     /// What one row is.
     pub doc: String,
+    /// The order of its rows where one is needed: rows that share these columns are the same in all. All columns
+    /// that are no lists unless it is set.
+    #[serde(default)]
+    pub sort: Vec<String>,
     /// The query.
     pub sql: String,
     /// References of several columns; see [`View::references`].
@@ -179,9 +193,17 @@ pub struct View {
 }
 
 impl Table {
-    fn parse(text: &str) -> Result<Self> {
+    /// Reads a table; `known` are those before it.
+    fn parse(text: &str, known: &[Self]) -> Result<Self> {
         let mut table: Self =
             toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
+        if let Some(like) = &table.like {
+            let model = known.iter().find(|known| &known.name == like);
+            let model =
+                model.ok_or_else(|| Error::damaged(&table.name, format!("no table `{like}`")))?;
+            table.version += model.version;
+            table.columns.splice(0..0, model.columns.iter().cloned());
+        }
         for column in &table.columns {
             let named = column
                 .unit
@@ -313,8 +335,12 @@ fn field(column: &Column) -> Result<Field> {
 pub fn tables() -> Result<&'static [Table]> {
     static PARSED: OnceLock<Result<Vec<Table>, String>> = OnceLock::new();
     let parsed = PARSED.get_or_init(|| {
-        let tables: Result<Vec<Table>> = TABLES.iter().map(|text| Table::parse(text)).collect();
-        tables.map_err(|error| error.to_string())
+        let mut tables = Vec::with_capacity(TABLES.len());
+        for text in TABLES {
+            let table = Table::parse(text, &tables).map_err(|error| error.to_string())?;
+            tables.push(table);
+        }
+        Ok(tables)
     });
     match parsed {
         Ok(tables) => Ok(tables),
@@ -368,7 +394,7 @@ mod tests {
     fn unknown_keys_are_refused() {
         let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\ncolour = 'red'\ncolumn = []";
         assert!(
-            Table::parse(text)
+            Table::parse(text, &[])
                 .unwrap_err()
                 .to_string()
                 .contains("colour")
@@ -379,7 +405,7 @@ mod tests {
     fn a_unit_must_end_the_name() {
         let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\n[[column]]\nname = 'runtime'\ntype = 'Float64'\nunit = 'ns'\ndoc = ''";
         assert!(
-            Table::parse(text)
+            Table::parse(text, &[])
                 .unwrap_err()
                 .to_string()
                 .contains("does not end in its unit")

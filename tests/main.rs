@@ -31,9 +31,15 @@ mod acknowledged;
 mod autotvm;
 #[path = "suite/bounds.rs"]
 mod bounds;
+#[path = "suite/compare.rs"]
+mod compare;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/confined.rs"]
 mod confined;
+#[path = "suite/copies.rs"]
+mod copies;
+#[path = "suite/corrections.rs"]
+mod corrections;
 #[path = "suite/damage.rs"]
 mod damage;
 #[path = "suite/damage_mended.rs"]
@@ -60,6 +66,10 @@ mod graphnet_refused;
 mod histories;
 #[path = "suite/killed.rs"]
 mod killed;
+#[path = "suite/labels.rs"]
+mod labels;
+#[path = "suite/laboratory.rs"]
+mod laboratory;
 #[path = "suite/layering.rs"]
 mod layering;
 #[path = "suite/marking.rs"]
@@ -82,9 +92,13 @@ mod metrics;
 mod mixed;
 #[path = "suite/networks.rs"]
 mod networks;
+#[path = "suite/notes.rs"]
+mod notes;
 #[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;
+#[path = "suite/publish.rs"]
+mod publish;
 #[path = "suite/questions/mod.rs"]
 mod questions;
 #[path = "suite/real_logs.rs"]

@@ -51,6 +51,8 @@ struct Source {
     platform: String,
     /// The rows of it that are lost.
     rows: u64,
+    /// Rows of it that are kept elsewhere.
+    retracted: u64,
 }
 
 impl Source {
@@ -227,6 +229,12 @@ async fn of_lost(
     if sources.iter().map(|source| source.rows).sum::<u64>() != rows {
         return Ok(lost("the ledger does not say of which files"));
     }
+    // Ingested again, what was retracted would be there twice.
+    if sources.iter().any(|source| source.retracted > 0) {
+        return Ok(lost(
+            "records of their files were retracted\nhint: `tsql restore --all`, then check again",
+        ));
+    }
     let gone = sources
         .iter()
         .filter(|source| !Path::new(&source.path).is_file());
@@ -248,17 +256,13 @@ async fn affected(
     others: &Snapshot,
     counted: &str,
 ) -> Result<Vec<Source>> {
-    let mut left: BTreeMap<i64, u64> = BTreeMap::new();
-    let counts = store
-        .frame(&table.name, others)?
-        .aggregate(vec![col("source_id")], vec![count(lit(1_i64))])
-        .map_err(Error::Query)?;
-    for batch in counts.collect().await.map_err(Error::Query)? {
-        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
-        let counts = batch.column(1).as_primitive::<Int64Type>().values();
-        let counts = counts.iter().map(|count| count.unsigned_abs());
-        left.extend(ids.values().iter().copied().zip(counts));
-    }
+    let left = by_source(store, &table.name, others).await?;
+    let retracted = match store.snapshot("retracted").await? {
+        Some(retracted) if table.name == "records" => {
+            by_source(store, "retracted", &retracted).await?
+        }
+        _ => BTreeMap::new(),
+    };
     let mut sources: BTreeMap<i64, Source> = BTreeMap::new();
     let Some(ledger) = store.snapshot("sources").await? else {
         return Ok(Vec::new());
@@ -276,16 +280,33 @@ async fn affected(
                 dataset: datasets.value(row).to_owned(),
                 platform: platforms.value(row).to_owned(),
                 rows: 0,
+                retracted: retracted.get(&ids.value(row)).copied().unwrap_or(0),
             });
             source.rows += counts.value(row).unsigned_abs();
         }
     }
     let sources = sources.into_values().map(|source| {
         let left = left.get(&source.source_id).copied().unwrap_or(0);
-        let rows = source.rows.saturating_sub(left);
+        let rows = source.rows.saturating_sub(left + source.retracted);
         Source { rows, ..source }
     });
     Ok(sources.filter(|source| source.rows > 0).collect())
+}
+
+/// How many rows of a table each source has.
+async fn by_source(store: &Store, table: &str, at: &Snapshot) -> Result<BTreeMap<i64, u64>> {
+    let mut rows = BTreeMap::new();
+    let counts = store
+        .frame(table, at)?
+        .aggregate(vec![col("source_id")], vec![count(lit(1_i64))])
+        .map_err(Error::Query)?;
+    for batch in counts.collect().await.map_err(Error::Query)? {
+        let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let counts = batch.column(1).as_primitive::<Int64Type>().values();
+        let counts = counts.iter().map(|count| count.unsigned_abs());
+        rows.extend(ids.values().iter().copied().zip(counts));
+    }
+    Ok(rows)
 }
 
 /// Some of the files by name.

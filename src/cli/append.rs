@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::label::{Label, tell_unlabelled};
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::{self, Place};
 use super::signals::stop_on_ctrl_c;
@@ -25,7 +26,7 @@ use crate::ingest::{AppendOptions, Position, Report};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \
-    python3 tune.py | tsql append --stream night-7 --platform k80 --every 1s --ack\n  \
+    python3 tune.py | tsql append --stream night-7 --platform k80 --label night=7 --every 1s --ack\n  \
     echo '{\"workload_key\": [\"mm\", 512], \"steps\": {\"TILE\": 8}, \"repeats_ns\": [4210, 4198.5]}' |\n      \
     tsql append --stream mine --platform laptop --format measured")]
 pub(super) struct Append {
@@ -38,6 +39,8 @@ pub(super) struct Append {
     /// Platform of its records
     #[arg(long, value_name = "NAME")]
     platform: String,
+    #[command(flatten)]
+    label: Label,
     /// What the stream looks like
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = StreamFormat::Tenset)]
     format: StreamFormat,
@@ -77,6 +80,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     options.group_bytes = command.bytes as u64;
     options.group_time = command.every;
     options.strict = command.strict;
+    options.labels = command.label.labels;
     options.stop = stop;
     let (ack, stream) = (command.ack, options.stream.clone());
     let durable = move |position: Position| {
@@ -94,6 +98,7 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     }
     let report = report?;
     tell_unmerged(&report);
+    tell_unlabelled(&report);
     for (path, line, reason) in &report.first_rejects {
         talk(&format!("{path}:{line}: {reason}"));
     }

@@ -2,18 +2,17 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use super::bar;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::talk::talk;
 use crate::check::{CheckOptions, CheckProgress};
 
-/// How often the bar moves while a table is read.
-const TICK: Duration = Duration::from_millis(200);
+/// What its bar says.
+const STYLE: &str = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked, {elapsed}";
 
 /// Check every byte, every reference, every hash, and that every source can be given back
 ///
@@ -41,7 +40,7 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
             }
         }
     }
-    let bar = std::io::stderr().is_terminal().then(progress_bar);
+    let bar = std::io::stderr().is_terminal().then(|| bar::bar(STYLE));
     let progress = bar.clone().map(|bar| -> CheckProgress {
         Arc::new(move |what, done, of| {
             bar.set_length(of);
@@ -87,14 +86,4 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
         ));
     }
     Ok(DONE)
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let style = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked, {elapsed}";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(TICK);
-    bar
 }

@@ -1,11 +1,15 @@
 //! The command line: what was typed, and which of the library's calls it means.
 //!
 //! stdout is data, stderr is talk. Exit codes: 0 done, 1 done but something was refused or found
-//! damaged, 2 not done, 130 interrupted.
+//! damaged, 2 not done, 3 slower than `tsql compare` was told to allow, 130 interrupted.
 
 mod append;
+mod bar;
 mod batch;
 mod check;
+mod compare;
+mod copy;
+mod correct;
 mod describe;
 mod diff;
 mod export;
@@ -13,13 +17,17 @@ mod functions;
 mod history;
 mod ingest;
 mod init;
+mod label;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
+mod note;
 mod optimize;
 mod outcome;
 mod output;
+mod percent;
 mod place;
 mod printer;
+mod publish;
 mod queries;
 mod report;
 mod score;
@@ -34,6 +42,7 @@ mod tables;
 mod tag;
 mod talk;
 mod vacuum;
+mod verify;
 #[cfg(feature = "cluster")]
 mod worker;
 #[cfg(feature = "cluster")]
@@ -94,8 +103,16 @@ enum Command {
     Queries(queries::Queries),
     Functions(functions::Functions),
     History(history::History),
+    Note(note::Note),
     Tag(tag::Tag),
     Diff(diff::Compared),
+    Copy(copy::Copy),
+    Correct(correct::Correct),
+    Retract(correct::Retract),
+    Restore(correct::Restore),
+    Publish(publish::Publish),
+    Verify(verify::Verify),
+    Compare(compare::Compare),
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
@@ -217,8 +234,16 @@ async fn run_command(
         Some(Command::Queries(command)) => queries::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
+        Some(Command::Note(command)) => note::run(place, command).await,
         Some(Command::Tag(command)) => tag::run(place, command).await,
         Some(Command::Diff(command)) => diff::run(place, command).await,
+        Some(Command::Copy(command)) => copy::run(place, command).await,
+        Some(Command::Correct(command)) => correct::correct(place, command).await,
+        Some(Command::Retract(command)) => correct::retract(place, command).await,
+        Some(Command::Restore(command)) => correct::restore(place, command).await,
+        Some(Command::Publish(command)) => publish::run(place, command).await,
+        Some(Command::Verify(command)) => verify::run(command).await,
+        Some(Command::Compare(command)) => compare::run(place, command).await,
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,

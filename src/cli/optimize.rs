@@ -1,20 +1,16 @@
 //! `tsql optimize`: few large files of many small ones.
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::HumanBytes;
 
+use super::bar;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::talk::talk;
 use crate::optimize::OptimizeOptions;
 use crate::part::Part;
-
-/// How often the bar moves while large files are compressed.
-const TICK: Duration = Duration::from_millis(200);
 
 /// Rewrite the files: merged, sorted, compressed as well as they can be
 ///
@@ -36,13 +32,11 @@ pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure>
         part: command.part,
         ..OptimizeOptions::default()
     };
-    let bar = std::io::stderr().is_terminal().then(progress_bar);
+    let bar = std::io::stderr().is_terminal().then(|| {
+        bar::bar("{spinner} {bar:30} {human_pos} of {human_len} rows of {msg} written, {elapsed}")
+    });
     if let Some(bar) = bar.clone() {
-        options.progress = Some(Arc::new(move |table, rows, of_rows| {
-            bar.set_length(of_rows);
-            bar.set_position(rows);
-            bar.set_message(table.to_owned());
-        }));
+        options = options.progress(bar::told(bar));
     }
     let done = place.open().await?.optimize(&options).await?;
     if let Some(bar) = bar {
@@ -62,14 +56,4 @@ pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure>
         ));
     }
     Ok(DONE)
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let style = "{spinner} {bar:30} {human_pos} of {human_len} rows of {msg} written, {elapsed}";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(TICK);
-    bar
 }

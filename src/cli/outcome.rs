@@ -9,6 +9,8 @@ pub(super) const DONE: u8 = 0;
 pub(super) const PARTLY: u8 = 1;
 /// Not done.
 pub(super) const FAILED: u8 = 2;
+/// Done, and what was compared is slower than allowed.
+pub(super) const REGRESSED: u8 = 3;
 /// Stopped by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 

@@ -25,18 +25,36 @@ pub(super) struct Output {
     pub(super) output: Option<PathBuf>,
 }
 
+impl Output {
+    /// The format that is said, or follows from where the result goes.
+    pub(super) fn chosen(&self) -> Format {
+        let ending = self.output.as_ref().map(|path| path.extension());
+        let usual = match ending.map(|ending| ending.and_then(|ending| ending.to_str())) {
+            None if std::io::stdout().is_terminal() => Format::Table,
+            Some(Some("parquet")) => Format::Parquet,
+            Some(Some("arrow" | "arrows")) => Format::Arrow,
+            Some(Some("json")) => Format::Json,
+            Some(Some("jsonl")) => Format::Jsonl,
+            Some(Some("tsv")) => Format::Tsv,
+            Some(Some("md")) => Format::Markdown,
+            _ => Format::Csv,
+        };
+        self.format.unwrap_or(usual)
+    }
+
+    /// Is it for people to read, as a table?
+    pub(super) fn is_table(&self) -> bool {
+        self.output.is_none() && self.chosen() == Format::Table
+    }
+}
+
 /// Prints a result where and how it is wanted; returns its rows.
 pub(super) async fn print(
     stream: SendableRecordBatchStream,
     output: &Output,
 ) -> Result<u64, Failure> {
+    let format = output.chosen();
     let Some(path) = &output.output else {
-        let default = if std::io::stdout().is_terminal() {
-            Format::Table
-        } else {
-            Format::Csv
-        };
-        let format = output.format.unwrap_or(default);
         let printed = if format.is_text() {
             printer::print(stream, format, stdout()).await
         } else {
@@ -45,16 +63,7 @@ pub(super) async fn print(
         return Ok(printed?);
     };
     let file = File::create(path).map_err(Error::io(path))?;
-    let named = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("parquet") => Format::Parquet,
-        Some("arrow" | "arrows") => Format::Arrow,
-        Some("json") => Format::Json,
-        Some("jsonl") => Format::Jsonl,
-        Some("tsv") => Format::Tsv,
-        Some("md") => Format::Markdown,
-        _ => Format::Csv,
-    };
-    match printer::print(stream, output.format.unwrap_or(named), file).await {
+    match printer::print(stream, format, file).await {
         Err(PrintError::Io(error)) => Err(Error::io(path)(error).into()),
         other => Ok(other?),
     }

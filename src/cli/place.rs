@@ -94,6 +94,19 @@ impl Place {
         self.at.is_some()
     }
 
+    /// The moment that stores are looked at.
+    pub(super) fn at(&self) -> Option<&At> {
+        self.at.as_ref()
+    }
+
+    /// The tag that the store is looked at by.
+    pub(super) fn tag(&self) -> Option<String> {
+        match &self.at {
+            Some(At::Tag(name)) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
     /// The store for reading and upkeep.
     pub(super) async fn open(&self) -> Result<Store> {
         self.find().await?.ok_or(Error::NoStore)

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use clap::Args;
 
+use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print, show};
 use super::place::Place;
 use crate::error::Error;
-use crate::query::{Parameter, question, questions};
+use crate::query::{Parameter, Question, question, questions};
 
 /// List the ready-made questions, or answer one
 #[derive(Args, Debug)]
@@ -48,7 +49,18 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
     let printed = print(stream, &command.output).await;
     place.tell_decisions(&context);
     printed?;
+    tell_notes(&store, &platforms(&question, &command.set), &command.output).await;
     Ok(DONE)
+}
+
+/// The platforms that a question is about, where it says so.
+fn platforms(question: &Question, given: &[(String, String)]) -> Vec<String> {
+    let is_platform = |name: &str| {
+        let mut parameters = question.parameters.iter();
+        parameters.any(|parameter| parameter.name == name && parameter.default.is_none())
+    };
+    let given = given.iter().filter(|(name, _)| is_platform(name));
+    given.map(|(_, value)| value.clone()).collect()
 }
 
 async fn list(output: &Output) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use clap::Args;
 
+use super::note::tell_notes;
 use super::outcome::Failure;
 use super::output::{Output, show};
 use super::place::Place;
@@ -57,5 +58,7 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
         ("bytes", with_views(bytes)),
         ("doc", Arc::new(StringArray::from(docs))),
     ];
-    show(columns, &command.output).await
+    let code = show(columns, &command.output).await?;
+    tell_notes(&store, &[], &command.output).await;
+    Ok(code)
 }

@@ -60,7 +60,7 @@ pub(crate) struct Configurations {
 
 impl Configurations {
     /// Makes sure that all configurations of these graphs at `snapshot` are known.
-    async fn load_graphs(
+    pub(crate) async fn load_graphs(
         &mut self,
         store: &Store,
         snapshot: &Snapshot,

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 pub(crate) use configurations::{Configurations, Kernels};
 pub(crate) use identified::Identified;
 pub(crate) use node_types::{NodeKey, NodeTypes};
-pub(crate) use numbered::{Numbers, number};
+pub(crate) use numbered::{Numbers, next_number, number};
 
 use crate::column::made::Columns;
 use crate::error::Result;

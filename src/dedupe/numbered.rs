@@ -81,7 +81,7 @@ pub(crate) async fn number<N: Numbers, R>(
 }
 
 /// The number after the greatest that is taken in `column` at `snapshot`.
-fn next_number(snapshot: &Snapshot, column: &str) -> i64 {
+pub(crate) fn next_number(snapshot: &Snapshot, column: &str) -> i64 {
     let greatest = |file: &DataFile| file.stats.max_values.get(column).and_then(Value::as_i64);
     snapshot
         .files()

@@ -21,6 +21,7 @@ pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {
         collection: source.collection.clone(),
         split: source.split.clone(),
         hub_path: room(&source.dataset).and_then(|room| room.hub_path(source)),
+        labels: source.labels.clone().into_map(),
     }
 }
 

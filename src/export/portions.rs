@@ -66,7 +66,7 @@ pub(crate) async fn portions<'a>(
 /// The graphs of each source's records.
 async fn graphs(context: &SessionContext) -> Result<HashMap<i64, Graphs>> {
     let sql = "SELECT source_id, min(graph_id) AS least, max(graph_id) AS most \
-               FROM stored.records GROUP BY source_id";
+               FROM stored.all_records GROUP BY source_id";
     let mut graphs = HashMap::new();
     for batch in collect(context, sql).await? {
         let numbers = |name| column::numbers::<Int64Type>(&batch, name);

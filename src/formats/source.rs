@@ -8,6 +8,7 @@ use tsql_formats::Compression;
 
 use crate::column;
 use crate::error::{Error, Result};
+use crate::ledger::Labels;
 use crate::query::collect;
 
 /// Segments of each source.
@@ -32,6 +33,7 @@ pub(crate) struct SourceFile {
     pub(crate) path: String,
     pub(crate) collection: Option<String>,
     pub(crate) split: Option<String>,
+    pub(crate) labels: Labels,
 }
 
 /// What one ingest read of a file.
@@ -58,6 +60,7 @@ pub(crate) struct Segment {
     path: String,
     collection: Option<String>,
     split: Option<String>,
+    labels: Labels,
 }
 
 impl SourceFile {
@@ -119,7 +122,7 @@ pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
         let (samples, texts) = (integers("sample_id")?, integers("text_id")?);
         let (paths, collections) = (text("path")?, text("collection")?);
         let (platforms, datasets) = (text("platform")?, text("dataset")?);
-        let splits = text("split")?;
+        let (splits, labels) = (text("split")?, text("labels")?);
         for row in 0..batch.num_rows() {
             let own = |column| column::text_at(column, row).map(str::to_owned);
             segments.entry(ids.value(row)).or_default().push(Segment {
@@ -142,6 +145,7 @@ pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 path: paths.value(row).to_owned(),
                 collection: own(collections),
                 split: own(splits),
+                labels: column::text_at(labels, row).map_or_else(Labels::default, Labels::of_text),
                 dataset: datasets.value(row).to_owned(),
             });
         }
@@ -177,6 +181,9 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
         path: last.path.clone(),
         collection: last.collection.clone(),
         split: last.split.clone(),
+        labels: own
+            .iter()
+            .fold(Labels::default(), |all, own| all.with(&own.labels)),
         content_hash: last.content_hash.clone(),
     })
 }

@@ -22,6 +22,13 @@ pub(crate) struct Row<'a> {
     pub(super) params: Option<&'a [u8]>,
 }
 
+impl Row<'_> {
+    /// The file that it is a line of.
+    pub(crate) fn source_id(&self) -> i64 {
+        self.source_id
+    }
+}
+
 /// The graphs and environments of a dataset, by their identifiers.
 pub(crate) struct Known {
     /// Their workload keys.

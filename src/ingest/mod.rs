@@ -51,11 +51,11 @@ use crate::store::Store;
 pub(crate) use batches::hand_on;
 use intake::Intake;
 pub use lines::Position;
-pub use options::{Event, IngestOptions, Progress};
+pub use options::{AppendOptions, Event, IngestOptions, Progress};
 #[cfg(any(test, fuzzing))]
 pub(crate) use paced::Handed;
 pub use report::{Report, SkippedFile};
-pub use stream::{AppendOptions, Appender};
+pub use stream::Appender;
 use tsql_folders::Scratch;
 
 /// How often an ingest begins again because another one has committed one of its files.
@@ -71,7 +71,7 @@ impl Store {
     /// # Errors
     /// [`Error::Source`] for an input that does not exist, that belongs to a store, or that is named
     /// and whose platform is not known (nothing is read then), [`Error::Argument`] for a format that nobody
-    /// knows, [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
+    /// knows and for what is no label, [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
     /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
     pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
         let started = Instant::now();
@@ -79,6 +79,7 @@ impl Store {
             platform::check(platform, "--platform")?;
         }
         options.wanted()?;
+        options.labelling()?;
         let mut spooled = None;
         let mut found = Found::default();
         let mut elsewhere = Vec::new();
@@ -116,6 +117,9 @@ impl Store {
                 report.add(self.ingest_found(inputs, options).await?);
             }
         }
+        if !options.labels.is_empty() {
+            report.unlabelled_files = report.unchanged_files;
+        }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
         report.elapsed = started.elapsed();
         if report.bytes_out > 0 && !options.dry_run {
@@ -128,6 +132,7 @@ impl Store {
     async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
         let mut recalled = Report::default();
         recalled.recalled(&found, options.wanted()?, options.platform.as_deref());
+        let options = &options.recalling(&found)?;
         let mut intake = Intake::of(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
         let mut report = self.ingest_intake(intake, options).await?;
@@ -229,7 +234,7 @@ impl Visitor for Rooms<'_> {
 }
 
 /// Runs until no other ingest commits one of the same files meanwhile. A random pause keeps two from taking turns for ever.
-async fn until_done(run: impl AsyncFn() -> Result<Option<Report>>) -> Result<Report> {
+pub(crate) async fn until_done<T>(run: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
     let started = Instant::now();
     for attempt in 1..=ATTEMPTS {
         if let Some(report) = run().await? {

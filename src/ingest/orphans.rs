@@ -19,6 +19,18 @@ use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::store::{LISTED, Snapshot, Store};
 
+/// Tables whose rows belong to sources, in the order in which they are committed and emptied.
+pub(crate) const TABLES: [&str; 8] = [
+    "records",
+    "retracted",
+    "runs",
+    "retracted_runs",
+    "lines",
+    "network_tasks",
+    "relays",
+    "workloads",
+];
+
 /// Rows of sources: those from a line on (`records`, `runs`), or from a segment on (`lines`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows(BTreeMap<i64, i64>);
@@ -70,7 +82,7 @@ impl Rows {
 
 /// What the tables have of the files of a run that its ledger does not know.
 #[derive(Debug, Default)]
-pub(super) struct Orphans {
+pub(crate) struct Orphans {
     rows: BTreeMap<&'static str, Rows>,
     /// Those of them, with their sizes, that the ledger has as other names of what is there.
     pub(super) strays: BTreeMap<i64, i64>,
@@ -80,13 +92,13 @@ pub(super) struct Orphans {
 
 /// What a run may read.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// The datasets of its files.
-    pub(super) datasets: BTreeSet<&'static str>,
+    pub(crate) datasets: BTreeSet<&'static str>,
     /// The platforms of these, where they are known.
-    pub(super) platforms: Option<BTreeSet<String>>,
+    pub(crate) platforms: Option<BTreeSet<String>>,
     /// What they will be called, where that is known.
-    pub(super) sources: Option<BTreeSet<i64>>,
+    pub(crate) sources: Option<BTreeSet<i64>>,
 }
 
 impl Scope {
@@ -112,6 +124,7 @@ impl Scope {
         for ((dataset, platform, name), count) in counts {
             datasets.insert(dataset);
             platforms.insert(platform.to_owned());
+            platforms.extend(ledger.platforms_of(name));
             sources.extend(ledger.candidates(dataset, platform, name, count));
         }
         Self {
@@ -144,7 +157,7 @@ impl Scope {
 
 impl Orphans {
     /// Looks for rows that `ledger` does not know of in these tables.
-    pub(super) async fn find(
+    pub(crate) async fn find(
         store: &Store,
         ledger: &Ledger,
         scope: &Scope,
@@ -157,7 +170,10 @@ impl Orphans {
             };
             orphans.versions.insert(table, snapshot.version());
             let expected = match table {
-                "records" => Some(ledger.record_count),
+                "records" => {
+                    let retracted = store.row_count("retracted").await?;
+                    Some(ledger.record_count.saturating_sub(retracted))
+                }
                 "lines" => Some(ledger.other_count),
                 _ => None,
             };

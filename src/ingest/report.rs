@@ -49,6 +49,8 @@ pub struct Report {
     pub files: u64,
     /// Files that the store had already.
     pub unchanged_files: u64,
+    /// Those of them that keep the labels which they have, though others were asked for: nothing of them was read.
+    pub unlabelled_files: u64,
     /// Files with the bytes of one that the store has under another name: only named.
     pub same_files: u64,
     /// Files of which only new lines at the end were read.
@@ -202,6 +204,7 @@ impl Report {
         for (sum, count) in [
             (&mut self.files, other.files),
             (&mut self.unchanged_files, other.unchanged_files),
+            (&mut self.unlabelled_files, other.unlabelled_files),
             (&mut self.same_files, other.same_files),
             (&mut self.grown_files, other.grown_files),
             (&mut self.exported_files, other.exported_files),

@@ -11,7 +11,7 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ use tsql_formats::{Folder, Input};
 
 use super::lines::{self, Job, Message, Position, Reader};
 use super::paced::{Handed, Limits, Paced};
-use super::{IngestOptions, Report};
+use super::{AppendOptions, IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::{StreamFormat, platform};
-use crate::ledger::{Ledger, Reading, Source};
+use crate::ledger::{Labels, Ledger, Reading, Source};
 use crate::store::Store;
 
 /// Folder of streams among the sources.
@@ -43,79 +43,7 @@ const WAITING: usize = 64;
 /// Groups after which small files are merged.
 const MERGE_EVERY: u64 = 32;
 
-/// How to append a stream.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct AppendOptions {
-    pub(crate) stream: String,
-    pub(crate) platform: String,
-    pub(crate) format: StreamFormat,
-    pub(crate) group_lines: u64,
-    pub(crate) group_bytes: u64,
-    pub(crate) group_time: Duration,
-    pub(crate) strict: bool,
-    pub(crate) stop: Arc<AtomicBool>,
-}
-
 impl AppendOptions {
-    /// Records of a platform as the stream of this name (letters, digits, `-`, `_`, `.` and `/`), in the
-    /// usual groups: 100,000 lines, 64 MiB, 5 seconds.
-    #[must_use]
-    pub fn new(stream: impl Into<String>, platform: impl Into<String>) -> Self {
-        Self {
-            stream: stream.into(),
-            platform: platform.into(),
-            format: StreamFormat::default(),
-            group_lines: 100_000,
-            group_bytes: 64 << 20,
-            group_time: Duration::from_secs(5),
-            strict: false,
-            stop: Arc::default(),
-        }
-    }
-
-    /// What the stream looks like, if it is not the usual format.
-    #[must_use]
-    pub fn format(mut self, format: StreamFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Lines that are stored together at most.
-    #[must_use]
-    pub fn group_lines(mut self, lines: u64) -> Self {
-        self.group_lines = lines;
-        self
-    }
-
-    /// Bytes that are stored together at most.
-    #[must_use]
-    pub fn group_bytes(mut self, bytes: u64) -> Self {
-        self.group_bytes = bytes;
-        self
-    }
-
-    /// How long a line may wait to be stored.
-    #[must_use]
-    pub fn group_time(mut self, time: Duration) -> Self {
-        self.group_time = time;
-        self
-    }
-
-    /// Stops at the first line that is refused.
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// Set it to stop: whole lines that were read are stored.
-    #[must_use]
-    pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = stop;
-        self
-    }
-
     fn job(&self) -> Result<Job> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
         let parts = |name: &str| {
@@ -133,6 +61,7 @@ impl AppendOptions {
             });
         }
         platform::check(&self.platform, "stream")?;
+        Labels::of_pairs(&self.labels)?;
         let dialect = self.format.dialect();
         let ending = dialect.ending();
         Ok(Job {
@@ -172,7 +101,7 @@ impl Store {
     /// beginning on.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name that cannot be used.
+    /// [`Error::Argument`] for a name or a label that cannot be used.
     pub async fn appender(&self, options: &AppendOptions) -> Result<Appender> {
         let ledger = Ledger::load(self).await?;
         let job = options.job()?;
@@ -204,7 +133,7 @@ impl Store {
     /// store after each group.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name that cannot be used; [`Error::Source`] where the store has another
+    /// [`Error::Argument`] for a name or a label that cannot be used; [`Error::Source`] where the store has another
     /// beginning of the stream, or another process appends to it; [`Error::Rejected`] where that is
     /// asked for; failures of the storage. What was told to be durable stays in any case.
     pub async fn append(
@@ -259,6 +188,7 @@ impl Store {
         };
         let ingest = IngestOptions {
             strict: options.strict,
+            labels: options.labels.clone(),
             ..IngestOptions::default()
         };
         let (name, jobs) = (job.input.path.clone(), [job.clone()]);
@@ -302,6 +232,7 @@ impl Store {
         if let Some((location, reason)) = report.failed_files.pop() {
             return Err(Error::Source { location, reason });
         }
+        report.unlabelled_files = u64::from(report.files == 0 && !options.labels.is_empty());
         report.unmerged = unmerged;
         report.elapsed = begin.elapsed();
         Ok(report)
@@ -472,6 +403,9 @@ fn resumed(
         ));
     }
     let mut reading = Reading {
+        source_id: known.source_id,
+        platform: known.platform.clone(),
+        first_platform: known.first_platform.clone(),
         segment: known.segments,
         first_byte: known.end_byte,
         first_line: known.last_line + u64::from(known.open_line.is_none()),

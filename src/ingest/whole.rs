@@ -135,7 +135,7 @@ pub(super) async fn run<T: Taking>(
         }
     };
     let orphans = Orphans::find(store, &ledger, &scope, T::TABLES).await?;
-    let mut commits = Commits::new(store, &ledger, orphans);
+    let mut commits = Commits::new(store, &ledger, orphans, options.labelling()?);
     if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
     }

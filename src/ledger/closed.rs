@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 use tsql_formats::Compression;
 
+use super::labels::Labelling;
 use super::source::{Alias, Reading};
 use crate::column::made::{Columns, repeated, texts};
 
@@ -15,6 +16,7 @@ pub(crate) fn application(source_id: i64) -> String {
 }
 
 /// A file's row in the ledger.
+#[derive(Clone)]
 pub(crate) struct Closed {
     pub(crate) dataset: &'static str,
     pub(crate) reading: Reading,
@@ -35,7 +37,7 @@ pub(crate) struct Closed {
 }
 
 /// What the ledger says of files that are one document.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct About {
     pub(crate) collection: Option<String>,
     pub(crate) split: Option<String>,
@@ -45,6 +47,8 @@ pub(crate) struct About {
     pub(crate) arrays_hash: Option<String>,
     pub(crate) sample_id: Option<i64>,
     pub(crate) text_id: Option<i64>,
+    /// Labels of its own, as the ledger keeps them: those of its run do not count then.
+    pub(crate) labels: Option<String>,
 }
 
 impl Closed {
@@ -114,7 +118,7 @@ impl Closed {
 }
 
 /// Rows of `sources`.
-pub(crate) fn source_columns(closed: &[&Closed]) -> Columns {
+pub(crate) fn source_columns(closed: &[&Closed], labelling: &Labelling) -> Columns {
     let numbers = |number: fn(&Closed) -> u64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(
             closed.iter().map(|file| number(file).cast_signed()),
@@ -136,6 +140,13 @@ pub(crate) fn source_columns(closed: &[&Closed]) -> Columns {
     let ids = closed.iter().map(|file| file.reading.source_id);
     let segments = closed.iter().map(|file| file.reading.segment);
     let same_as: Int64Array = closed.iter().map(|file| file.same_as).collect();
+    let labels: StringArray = closed
+        .iter()
+        .map(|file| match &file.about.labels {
+            Some(labels) => Some(labels.clone()),
+            None => labelling.text(&file.path),
+        })
+        .collect();
     let now = vec![chrono::Utc::now().timestamp_micros(); closed.len()];
     BTreeMap::from([
         (
@@ -145,6 +156,10 @@ pub(crate) fn source_columns(closed: &[&Closed]) -> Columns {
         ("segment", Arc::new(Int32Array::from_iter_values(segments))),
         ("dataset", text(|file| file.dataset)),
         ("platform", text(|file| &file.reading.platform)),
+        (
+            "first_platform",
+            maybe(|file| file.reading.first_platform.as_deref()),
+        ),
         ("name", text(|file| &file.reading.name)),
         ("collection", maybe(|file| file.about.collection.as_deref())),
         ("split", maybe(|file| file.about.split.as_deref())),
@@ -157,6 +172,7 @@ pub(crate) fn source_columns(closed: &[&Closed]) -> Columns {
             "arrays_hash",
             maybe(|file| file.about.arrays_hash.as_deref()),
         ),
+        ("labels", Arc::new(labels)),
         ("path", text(|file| &file.path)),
         ("compression", maybe(|file| file.compression)),
         ("same_as", Arc::new(same_as)),

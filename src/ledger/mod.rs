@@ -1,6 +1,7 @@
 //! The ledger: which files the store has, and what a file that is given again means.
 
 mod closed;
+mod labels;
 mod plan;
 mod prefixes;
 mod source;
@@ -14,6 +15,7 @@ use tsql_formats::graphnet::sample::METADATA;
 use tsql_formats::naming::numbered;
 
 pub(crate) use closed::{About, Closed, application, source_columns};
+pub(crate) use labels::{Labelling, Labels, parse as parse_label};
 pub(crate) use source::{Alias, Plan, Reading, Source};
 
 use crate::column;
@@ -75,6 +77,7 @@ impl Ledger {
             "source_id",
             "segment",
             "platform",
+            "first_platform",
             "name",
             "end_byte",
             "first_line",
@@ -125,6 +128,7 @@ impl Ledger {
         );
         let (collections, splits) = (texts("collection")?, texts("split")?);
         let samples = integers("sample_id")?;
+        let first_platforms = texts("first_platform")?;
         let (arrays, arrays_hashes) = (texts("arrays")?, texts("arrays_hash")?);
         for row in 0..batch.num_rows() {
             self.record_count += records.value(row).unsigned_abs();
@@ -135,6 +139,7 @@ impl Ledger {
             let source = Source {
                 source_id: ids.value(row),
                 platform: platforms.value(row).to_owned(),
+                first_platform: column::text_at(first_platforms, row).map(str::to_owned),
                 name: names.value(row).to_owned(),
                 segments: segments.value(row) + 1,
                 end_byte: ends.value(row).unsigned_abs(),
@@ -165,7 +170,7 @@ impl Ledger {
     }
 
     /// The sources of this size on a platform that have rows of their own.
-    fn of_size(&self, platform: &str, size: u64) -> impl Iterator<Item = &Source> {
+    pub(crate) fn of_size(&self, platform: &str, size: u64) -> impl Iterator<Item = &Source> {
         let sizes = self.by_size.get(platform);
         let ids = sizes.and_then(|sizes| sizes.get(&size));
         let sources = ids.into_iter().flatten();
@@ -189,14 +194,17 @@ impl Ledger {
         name: &str,
         count: usize,
     ) -> impl Iterator<Item = i64> {
-        let last = self.of_name(name).len() + count;
-        (1..=last).map(move |copy| source_id(dataset, platform, &numbered(name, copy)))
+        let known = self.of_name(name);
+        let last = known.len() + count;
+        let known: Vec<i64> = known.iter().map(|source| source.source_id).collect();
+        let new = (1..=last).map(move |copy| source_id(dataset, platform, &numbered(name, copy)));
+        known.into_iter().chain(new)
     }
 
     /// The arrays of the files of this name, in whatever container.
     pub(crate) fn arrays_of(&self, platform: &str, name: &str) -> Vec<(String, String)> {
         let same_name = self.of_name(name).into_iter();
-        let same_name = same_name.filter(|source| source.platform == platform);
+        let same_name = same_name.filter(|source| source.is_on(platform));
         same_name
             .filter_map(|source| source.arrays.clone())
             .collect()
@@ -217,6 +225,15 @@ impl Ledger {
         }
     }
 
+    /// The platforms of the files that were given under this name.
+    pub(crate) fn platforms_of(&self, name: &str) -> impl Iterator<Item = String> {
+        let platforms = self.of_name(name).into_iter().flat_map(|source| {
+            let first = source.first_platform.clone();
+            std::iter::once(source.platform.clone()).chain(first)
+        });
+        platforms.collect::<Vec<_>>().into_iter()
+    }
+
     /// The source of this number.
     pub(crate) fn source(&self, source_id: i64) -> Option<&Source> {
         self.sources.get(&source_id)
@@ -228,7 +245,7 @@ impl Ledger {
     }
 
     /// The files that were given under this name, the first one first.
-    fn of_name(&self, name: &str) -> Vec<&Source> {
+    pub(crate) fn of_name(&self, name: &str) -> Vec<&Source> {
         (1..)
             .map_while(|copy| self.by_name.get(&numbered(name, copy)))
             .filter_map(|id| self.sources.get(id))

@@ -33,7 +33,7 @@ impl Ledger {
             let prefixes = Prefixes::read(&input.file, offsets)?;
             let mut begun: Vec<&Source> = same_name
                 .iter()
-                .filter(|source| source.platform == platform)
+                .filter(|source| source.is_on(platform))
                 .filter(|source| prefixes.hash_at(source.end_byte) == Some(&source.content_hash))
                 .copied()
                 .collect();
@@ -78,8 +78,7 @@ impl Ledger {
         alike: impl Fn(&Source) -> bool,
     ) -> Plan {
         let same_name = self.of_name(named);
-        let same =
-            |source: &&Source| source.platform == platform && source.content_hash == content_hash;
+        let same = |source: &&Source| source.is_on(platform) && source.content_hash == content_hash;
         if same_name.iter().copied().any(|source| same(&source)) {
             return Plan::Unchanged;
         }
@@ -131,6 +130,7 @@ fn grown(source: &Source, prefixes: &Prefixes) -> Plan {
     Plan::Read(Reading {
         source_id: source.source_id,
         platform: source.platform.clone(),
+        first_platform: source.first_platform.clone(),
         name: source.name.clone(),
         given: None,
         segment: source.segments,

@@ -8,6 +8,8 @@ use tsql_formats::Compression;
 pub(crate) struct Source {
     pub(crate) source_id: i64,
     pub(crate) platform: String,
+    /// The one that it was ingested for, where that was corrected.
+    pub(crate) first_platform: Option<String>,
     pub(crate) name: String,
     /// The next segment's number.
     pub(crate) segments: i32,
@@ -30,11 +32,17 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Are its records of this platform, or were they said to be?
+    pub(crate) fn is_on(&self, platform: &str) -> bool {
+        self.platform == platform || self.first_platform.as_deref() == Some(platform)
+    }
+
     /// A file that this run reads, as the ledger does not have it yet.
     pub(crate) fn being_read(reading: &Reading, end_byte: u64, content_hash: String) -> Self {
         Self {
             source_id: reading.source_id,
             platform: reading.platform.clone(),
+            first_platform: reading.first_platform.clone(),
             name: reading.name.clone(),
             segments: UNCOMMITTED,
             end_byte,
@@ -81,6 +89,8 @@ pub(crate) struct Alias {
 pub(crate) struct Reading {
     pub(crate) source_id: i64,
     pub(crate) platform: String,
+    /// The one that it was ingested for, where that was corrected.
+    pub(crate) first_platform: Option<String>,
     pub(crate) name: String,
     /// The name that it was given under, where the store has another file of that name.
     pub(crate) given: Option<String>,
@@ -97,6 +107,7 @@ impl Reading {
         Self {
             source_id: source_id(dataset, platform, &name),
             platform: platform.to_owned(),
+            first_platform: None,
             name,
             given: None,
             segment: 0,

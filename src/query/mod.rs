@@ -19,12 +19,14 @@ mod functions;
 mod library;
 mod mended;
 mod names;
+mod retracted;
 mod session;
 mod spilling;
 pub(crate) mod statement;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod view;
 
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};

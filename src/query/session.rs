@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::catalog::SchemaProvider as _;
-use datafusion::datasource::ViewTable;
 use datafusion::prelude::SessionContext;
 use url::Url;
 
 use super::engine::engine;
 use super::names::Names;
+use super::retracted::with_retracted;
+use super::view::view;
 #[cfg(feature = "cluster")]
 use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
@@ -86,28 +87,25 @@ impl Store {
         }
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
-        let stored = MemorySchemaProvider::new();
-        #[cfg(feature = "cluster")]
-        let mut versions = std::collections::BTreeMap::new();
         let tables = schema::tables()?.iter();
-        let tables: Vec<&Table> = tables
+        let tables: Vec<&'static Table> = tables
             .filter(|table| names.tables.contains(table.name.as_str()))
             .collect();
-        // What refers to others is read before them, so that all it refers to is there.
-        for table in tables.iter().rev() {
-            let snapshot = self.snapshot(&table.name).await?;
-            #[cfg(feature = "cluster")]
-            if let Some(snapshot) = &snapshot {
-                versions.insert(table.name.clone(), snapshot.version());
-            }
-            let files = snapshot
-                .as_ref()
-                .map(|snapshot| snapshot.files().as_slice());
+        let snapshots = self.snapshots_of(&tables).await?;
+        let stored = MemorySchemaProvider::new();
+        for table in &tables {
+            let snapshot = snapshots.get(table.name.as_str());
+            let files = snapshot.map(|snapshot| snapshot.files().as_slice());
             let provider = Arc::new(self.stored_table(table, files.unwrap_or_default())?);
             stored
                 .register_table(table.name.clone(), provider)
                 .map_err(Error::Query)?;
         }
+        #[cfg(feature = "cluster")]
+        let versions = snapshots
+            .iter()
+            .map(|(name, snapshot)| ((*name).to_owned(), snapshot.version()))
+            .collect();
         #[cfg(feature = "cluster")]
         crate::cluster::pin(&context, &versions);
         let catalog = context
@@ -116,6 +114,7 @@ impl Store {
         catalog
             .register_schema("stored", Arc::new(stored))
             .map_err(Error::Query)?;
+        with_retracted(&context, &snapshots).await?;
         for table in tables {
             view(&context, &table.name, &table.view_sql()).await?;
         }
@@ -161,18 +160,4 @@ fn elsewhere(file: &str) -> Result<Option<Url>> {
     url.set_path("/");
     url.set_query(None);
     Ok(Some(url))
-}
-
-async fn view(context: &SessionContext, name: &str, sql: &str) -> Result<()> {
-    let plan = context
-        .sql(sql)
-        .await
-        .map_err(Error::Query)?
-        .into_optimized_plan();
-    let plan = plan.map_err(Error::Query)?;
-    let view = ViewTable::new(plan, Some(sql.to_owned()));
-    context
-        .register_table(name, Arc::new(view))
-        .map_err(Error::Query)?;
-    Ok(())
 }

@@ -84,8 +84,21 @@ pub(crate) async fn write_sorted(
 /// # Errors
 /// [`Error::Storage`] where it cannot be read or written; nothing refers to the new one then.
 pub(crate) async fn moved(location: &Location, table: &Table, file: &DataFile) -> Result<DataFile> {
+    copied(location, location, table, file).await
+}
+
+/// Writes a file of one store into another one.
+///
+/// # Errors
+/// As [`moved`].
+pub(crate) async fn copied(
+    from: &Location,
+    to: &Location,
+    table: &Table,
+    file: &DataFile,
+) -> Result<DataFile> {
     let files = Arc::new(Files::of(&table.name, [file]));
-    let objects = files.within(Arc::clone(location.objects()), Verify::Always);
+    let objects = files.within(Arc::clone(from.objects()), Verify::Always);
     let read = objects.get(&file.object(&table.name)?).await;
     let bytes = read.map_err(Error::Storage)?.bytes().await;
     let effort = if file.is_optimized() {
@@ -95,7 +108,7 @@ pub(crate) async fn moved(location: &Location, table: &Table, file: &DataFile) -
     };
     let path = file_path(&file.partition, effort);
     let bytes = bytes.map_err(Error::Storage)?.to_vec();
-    location.write(&object(&table.name, &path)?, bytes).await?;
+    to.write(&object(&table.name, &path)?, bytes).await?;
     Ok(DataFile {
         path,
         written_at_ms: chrono::Utc::now().timestamp_millis(),
@@ -184,6 +197,19 @@ fn timestamp(microseconds: i64) -> Option<Value> {
     Some(Value::from(
         time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
     ))
+}
+
+/// Rows in the form of `table`'s files: what they lack is NULL.
+///
+/// # Errors
+/// As [`batch`].
+pub(crate) fn fitted(table: &Table, rows: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
+    let fitted = rows.iter().map(|rows| {
+        let fields = rows.schema();
+        let names = fields.fields().iter().map(|field| field.name().as_str());
+        batch(table, names.zip(rows.columns().iter().cloned()).collect())
+    });
+    fitted.collect()
 }
 
 /// A batch of `table`'s file schema from columns by name.

@@ -213,7 +213,7 @@ impl Location {
     }
 
     /// The whole object, `None` where there is none.
-    pub(super) async fn read(&self, path: &str) -> Result<Option<bytes::Bytes>> {
+    pub(crate) async fn read(&self, path: &str) -> Result<Option<bytes::Bytes>> {
         match self.objects.get(&Path::from(path)).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(Error::Storage)?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -234,7 +234,7 @@ impl Location {
     }
 
     /// Writes a data file, whose name nobody else uses.
-    pub(super) async fn write(&self, path: &Path, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) async fn write(&self, path: &Path, bytes: Vec<u8>) -> Result<()> {
         if self.remote.is_none() || bytes.len() < PART_BYTES {
             let written = self.objects.put(path, PutPayload::from(bytes)).await;
             return written.map(|_| ()).map_err(Error::Storage);

@@ -37,6 +37,7 @@ mod footers;
 pub(crate) mod hooked;
 mod location;
 mod log;
+mod moment;
 mod read;
 mod remote;
 pub(crate) mod rollup;
@@ -60,6 +61,7 @@ pub use at::At;
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
+pub(crate) use moment::{CORRECTIONS, RETRACTED, Snapshots};
 pub(crate) use read::LISTED;
 #[cfg(feature = "cluster")]
 pub(crate) use read::is_store_url;
@@ -74,7 +76,7 @@ pub(crate) use scan::StoredTable;
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
 pub use tags::{Held, Tag};
-pub(crate) use taking_out::Rests;
+pub(crate) use taking_out::{Partition, Rests};
 use tsql_formats::marker::{self, Marker};
 pub(crate) use verify::Settings;
 

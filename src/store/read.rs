@@ -52,6 +52,13 @@ impl Store {
         context.read_table(Arc::new(table)).map_err(Error::Query)
     }
 
+    /// How many rows a table has, as its log says.
+    pub(crate) async fn row_count(&self, table: &str) -> Result<u64> {
+        let snapshot = self.snapshot(table).await?;
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
+        Ok(files.map(|file| file.stats.num_records).sum())
+    }
+
     /// The `columns` of the rows of a table that `filter` keeps.
     pub(crate) async fn read(
         &self,

@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, StringArray, TimestampMicrosecondArray};
 use arrow::datatypes::TimestampMicrosecondType;
 use datafusion::prelude::{col, lit};
 
-use super::at::At;
+use super::at::{At, Moment};
 use super::file::{self, Effort};
 use super::{Change, Log, Snapshot, Store};
 use crate::error::{Error, Result};
@@ -99,12 +99,10 @@ impl Store {
     /// The versions of all tables that are shown; all their files are there.
     async fn versions(&self) -> Result<BTreeMap<String, u64>> {
         let mut versions = BTreeMap::new();
-        // What refers to others is read before them, so that all it refers to is there.
-        let all = schema::tables()?.iter().rev();
-        for table in all.filter(|table| table.name != TAGS) {
-            let Some(snapshot) = self.snapshot(&table.name).await? else {
-                continue;
-            };
+        let all = schema::tables()?.iter();
+        let all: Vec<_> = all.filter(|table| table.name != TAGS).collect();
+        for (name, snapshot) in self.snapshots_of(&all).await? {
+            let table = schema::table(name)?;
             if self.at.is_some() {
                 let there = Log::new(self.location(), table)?.paths().await?;
                 let lost = snapshot
@@ -121,6 +119,21 @@ impl Store {
             versions.insert(table.name.clone(), snapshot.version());
         }
         Ok(versions)
+    }
+
+    /// The same store at the versions that all of its tables have now.
+    ///
+    /// # Errors
+    /// As [`create_tag`](Self::create_tag).
+    pub(crate) async fn pinned(&self) -> Result<Self> {
+        let moment = Moment {
+            exactly: self.versions().await?,
+            ..Moment::default()
+        };
+        Ok(Self {
+            at: Some(Arc::new(moment)),
+            ..self.clone()
+        })
     }
 
     /// All tags, by name.

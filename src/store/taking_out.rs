@@ -1,4 +1,5 @@
-//! Rows taken out of a table: the files that have some are written anew without them.
+//! Rows taken out of a table, or changed: the files that have some are written anew without them, and what they become
+//! is written beside.
 
 use std::collections::HashMap;
 
@@ -10,6 +11,9 @@ use super::file::{self, DataFile, Effort};
 use super::{Change, Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::schema;
+
+/// Values of the partition columns of a file.
+pub(crate) type Partition = Vec<(String, Option<String>)>;
 
 /// Files that are looked at at once.
 const AT_ONCE: usize = 8;
@@ -91,6 +95,55 @@ impl Store {
         Ok((taken, change))
     }
 
+    /// Changes the rows of a table that `wanted` tells of its newest version (`None`: nothing is to be done), in one
+    /// commit; gives their number. `change` is given the partition and the rows of a file; `named` stands in the log.
+    ///
+    /// # Errors
+    /// Failures of the storage; the table is as before then.
+    pub(crate) async fn change_rows(
+        &self,
+        table: &str,
+        detail: &str,
+        mut wanted: impl AsyncFnMut(&Snapshot) -> Result<Option<Expr>>,
+        change: impl Fn(&mut Partition, &RecordBatch) -> Result<RecordBatch>,
+        named: impl Fn(u64) -> Vec<(String, i64)>,
+    ) -> Result<u64> {
+        if self.snapshot(table).await?.is_none() {
+            return Ok(0);
+        }
+        let mut changed = 0;
+        let mut rests = Rests::default();
+        let mut written: HashMap<(String, String), DataFile> = HashMap::new();
+        self.commit(table, detail, async |snapshot: &Snapshot| {
+            changed = 0;
+            let Some(filter) = wanted(snapshot).await? else {
+                return Ok(None);
+            };
+            let (rows, mut all) = self.without(table, snapshot, &filter, &mut rests).await?;
+            for old in all.remove.clone() {
+                let key = (old.path.clone(), filter.to_string());
+                let new = match written.get(&key) {
+                    Some(new) => new.clone(),
+                    None => {
+                        let mut partition = old.partition.clone();
+                        let rows = self.rows_of(table, snapshot, &old, Some(filter.clone()));
+                        let rows = rows.await?;
+                        let rows = rows.iter().map(|rows| change(&mut partition, rows));
+                        let rows = rows.collect::<Result<Vec<_>>>()?;
+                        self.instead_of(table, &old, &partition, &rows).await?
+                    }
+                };
+                written.insert(key, new.clone());
+                all.add.push(new);
+            }
+            changed = rows;
+            all.transactions = named(snapshot.version() + 1);
+            Ok((changed > 0).then_some(all))
+        })
+        .await?;
+        Ok(changed)
+    }
+
     async fn rest(
         &self,
         table: &str,
@@ -117,7 +170,7 @@ impl Store {
             let reason = format!("{found} of {} rows were read", old.stats.num_records);
             return Err(Error::damaged(table, reason));
         }
-        let others = Some(self.instead_of(table, old, &others).await?);
+        let others = Some(self.instead_of(table, old, &old.partition, &others).await?);
         Ok(Rest { taken, others })
     }
 
@@ -132,11 +185,11 @@ impl Store {
         old: &DataFile,
     ) -> Result<DataFile> {
         let rows = self.rows_of(table, snapshot, old, None).await?;
-        self.instead_of(table, old, &rows).await
+        self.instead_of(table, old, &old.partition, &rows).await
     }
 
     /// The rows of a file that a filter keeps.
-    async fn rows_of(
+    pub(crate) async fn rows_of(
         &self,
         table: &str,
         snapshot: &Snapshot,
@@ -155,20 +208,16 @@ impl Store {
         &self,
         table: &str,
         old: &DataFile,
+        partition: &Partition,
         rows: &[RecordBatch],
     ) -> Result<DataFile> {
         let table = schema::table(table)?;
-        let batches = rows.iter().map(|batch| {
-            let fields = batch.schema();
-            let names = fields.fields().iter().map(|field| field.name().as_str());
-            file::batch(table, names.zip(batch.columns().iter().cloned()).collect())
-        });
-        let batches = batches.collect::<Result<Vec<_>>>()?;
+        let batches = file::fitted(table, rows)?;
         let effort = if old.is_optimized() {
             Effort::Optimize
         } else {
             Effort::Ingest
         };
-        file::write(self.location(), table, &old.partition, &batches, effort).await
+        file::write(self.location(), table, partition, &batches, effort).await
     }
 }

@@ -16,6 +16,7 @@ use super::run::stream_name;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
+use crate::ledger::Labels;
 use crate::store::Store;
 
 /// How often a log is looked at, and how long output may wait.
@@ -27,6 +28,8 @@ pub(crate) struct ExecOptions {
     pub(crate) platform: String,
     /// Name of the run; the command's without.
     pub(crate) name: Option<String>,
+    /// Labels of the records' source.
+    pub(crate) labels: Vec<(String, String)>,
     /// Lines are auto_scheduler's.
     pub(crate) tenset: bool,
     /// The log that it writes, instead of its output.
@@ -54,6 +57,8 @@ pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Re
             reason: "no command".to_owned(),
         });
     };
+    // Before anything is started.
+    Labels::of_pairs(&options.labels)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let name = name.to_string_lossy();
     let stream = stream_name(options.name.as_deref().unwrap_or(&name));
@@ -68,7 +73,8 @@ pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Re
         .stdout(Stdio::piped())
         .spawn();
     let mut child = started.map_err(Error::io(PathBuf::from(program)))?;
-    let begun = Sink::begin(store, &stream, &options.platform, options.tenset, runtime);
+    let (platform, labels) = (&options.platform, &options.labels);
+    let begun = Sink::begin(store, &stream, platform, options.tenset, labels, runtime);
     let mut sink = begun.inspect_err(|_| {
         // Nobody would take what it says.
         let _ = child.kill();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, AsArray as _};
 use arrow::datatypes::Float64Type;
-use tsql_measure::rerun::{Comparison, Pair, SPOILING, Verdict, compare};
+use tsql_metrics::change::{Comparison, Pair, SPOILING, Verdict, compare};
 
 use super::loaded::{Item, Loaded};
 use crate::column;

@@ -20,8 +20,8 @@ use crate::ingest::Report;
 use crate::store::Store;
 use tsql_measure::backends::Address;
 use tsql_measure::device::{Device, Kernel, Options, Realtime, Setup};
-use tsql_measure::median::median;
 use tsql_measure::trial::{Cache, Outcome};
+use tsql_metrics::median::median;
 
 /// Outcomes that are looked at to see whether all fail alike.
 const LOOKED_AT: usize = 50;
@@ -41,6 +41,8 @@ pub(crate) struct RunOptions {
     pub(crate) platform: Option<String>,
     /// Name of the run; the program's without.
     pub(crate) name: Option<String>,
+    /// Labels of the records' source.
+    pub(crate) labels: Vec<(String, String)>,
     pub(crate) core: Option<usize>,
     pub(crate) realtime: bool,
     pub(crate) sandbox: bool,
@@ -160,7 +162,8 @@ impl<'a> TrialRun<'a> {
     ) -> Result<Summary> {
         let name = self.options.name.as_deref().unwrap_or(name);
         let stream = stream_name(name);
-        let mut sink = Sink::begin(self.store, &stream, &self.platform, false, &self.runtime)?;
+        let (platform, labels) = (&self.platform, &self.options.labels);
+        let mut sink = Sink::begin(self.store, &stream, platform, false, labels, &self.runtime)?;
         told(Event::Started {
             total: plan.total(),
             platform: &self.platform,

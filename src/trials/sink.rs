@@ -21,6 +21,9 @@ struct Head {
     /// The lines are auto_scheduler's.
     #[serde(default)]
     tenset: bool,
+    /// Of all records.
+    #[serde(default)]
+    labels: Vec<(String, String)>,
 }
 
 impl Head {
@@ -31,6 +34,7 @@ impl Head {
         } else {
             StreamFormat::Measured
         };
+        options.labels.clone_from(&self.labels);
         // Only `commit` ends a group.
         options.group_lines = u64::MAX;
         options.group_time = Duration::from_secs(1 << 30);
@@ -85,6 +89,7 @@ impl Sink {
         stream: &str,
         platform: &str,
         tenset: bool,
+        labels: &[(String, String)],
         runtime: &Handle,
     ) -> Result<Self> {
         let head = Head {
@@ -92,6 +97,7 @@ impl Sink {
             stream: stream.to_owned(),
             platform: platform.to_owned(),
             tenset,
+            labels: labels.to_vec(),
         };
         let appender = runtime.block_on(store.appender(&head.options()))?;
         let name = uuid::Uuid::new_v4().simple().to_string();

@@ -18,19 +18,9 @@ use datafusion::prelude::{cast, col, lit};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::ingest::commits::claim;
-use crate::ingest::orphans::Rows;
+use crate::ingest::orphans::{Rows, TABLES};
 use crate::ledger::{Ledger, application};
 use crate::store::{At, Change, Rests, Snapshot, Store};
-
-/// Tables whose rows belong to sources, in the order in which they are emptied.
-const TABLES: [&str; 6] = [
-    "records",
-    "runs",
-    "lines",
-    "network_tasks",
-    "relays",
-    "workloads",
-];
 
 /// How long a run may take from its rows to their entry in the ledger before it has to begin again.
 const LEASE: Duration = Duration::from_mins(15);
@@ -199,7 +189,11 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
             .map(|file| file.stats.num_records)
             .sum();
         let known = match table {
-            "records" => Some((ledger.record_count, &ledger.records_of)),
+            "records" => {
+                let retracted = store.row_count("retracted").await?;
+                let rows = ledger.record_count.saturating_sub(retracted);
+                Some((rows, &ledger.records_of))
+            }
             "lines" => Some((ledger.other_count, &ledger.others_of)),
             _ => None,
         };

@@ -98,7 +98,7 @@ impl Store {
             renamed(self, snapshot, &ids, &rows).await.map(Some)
         })
         .await?;
-        for table in ["records", "runs", "lines"] {
+        for table in ["records", "retracted", "runs", "retracted_runs", "lines"] {
             if self.snapshot(table).await?.is_some() {
                 let filter = rows.filter(table);
                 self.take_out(table, "mend", async |_| Ok(Some(filter.clone())))

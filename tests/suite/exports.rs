@@ -324,7 +324,7 @@ fn all(place: &Place, store: &str) -> Vec<String> {
         error_no, error_message, baseline_ns, measured_at, environment_id, source_id, line, flags \
         FROM records ORDER BY source_id, line";
     let sources = "SELECT source_id, dataset, platform, name, collection, split, id, compression, line_count, \
-        record_count, other_count, sample_id FROM sources ORDER BY source_id, segment";
+        record_count, other_count, sample_id, labels FROM sources ORDER BY source_id, segment";
     let mut found = Vec::new();
     for sql in [records, sources] {
         found.push(place.ok(&[sql, "--store", store]).stdout);
@@ -332,8 +332,8 @@ fn all(place: &Place, store: &str) -> Vec<String> {
     found
 }
 
-/// Sources of every kind under platforms that nothing in an export says but its list.
-fn place_of_all_kinds() -> Place {
+/// Sources of every kind under platforms that nothing in an export says but its list, each with a label `night`.
+pub(crate) fn place_of_all_kinds() -> Place {
     let place = Place::new();
     let measured = |first: u32| -> String {
         let lines = (first..first + 4).map(|tile| {
@@ -349,10 +349,18 @@ fn place_of_all_kinds() -> Place {
     place.write("logs/c.json.zst", zstd(&log(1, 3)));
     place.write("logs/only.json", "# nothing but a comment\n");
     place.write("mine/m.jsonl", measured(1));
-    place.tsql(&["ingest", "logs", "--platform", "k80"]);
-    place.ok(&["ingest", "logs/a.json", "--platform", "t4"]);
-    place.tsql(&["ingest", "logs/only.json", "--platform", "t4"]);
-    place.ok(&["ingest", "mine", "--platform", "epyc-1t"]);
+    place.tsql(&["ingest", "logs", "--platform", "k80", "--label", "night=1"]);
+    let t4 = ["--platform", "t4", "--label", "night=2", "--label", "by=me"];
+    place.ok(&[&["ingest", "logs/a.json"], &t4[..]].concat());
+    place.tsql(&[&["ingest", "logs/only.json"], &t4[..]].concat());
+    place.ok(&[
+        "ingest",
+        "mine",
+        "--platform",
+        "epyc-1t",
+        "--label",
+        "night=3",
+    ]);
     let append = [
         "append",
         "--stream",
@@ -361,6 +369,8 @@ fn place_of_all_kinds() -> Place {
         "night",
         "--format",
         "measured",
+        "--label",
+        "night=4",
     ];
     let ran = place.tsql_with_input(&append, measured(50).as_bytes());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -371,16 +381,16 @@ fn place_of_all_kinds() -> Place {
         npz(&layout_file(&[((0, 1), 1000.0)])),
     );
     let one = "t/tile/xla/valid/k.npz";
-    place.ok(&["ingest", one, "--platform", "tpu-x"]);
-    place.ok(&["ingest", "l"]);
+    place.ok(&["ingest", one, "--platform", "tpu-x", "--label", "night=5"]);
+    place.ok(&["ingest", "l", "--label", "night=6"]);
     let own = crate::graphnet::own();
     let samples = own.join("samples").to_str().unwrap().to_owned();
     let runs = own.join("logs/run.log").to_str().unwrap().to_owned();
-    place.ok(&["ingest", &samples]);
-    place.ok(&["ingest", &runs, "--platform", "here"]);
+    place.ok(&["ingest", &samples, "--label", "night=7"]);
+    place.ok(&["ingest", &runs, "--platform", "here", "--label", "night=8"]);
     let hub = "SELECT 'loose.txt' AS path, 'loose' AS content, 'folder' AS source_folder";
     place.ok(&[hub, "--format", "parquet", "-o", "hub.parquet"]);
-    place.ok(&["ingest", "hub.parquet"]);
+    place.ok(&["ingest", "hub.parquet", "--label", "night=9"]);
     place
 }
 

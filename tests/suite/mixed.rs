@@ -26,7 +26,7 @@ fn copy(place: &Place, below: &str, to: &str) {
 }
 
 /// A file of each kind that is taken.
-fn tree() -> Place {
+pub(crate) fn tree() -> Place {
     let place = Place::new();
     place.write("tree/logs/a100/one.json", log(1, 3));
     place.write("tree/logs/a100/two.txt", log(10, 2));

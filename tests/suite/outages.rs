@@ -1,14 +1,11 @@
 //! Servers that are out for a while: waited for, told, and given up in the end.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Place, log};
 use crate::weed::Weed;
-
-/// How long the server is out: longer than waiting goes untold.
-const OUT: Duration = Duration::from_secs(3);
 
 fn begin(place: &Place, server: &Weed, url: &str, args: &[&str]) -> Child {
     place
@@ -20,12 +17,23 @@ fn begin(place: &Place, server: &Weed, url: &str, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What a command printed that had to wait.
-fn waited(child: Child) -> String {
+/// What a command says, until it says that it waits for the server.
+fn waits(child: &mut Child) -> BufReader<ChildStderr> {
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("does not answer (") {
+        let more = told.read_line(&mut said).unwrap();
+        assert_ne!(more, 0, "it did not wait: {said}");
+    }
+    told
+}
+
+/// What a command printed that had to wait; it has `told` so.
+fn waited(child: Child, mut told: BufReader<ChildStderr>) -> String {
+    let mut said = String::new();
+    told.read_to_string(&mut said).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("does not answer ("), "{said}");
     assert!(said.contains("answers again after "), "{said}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -45,10 +53,10 @@ fn a_server_that_is_started_again_is_waited_for() {
         server.stop();
         // Nothing is known yet.
         let _ = std::fs::remove_dir_all(place.path().join("cache/tails"));
-        let child = begin(&place, &server, &url, args);
-        std::thread::sleep(OUT);
+        let mut child = begin(&place, &server, &url, args);
+        let told = waits(&mut child);
         server.start_again();
-        let answer = waited(child);
+        let answer = waited(child, told);
         if args == [asked] {
             assert_eq!(answer, "count(*)\n120\n");
         }
@@ -74,12 +82,12 @@ fn a_server_that_is_started_again_is_waited_for() {
     server.stop();
     input.write_all(log(11, 30).as_bytes()).unwrap();
     drop(input);
-    std::thread::sleep(OUT);
+    let told = waits(&mut child);
     server.start_again();
     let mut rest = String::new();
     acknowledged.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("\"lines\":40"), "{rest}");
-    waited(child);
+    waited(child, told);
     let asked = begin(&place, &server, &url, &[asked]);
     let answer = asked.wait_with_output().unwrap();
     assert_eq!(answer.stdout, b"count(*)\n160\n");

@@ -114,6 +114,72 @@ fn a_bucket_is_a_store_like_any_other() {
 }
 
 #[test]
+fn copies_and_corrections_work_in_a_bucket() {
+    let Some(server) = weed() else { return };
+    let (place, endpoint) = (Place::new(), server.endpoint());
+    let url = format!("s3://{BUCKET}/copies");
+    for (folder, first) in [("k80", 1), ("t4", 30)] {
+        place.write(
+            &format!("logs/{folder}/a.json"),
+            log(first, 60) + "no record\n",
+        );
+    }
+    place.tsql(&["ingest", "-q", "logs"]);
+    // A folder into a bucket, one bucket into another, and back into a folder.
+    let other = format!("s3://{BUCKET}/copies-2");
+    for (from, to) in [
+        (".tsql", url.as_str()),
+        (&url, &other),
+        (&other, "back.store"),
+    ] {
+        ok(&place, &endpoint, from, &["copy", from, to]);
+        let again = ok(&place, &endpoint, from, &["copy", from, to]);
+        assert!(
+            again
+                .stderr
+                .contains("0 sources new, 0 grown, 0 other names, 2 known"),
+            "{}",
+            again.stderr
+        );
+    }
+    let all = "SELECT platform, count(*), sum(runtime_ns) FROM records GROUP BY 1 ORDER BY 1";
+    let whole = place.rows(all);
+    assert_eq!(rows(&place, &endpoint, &other, all), whole);
+    assert_eq!(rows(&place, &endpoint, "back.store", all), whole);
+    // What was wrong is put right there, and goes along.
+    let why = ["--why", "x"];
+    let acts = [
+        [
+            "correct",
+            "--set",
+            "platform=t40",
+            "--where",
+            "platform = 't4'",
+        ]
+        .as_slice(),
+        &["retract", "--where", "platform = 'k80' AND line > 20"],
+    ];
+    for act in acts {
+        ok(&place, &endpoint, &other, &[act, &why].concat());
+    }
+    let right = "SELECT platform, count(*) FROM records GROUP BY 1 ORDER BY 1";
+    assert_eq!(rows(&place, &endpoint, &other, right), ["k80,20", "t40,60"]);
+    ok(&place, &endpoint, &other, &["check"]);
+    ok(&place, &endpoint, &other, &["copy", &other, "right.store"]);
+    assert_eq!(
+        rows(&place, &endpoint, "right.store", right),
+        ["k80,20", "t40,60"]
+    );
+    place.ok(&["--store", "right.store", "restore", "--all"]);
+    place.ok(&["--store", "right.store", "check"]);
+    place.ok(&["--store", "right.store", "export", "--to", "back"]);
+    for folder in ["k80", "t4"] {
+        let name = format!("logs/{folder}/a.json");
+        assert_eq!(place.read(&format!("back/{name}")), place.read(&name));
+    }
+}
+
+#[test]
 fn a_selective_query_takes_a_handful_of_requests() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());

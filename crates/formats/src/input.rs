@@ -1,5 +1,6 @@
 //! What is known of a file before it is opened.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,4 +82,7 @@ pub struct ExportedFile {
     /// GraphNet: how a row of the hub's Parquet named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_path: Option<String>,
+    /// Its labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }

@@ -70,8 +70,6 @@ mod cores;
 pub mod doctor;
 pub mod journal;
 pub mod machine;
-pub mod median;
-pub mod rerun;
 
 mod attempts;
 mod error;

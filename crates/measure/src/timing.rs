@@ -11,8 +11,8 @@
 
 use std::time::Duration;
 
-use super::median::median;
 use super::trial::{Cache, Repeat, Settings};
+use tsql_metrics::median::median;
 
 /// What calls a kernel, and the clocks to time it with. A simulation in tests.
 pub(crate) trait Caller {

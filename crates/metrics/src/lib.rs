@@ -11,10 +11,14 @@
     )
 )]
 
+pub mod change;
+pub mod geometric_mean;
+pub mod median;
 mod metric;
 pub mod ranking;
 pub mod speedup;
 pub mod stats;
+mod student;
 
 pub use metric::{Argument, Gives, Group, Kind, Metric};
 

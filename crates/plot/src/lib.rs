@@ -16,10 +16,12 @@ mod canvas;
 mod curves;
 mod page;
 mod picture;
+mod speedups;
 mod text;
 mod violins;
 
 pub use curves::{Curve, curves};
 pub use page::Page;
 pub use picture::Picture;
+pub use speedups::{SpeedupBin, SpeedupRow, Speedups, speedups};
 pub use violins::{Group, violins};

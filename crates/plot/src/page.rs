@@ -186,6 +186,23 @@ pub(super) fn float(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
+/// A speedup from its logarithm, in three digits.
+pub(super) fn factor(logarithm: f64) -> String {
+    let factor = logarithm.exp2();
+    if !(1e-3..1e5).contains(&factor) {
+        return format!("{factor:.0e}×");
+    }
+    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)];
+    let decimals = decimals.iter().find(|(least, _)| factor >= *least);
+    let digits = format!("{factor:.*}", decimals.map_or(4, |(_, places)| *places));
+    let short = if digits.contains('.') {
+        digits.trim_end_matches('0')
+    } else {
+        &digits
+    };
+    format!("{}×", short.trim_end_matches('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,5 +222,15 @@ mod tests {
         assert_eq!(Ticks::new(0.0, 3e-7, 8.0, 0.0).text(5e-8), "5.0e-8");
         let below = Ticks::new(-0.31, 0.1, 8.0, 0.0);
         assert_eq!(below.text(-0.3), "-0.3");
+    }
+    #[test]
+    fn factors_have_three_digits() {
+        let texts = [-4.0, -1.0, -0.5, 0.0, 0.5, 3.0, 10.0, 20.0].map(factor);
+        assert_eq!(
+            texts,
+            [
+                "0.0625×", "0.5×", "0.707×", "1×", "1.41×", "8×", "1024×", "1e6×"
+            ]
+        );
     }
 }

@@ -5,7 +5,7 @@ use tsql_metrics::stats::quantile;
 
 use super::canvas::{self, Canvas, Drawing, GREY, INK, Text, colour};
 use super::page::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::page::{float, frame, heading, indent, nothing, upright};
+use super::page::{factor, float, frame, heading, indent, nothing, upright};
 use super::picture::{Picture, picture};
 use super::text;
 
@@ -200,23 +200,6 @@ impl Names {
         }
         Ok(())
     }
-}
-
-/// A speedup from its logarithm, in three digits.
-fn factor(logarithm: f64) -> String {
-    let factor = logarithm.exp2();
-    if !(1e-3..1e5).contains(&factor) {
-        return format!("{factor:.0e}×");
-    }
-    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)];
-    let decimals = decimals.iter().find(|(least, _)| factor >= *least);
-    let digits = format!("{factor:.*}", decimals.map_or(4, |(_, places)| *places));
-    let short = if digits.contains('.') {
-        digits.trim_end_matches('0')
-    } else {
-        &digits
-    };
-    format!("{}×", short.trim_end_matches('.'))
 }
 
 impl Drawing for Violins<'_> {
@@ -461,17 +444,6 @@ mod tests {
         };
         let places = dots(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
         assert_eq!(places, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
-    }
-
-    #[test]
-    fn factors_have_three_digits() {
-        let texts = [-4.0, -1.0, -0.5, 0.0, 0.5, 3.0, 10.0, 20.0].map(factor);
-        assert_eq!(
-            texts,
-            [
-                "0.0625×", "0.5×", "0.707×", "1×", "1.41×", "8×", "1024×", "1e6×"
-            ]
-        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tsql_formats::Named;
 
 use super::append::tell_unmerged;
+use super::label::{Label, tell_unlabelled};
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
@@ -44,6 +45,7 @@ use crate::store::Store;
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
     tsql ingest a100_matmul.log --platform a100\n  \
+    tsql ingest night-7/ --label night=7 --label driver=550.54\n  \
     tsql ingest measure_records/                # its folders name the platforms\n  \
     tsql ingest 'measure_records/*/'            # the same\n  \
     tsql ingest k80_logs.tar.gz                 # so do those in an archive\n  \
@@ -60,6 +62,8 @@ pub(super) struct Ingest {
     /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
+    #[command(flatten)]
+    label: Label,
     /// Stop at the first refused line
     #[arg(long)]
     strict: bool,
@@ -110,6 +114,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         dry_run: command.dry_run,
         threads: command.threads,
         part: command.part,
+        labels: command.label.labels,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop,
         ..IngestOptions::default()
@@ -124,6 +129,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         talk(&format!("store            {shown}"));
     }
     tell_unmerged(&report);
+    tell_unlabelled(&report);
     Ok(if report.is_clean() { DONE } else { PARTLY })
 }
 

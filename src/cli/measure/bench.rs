@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use tsql_measure::backends::Address;
 use tsql_measure::trial::Cache;
 
+use crate::cli::label::Label;
 use crate::error::{Error, Result};
 use crate::trials::run::RunOptions;
 
@@ -24,6 +25,8 @@ pub(super) struct Bench {
     /// Name of the run, of which the source's name is made [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    label: Label,
     /// Core to time on
     #[arg(long, value_name = "N")]
     core: Option<usize>,
@@ -83,6 +86,7 @@ impl Bench {
             device: target,
             platform: self.platform.clone(),
             name: self.name.clone(),
+            labels: self.label.labels.clone(),
             core: self.core,
             realtime: !self.no_realtime,
             sandbox: !self.no_sandbox,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, StringArray};
 use tsql_measure::manifest::Manifest;
-use tsql_measure::rerun::Comparison;
+use tsql_metrics::change::Comparison;
 
 use crate::cli::talk::{counted, talk};
 use crate::trials::Item;
@@ -80,7 +80,7 @@ pub(super) fn columns(rows: &[Compared<'_>]) -> [(&'static str, ArrayRef); 11] {
         ("change_low", numbers(|found| found.change_low)),
         ("change_high", numbers(|found| found.change_high)),
         ("least_change", numbers(|found| found.least_change)),
-        ("p", numbers(|found| found.p_holm)),
+        ("p", numbers(|found| found.p_corrected)),
         ("old_ns", numbers(|found| found.old_median_ns)),
         ("new_ns", numbers(|found| found.new_median_ns)),
         ("workload_key", texts(&|row| row.item.workload_key())),
@@ -107,7 +107,7 @@ pub(super) fn say(rows: &[Compared<'_>]) {
             "change_low": found.map(|found| found.change_low),
             "change_high": found.map(|found| found.change_high),
             "least_change": found.map(|found| found.least_change),
-            "p": found.map(|found| found.p_holm),
+            "p": found.map(|found| found.p_corrected),
             "old_ns": found.map(|found| found.old_median_ns),
             "new_ns": found.map(|found| found.new_median_ns),
             "differs": differs,

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
 
 use super::resume::tell_resumed;
+use crate::cli::label::Label;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::talk::{counted, talk};
 use crate::store::Store;
@@ -21,7 +22,7 @@ use crate::trials::exec::{ExecOptions, exec};
 /// program fails, the records that it gave stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql measure exec --platform a100 -- python3 time_kernels.py\n  \
+    tsql measure exec --platform a100 --label night=7 -- python3 time_kernels.py\n  \
     tsql measure exec --platform k80 --format tenset --log tuning.json -- python3 tune.py")]
 pub(super) struct Exec {
     /// Platform of its records
@@ -30,6 +31,8 @@ pub(super) struct Exec {
     /// Name of the run, of which the source's name is made [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    label: Label,
     /// What its lines look like
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LineKind::Measured)]
     format: LineKind,
@@ -66,6 +69,7 @@ pub(super) fn run(
         command: command.command,
         platform: command.platform,
         name: command.name,
+        labels: command.label.labels,
         tenset: command.format == LineKind::Tenset,
         log: command.log,
         commit_every: command.commit_every,

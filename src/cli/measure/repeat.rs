@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use tokio::runtime::Handle;
 use tsql_measure::backends::Address;
-use tsql_measure::rerun::MINIMAL_CHANGE;
+use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::bench::Bench;
 use super::compared::{self, Compared};
@@ -15,6 +15,7 @@ use super::trust;
 use super::watch::Watch;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::output::{Output, show};
+use crate::cli::percent::percent;
 use crate::cli::talk::{counted, talk};
 use crate::error::Result;
 use crate::store::Store;
@@ -59,14 +60,6 @@ pub(super) struct Repeat {
     bench: Bench,
     #[command(flatten)]
     output: Output,
-}
-
-fn percent(text: &str) -> std::result::Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
-    let number = number.ok().filter(|number| (0.0..1000.0).contains(number));
-    number
-        .map(|number| number / 100.0)
-        .ok_or_else(|| format!("`{text}` is no percentage, expected one like 5%"))
 }
 
 pub(super) fn run(

@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
 use tsql_measure::backends::Address;
 use tsql_measure::manifest::Manifest;
-use tsql_measure::median::median;
 use tsql_measure::search::Kind;
 use tsql_measure::space::Config;
+use tsql_metrics::median::median;
 
 use super::bench::Bench;
 use super::resume::tell_resumed;

@@ -22,7 +22,7 @@ pub(super) struct Runs(BTreeMap<(i64, i64), Vec<u8>>);
 impl Runs {
     /// Those of the sources with these `ids`.
     pub(super) async fn load(context: &SessionContext, ids: &str) -> Result<Self> {
-        let sql = format!("SELECT * FROM stored.runs WHERE source_id IN ({ids})");
+        let sql = format!("SELECT * FROM stored.all_runs WHERE source_id IN ({ids})");
         let mut runs = Self::default();
         for batch in collect(context, &sql).await? {
             let sources = column::numbers::<Int64Type>(&batch, "source_id")?;

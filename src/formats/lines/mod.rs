@@ -36,7 +36,7 @@ const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runt
     r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
     r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
 
-const JOINED: &str = "stored.records AS r LEFT JOIN stored.configurations AS c \
+const JOINED: &str = "AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
 
 /// The records that a predicate over the stored columns (`r`) selects, by source and line; their graphs lie
@@ -54,7 +54,7 @@ async fn among(
     };
     let (of_configurations, of_records) = (between("c"), between("r"));
     let sql = format!(
-        "SELECT {COLUMNS} FROM {JOINED}{of_configurations} WHERE {predicate}{of_records} \
+        "SELECT {COLUMNS} FROM stored.all_records {JOINED}{of_configurations} WHERE {predicate}{of_records} \
          ORDER BY r.source_id, r.line"
     );
     stream(context, &sql).await
@@ -67,9 +67,22 @@ pub(crate) async fn selected(
     predicate: &str,
 ) -> Result<SendableRecordBatchStream> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM {JOINED} \
+        "SELECT {COLUMNS} FROM stored.records {JOINED} \
          JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset IN ({datasets}) AND ({predicate})) AS k \
          ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
+    );
+    stream(context, &sql).await
+}
+
+/// The records whose sources and lines are in a table, `chosen_id` and `chosen_line`, by source and line.
+pub(crate) async fn among_lines(
+    context: &SessionContext,
+    chosen: &str,
+) -> Result<SendableRecordBatchStream> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM stored.records {JOINED} \
+         JOIN {chosen} AS k ON k.chosen_id = r.source_id AND k.chosen_line = r.line \
+         ORDER BY r.source_id, r.line"
     );
     stream(context, &sql).await
 }

@@ -98,7 +98,9 @@ impl Arrays {
         let forms = Form::parse_all(arrays).ok_or_else(|| damaged("its arrays"))?;
         let graph = loader.graph(graph_id).await?;
         let configurations = loader.configurations(graph_id).await?;
-        let samples = loader.samples(graph_id, source.rows_of).await?;
+        let samples = loader
+            .samples("stored.all_records", graph_id, source.rows_of)
+            .await?;
         let places = samples.config_ids.iter();
         let places = places.map(|&id| configurations.place(id));
         Ok(Self {

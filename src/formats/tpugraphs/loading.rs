@@ -165,10 +165,16 @@ impl Loader {
         Ok(found)
     }
 
-    /// The samples of a file of this graph.
-    pub(crate) async fn samples(&self, graph_id: i64, source_id: i64) -> Result<Samples> {
+    /// The samples of a file of this graph,
+    /// with those that were retracted where it is `stored.all_records` that they are read from.
+    pub(crate) async fn samples(
+        &self,
+        records: &str,
+        graph_id: i64,
+        source_id: i64,
+    ) -> Result<Samples> {
         let sql = format!(
-            "SELECT config_id, runtime_ns, baseline_ns FROM stored.records \
+            "SELECT config_id, runtime_ns, baseline_ns FROM {records} \
              WHERE graph_id = {graph_id} AND source_id = {source_id} ORDER BY line"
         );
         let mut samples = Samples::default();

@@ -31,7 +31,7 @@ use super::orphans::{Orphans, Rows};
 use crate::column;
 use crate::dedupe::{ReadFiles, one_file};
 use crate::error::Result;
-use crate::ledger::{Closed, Ledger, application, source_columns};
+use crate::ledger::{Closed, Labelling, Ledger, application, source_columns};
 use crate::store::file::DataFile;
 use crate::store::{Change, Rests, Snapshot, Store};
 use others::Others;
@@ -43,11 +43,12 @@ pub(crate) fn claim(source_id: i64) -> String {
 }
 
 /// Files of rows by table, in the order in which they are committed.
-pub(super) type Files = Vec<(&'static str, Vec<DataFile>)>;
+pub(crate) type Files = Vec<(&'static str, Vec<DataFile>)>;
 
 /// Commits rows of files that nobody else has committed meanwhile.
-pub(super) struct Commits<'a> {
+pub(crate) struct Commits<'a> {
     store: &'a Store,
+    labelling: Labelling,
     orphans: Orphans,
     /// What others have named in the logs of the tables since this run looked.
     others: BTreeMap<&'static str, Others>,
@@ -82,11 +83,17 @@ impl Entry {
 
 impl<'a> Commits<'a> {
     /// Commits files that were planned by this ledger; `orphans` were found after it was read.
-    pub(super) fn new(store: &'a Store, ledger: &Ledger, orphans: Orphans) -> Self {
+    pub(crate) fn new(
+        store: &'a Store,
+        ledger: &Ledger,
+        orphans: Orphans,
+        labelling: Labelling,
+    ) -> Self {
         let versions = orphans.versions.iter();
         let versions = versions.chain([(&"sources", &ledger.version)]);
         Self {
             store,
+            labelling,
             others: versions
                 .map(|(&table, &version)| (table, Others::since(version)))
                 .collect(),
@@ -99,7 +106,7 @@ impl<'a> Commits<'a> {
 
     /// Takes out the rows of names that the ledger has for something else. False where another run was
     /// found to write some.
-    pub(super) async fn take_out_strays(&mut self) -> Result<bool> {
+    pub(crate) async fn take_out_strays(&mut self) -> Result<bool> {
         let strays = self.orphans.strays.clone();
         if strays.is_empty() {
             return Ok(true);
@@ -121,7 +128,7 @@ impl<'a> Commits<'a> {
     /// Makes files that were read to their end part of the store: their rows, the first table's whether
     /// there are any or not, then the ledger. False where another run was found to do so with one of them:
     /// all must be looked at again.
-    pub(super) async fn add(&mut self, rows: Files, closed: &[Closed]) -> Result<bool> {
+    pub(crate) async fn add(&mut self, rows: Files, closed: &[Closed]) -> Result<bool> {
         let sources = closed.iter().map(|file| file.reading.source_id);
         let claimed = self.orphans.among(sources);
         if !claimed.is_empty() && !self.claim(closed, &claimed).await? {
@@ -129,7 +136,8 @@ impl<'a> Commits<'a> {
         }
         // Also another name of what is there, which has no rows: another run may be about to write rows of
         // a source of that name.
-        let named: Vec<_> = closed.iter().map(Closed::transaction).collect();
+        let named: BTreeMap<String, i64> = closed.iter().map(Closed::transaction).collect();
+        let named: Vec<_> = named.into_iter().collect();
         let detail = format!("ingest of {} files", closed.len());
         for (place, (table, files)) in rows.into_iter().enumerate() {
             let is_named = place == 0 || !claimed.is_empty();
@@ -237,7 +245,8 @@ impl<'a> Commits<'a> {
                     .as_ref()
                     .is_none_or(|(count, _)| *count != new.len())
                 {
-                    let change = one_file(store, "sources", source_columns(&new)).await?;
+                    let rows = source_columns(&new, &self.labelling);
+                    let change = one_file(store, "sources", rows).await?;
                     written = Some((new.len(), change));
                 }
                 Ok(written.as_ref().map(|(_, change)| change.clone()))

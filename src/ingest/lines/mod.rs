@@ -88,7 +88,7 @@ pub(super) async fn run_reader(
     let ledger = options.ledger(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
     let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
-    let mut commits = Commits::new(store, &ledger, orphans);
+    let mut commits = Commits::new(store, &ledger, orphans, options.labelling()?);
     if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
     }

@@ -112,7 +112,10 @@ fn unknown(name: &str, files: &[TrainingFile]) -> Error {
 
 async fn files(loader: &Loader) -> Result<Vec<TrainingFile>> {
     let sql = "SELECT id, split, source_id, graph_id FROM sources \
-               WHERE graph_id IS NOT NULL AND same_as IS NULL ORDER BY id, source_id";
+               LEFT JOIN (SELECT source_id AS retracted_id, count(*) AS retracted_count \
+                          FROM stored.retracted GROUP BY source_id) ON retracted_id = source_id \
+               WHERE graph_id IS NOT NULL AND same_as IS NULL \
+                 AND record_count > coalesce(retracted_count, 0) ORDER BY id, source_id";
     let mut files = Vec::new();
     for batch in loader.collect(sql).await? {
         let (ids, splits) = (
@@ -140,7 +143,9 @@ impl TrainingGraph {
     async fn load(loader: &mut Loader, file: &TrainingFile) -> Result<Self> {
         let graph = loader.graph(file.graph_id).await?;
         let known = loader.configurations(file.graph_id).await?;
-        let samples = loader.samples(file.graph_id, file.source_id).await?;
+        let samples = loader
+            .samples("stored.records", file.graph_id, file.source_id)
+            .await?;
         let damaged = || Error::damaged("configurations", "they do not fit their graph");
         let places = samples.config_ids.iter().map(|&id| known.place(id));
         let places: Vec<usize> = places.collect::<Result<_>>()?;

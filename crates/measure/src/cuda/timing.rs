@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use super::code::Code;
-use crate::median::median;
 use crate::trial::{Cache, Settings};
+use tsql_metrics::median::median;
 
 /// Warming up loads the code and raises the clocks: this much time on the device, and this many
 /// launches, at least.

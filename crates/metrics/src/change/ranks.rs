@@ -5,6 +5,10 @@
 //! normal, with the correction for ties and for continuity (Hollander, Wolfe and Chicken, 4.1; what SciPy
 //! calls `asymptotic`).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::median::middle;
 
 /// Probability of calling one of all kernels changed that did not change; also one minus the
@@ -16,7 +20,7 @@ pub(super) const ALPHA: f64 = 0.05;
 const EXACT: usize = 40;
 
 /// The 97.5 % quantile of the normal distribution.
-const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
+pub(crate) const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
 const _: () = assert!(ALPHA == 0.05, "the quantile above belongs to it");
 
@@ -33,7 +37,7 @@ pub(super) fn mann_whitney(old: &[f64], new: &[f64]) -> f64 {
     let (ranks, ties) = double_ranks(old, new);
     let new_sum: usize = ranks.iter().skip(old.len()).sum();
     if ranks.len() <= EXACT {
-        let ways = subset_sums(&ranks, new.len());
+        let ways = counted(ranks, new.len());
         let all: u64 = ways.iter().sum();
         let below: u64 = ways.iter().take(new_sum + 1).sum();
         let above: u64 = ways.iter().skip(new_sum).sum();
@@ -75,8 +79,7 @@ pub(super) fn ratio_interval(old: &[f64], new: &[f64]) -> (f64, f64, f64) {
 /// The largest k with P(U < k) <= 2.5 % where nothing ties.
 fn critical(old: usize, new: usize) -> usize {
     if old + new <= EXACT {
-        let ranks: Vec<usize> = (1..=old + new).collect();
-        let ways = subset_sums(&ranks, new);
+        let ways = counted((1..=old + new).collect(), new);
         let all: u64 = ways.iter().sum();
         // U is the rank sum above its smallest value.
         let smallest = new * (new + 1) / 2;
@@ -124,6 +127,34 @@ fn double_ranks(old: &[f64], new: &[f64]) -> (Vec<usize>, f64) {
         ties += size.powi(3) - size;
     }
     (ranks, ties)
+}
+
+/// Distributions that are kept by each thread: a list takes at most 13 kB.
+const KEPT: usize = 256;
+
+/// Distributions by ranks and picks.
+type Kept = HashMap<(Vec<usize>, usize), Rc<[u64]>>;
+
+thread_local! {
+    /// Most pairs of a run have as many repeats as others, and ties in the same places.
+    static DISTRIBUTIONS: RefCell<Kept> = RefCell::default();
+}
+
+/// [`subset_sums`], unless they are known.
+fn counted(mut ranks: Vec<usize>, picks: usize) -> Rc<[u64]> {
+    ranks.sort_unstable();
+    let key = (ranks, picks);
+    DISTRIBUTIONS.with_borrow_mut(|kept| {
+        if let Some(known) = kept.get(&key) {
+            return Rc::clone(known);
+        }
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        let ways: Rc<[u64]> = subset_sums(&key.0, picks).into();
+        kept.insert(key, Rc::clone(&ways));
+        ways
+    })
 }
 
 /// For each sum, in how many ways `picks` of the ranks have it.

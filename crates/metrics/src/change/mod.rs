@@ -4,7 +4,7 @@
 //! unit. It is estimated, tested and bounded from the same ranks, so that the three agree:
 //!
 //! * estimate: median of all ratios `new_j / old_i` (Hodges and Lehmann, on logarithms);
-//! * test: Mann-Whitney U, two-sided (`ranks`), corrected for the number of kernels after Holm;
+//! * test: Mann-Whitney U, two-sided (`ranks`), corrected for the number of kernels ([`AllP`]);
 //! * 95 % confidence interval: the ratios at the critical ranks of U (Moses; Hollander, Wolfe and Chicken,
 //!   *Nonparametric Statistical Methods*, 3rd ed., 4.2 and 4.3).
 //!
@@ -16,11 +16,14 @@
 //! * the least repeats must show it, too: they hardly move with the neighbours (`benches/README.md`);
 //! * timings with a flag of [`SPOILING`] prove nothing: they were taken at a bad moment, or too few agree.
 
+mod correction;
 mod ranks;
 
+pub use correction::{AllP, Corrected};
+pub(crate) use ranks::NORMAL_QUANTILE;
 use ranks::{ALPHA, mann_whitney, ratio_interval};
 
-use super::median::median;
+use crate::median::median;
 
 /// The smallest change that is called one where the user does not say: 2 %.
 pub const MINIMAL_CHANGE: f64 = 0.02;
@@ -83,6 +86,26 @@ impl Pair {
     pub fn with_spoiled(self, spoiled: bool) -> Self {
         Self { spoiled, ..self }
     }
+
+    /// Compares it by itself. Nothing is said of it until it is [corrected](Comparison::corrected) for all comparisons.
+    pub fn compare(&self) -> Comparison {
+        let (estimate, low, high) = ratio_interval(&self.old_ns, &self.new_ns);
+        let p = mann_whitney(&self.old_ns, &self.new_ns);
+        let least = |repeats: &[f64]| repeats.iter().copied().fold(f64::INFINITY, f64::min);
+        let of = |repeats: &[f64]| median(repeats).map_or(f64::NAN, |median| median.value);
+        Comparison {
+            old_median_ns: of(&self.old_ns),
+            new_median_ns: of(&self.new_ns),
+            change: estimate - 1.0,
+            change_low: low - 1.0,
+            change_high: high - 1.0,
+            least_change: least(&self.new_ns) / least(&self.old_ns) - 1.0,
+            p,
+            p_corrected: p,
+            spoiled: self.spoiled,
+            verdict: Verdict::Unclear,
+        }
+    }
 }
 
 /// How one kernel's new repeats compare with its old ones.
@@ -103,45 +126,46 @@ pub struct Comparison {
     /// Of this comparison alone.
     pub p: f64,
     /// Corrected for all comparisons.
-    pub p_holm: f64,
+    pub p_corrected: f64,
+    /// The repeats of a side prove nothing: see [`SPOILING`].
+    pub spoiled: bool,
     /// What is said of it.
     pub verdict: Verdict,
 }
 
-/// Compares all pairs of one run; `minimal_change` is a share (0.02 for 2 %).
-pub fn compare(pairs: &[Pair], minimal_change: f64) -> Vec<Comparison> {
-    let mut comparisons: Vec<_> = pairs.iter().map(compare_alone).collect();
-    let corrected = holm(
-        &comparisons
-            .iter()
-            .map(|comparison| comparison.p)
-            .collect::<Vec<_>>(),
-    );
-    for ((comparison, p_holm), pair) in comparisons.iter_mut().zip(corrected).zip(pairs) {
-        comparison.p_holm = p_holm;
-        if !pair.spoiled {
-            comparison.verdict = verdict(comparison, minimal_change);
+impl Comparison {
+    /// With p corrected for all comparisons, and what is said of it then; `minimal_change` is a share (0.02 for 2 %).
+    #[must_use]
+    pub fn corrected(self, all: &Corrected, minimal_change: f64) -> Self {
+        let corrected = Self {
+            p_corrected: all.of(self.p),
+            ..self
+        };
+        Self {
+            verdict: corrected.verdict_at(minimal_change),
+            ..corrected
         }
     }
-    comparisons
+
+    /// What would be said of it were this the smallest change that is called one. [`corrected`](Self::corrected) comes
+    /// before.
+    pub fn verdict_at(&self, minimal_change: f64) -> Verdict {
+        if self.spoiled {
+            Verdict::Unclear
+        } else {
+            verdict(self, minimal_change)
+        }
+    }
 }
 
-fn compare_alone(pair: &Pair) -> Comparison {
-    let (estimate, low, high) = ratio_interval(&pair.old_ns, &pair.new_ns);
-    let p = mann_whitney(&pair.old_ns, &pair.new_ns);
-    let least = |repeats: &[f64]| repeats.iter().copied().fold(f64::INFINITY, f64::min);
-    let of = |repeats: &[f64]| median(repeats).map_or(f64::NAN, |median| median.value);
-    Comparison {
-        old_median_ns: of(&pair.old_ns),
-        new_median_ns: of(&pair.new_ns),
-        change: estimate - 1.0,
-        change_low: low - 1.0,
-        change_high: high - 1.0,
-        least_change: least(&pair.new_ns) / least(&pair.old_ns) - 1.0,
-        p,
-        p_holm: p,
-        verdict: Verdict::Unclear,
-    }
+/// Compares all pairs of one run, with p corrected after Holm; `minimal_change` is a share (0.02 for 2 %).
+pub fn compare(pairs: &[Pair], minimal_change: f64) -> Vec<Comparison> {
+    let comparisons: Vec<_> = pairs.iter().map(Pair::compare).collect();
+    let all: AllP = comparisons.iter().map(|comparison| comparison.p).collect();
+    let all = all.holm();
+    let corrected = comparisons.into_iter();
+    let corrected = corrected.map(|comparison| comparison.corrected(&all, minimal_change));
+    corrected.collect()
 }
 
 /// A change is called one if it is significant after correction and large enough, by the estimate and
@@ -152,33 +176,15 @@ fn compare_alone(pair: &Pair) -> Comparison {
 fn verdict(comparison: &Comparison, minimal_change: f64) -> Verdict {
     let (slow, fast) = (1.0 + minimal_change, 1.0 / (1.0 + minimal_change));
     let (ratio, least) = (comparison.change + 1.0, comparison.least_change + 1.0);
-    if comparison.p_holm < ALPHA && ratio.min(least) >= slow {
+    if comparison.p_corrected < ALPHA && ratio.min(least) >= slow {
         Verdict::Slower
-    } else if comparison.p_holm < ALPHA && ratio.max(least) <= fast {
+    } else if comparison.p_corrected < ALPHA && ratio.max(least) <= fast {
         Verdict::Faster
     } else if comparison.change_low + 1.0 > fast && comparison.change_high + 1.0 < slow {
         Verdict::Same
     } else {
         Verdict::Unclear
     }
-}
-
-/// Holm's step-down correction (Scandinavian Journal of Statistics 6, 1979): the i-th smallest of m is
-/// multiplied by m - i + 1, and none becomes smaller than one before it.
-fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    let value = |at: usize| p.get(at).copied().unwrap_or(1.0);
-    order.sort_by(|&one, &other| value(one).total_cmp(&value(other)));
-    let mut corrected = vec![1.0; p.len()];
-    let (mut largest, mut factor) = (0.0_f64, ranks::count(p.len()));
-    for at in order {
-        largest = largest.max((value(at) * factor).min(1.0));
-        factor -= 1.0;
-        if let Some(slot) = corrected.get_mut(at) {
-            *slot = largest;
-        }
-    }
-    corrected
 }
 
 #[cfg(test)]

@@ -135,12 +135,44 @@ fn intervals_are_the_test_inverted() {
 #[test]
 fn many_comparisons_are_corrected_after_holm() {
     // statsmodels.
-    let corrected = holm(&[0.01, 0.04, 0.03, 0.005, 0.5]);
-    for (found, expected) in corrected.into_iter().zip([0.04, 0.09, 0.09, 0.025, 0.5]) {
-        close(found, expected);
+    let corrected = corrected_by(AllP::holm);
+    corrected(
+        &[0.01, 0.04, 0.03, 0.005, 0.5],
+        &[0.04, 0.09, 0.09, 0.025, 0.5],
+    );
+    corrected(&[0.9, 0.8], &[1.0, 1.0]);
+    // Equal ones: the first of them has the largest factor.
+    corrected(
+        &[0.01, 0.02, 0.01, 0.01, 0.3],
+        &[0.05, 0.05, 0.05, 0.05, 0.3],
+    );
+    let one: AllP = [0.1].into_iter().collect();
+    close(one.holm().of(0.2), 1.0);
+}
+
+#[test]
+fn wrong_ones_among_the_changed_are_few_after_benjamini_and_hochberg() {
+    // statsmodels, method='fdr_bh'.
+    let corrected = corrected_by(AllP::benjamini_hochberg);
+    corrected(
+        &[0.01, 0.04, 0.03, 0.005, 0.5],
+        &[0.025, 0.05, 0.05, 0.025, 0.5],
+    );
+    corrected(
+        &[0.01, 0.02, 0.01, 0.01, 0.3],
+        &[1.0 / 60.0, 0.025, 1.0 / 60.0, 1.0 / 60.0, 0.3],
+    );
+    corrected(&[0.9, 0.8], &[0.9, 0.9]);
+}
+
+/// Checks a correction of some p.
+fn corrected_by(correction: fn(&AllP) -> Corrected) -> impl Fn(&[f64], &[f64]) {
+    move |all, expected| {
+        let corrected = correction(&all.iter().copied().collect());
+        for (p, expected) in all.iter().zip(expected) {
+            close(corrected.of(*p), *expected);
+        }
     }
-    assert_eq!(holm(&[]), [0.0; 0]);
-    assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
 }
 
 /// `factor` times repeats that scatter by 1 %.
@@ -182,7 +214,7 @@ fn a_change_at_the_edge_is_unclear() {
     let pair = Pair::new(&noisy(10, 1.0, &mut random), &noisy(10, 1.019, &mut random)).unwrap();
     let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
     assert!(
-        comparison.p_holm < ALPHA && comparison.change < MINIMAL_CHANGE,
+        comparison.p_corrected < ALPHA && comparison.change < MINIMAL_CHANGE,
         "{comparison:?}"
     );
     assert_eq!(comparison.verdict, Verdict::Unclear);
@@ -285,7 +317,7 @@ fn a_neighbour_that_slows_most_repeats_is_no_change() {
     let crowded = [noisy(40, 1.25, &mut random), noisy(10, 1.0, &mut random)].concat();
     let pair = Pair::new(&quiet, &crowded).unwrap();
     let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
-    assert!(comparison.p_holm < 1e-6 && comparison.change > 0.1);
+    assert!(comparison.p_corrected < 1e-6 && comparison.change > 0.1);
     assert!(comparison.least_change.abs() < MINIMAL_CHANGE);
     assert_eq!(comparison.verdict, Verdict::Unclear);
 }

@@ -1,0 +1,165 @@
+//! The means: a dot and its interval for all pairs, and for each part of them.
+
+use plotters::prelude::DrawingBackend;
+
+use super::axis::factors;
+use super::data::{SpeedupRow, band};
+use super::histogram::BAND;
+use crate::canvas::{Canvas, GREY, INK, Text, colour};
+use crate::page::{AXIS, Field, LABEL, MIDDLE, REMARK, Scale, frame};
+use crate::text;
+
+/// What stands above the rows of a group.
+const HEADS: [&str; 3] = ["", "by operator", "by network"];
+
+/// How wide names become at most, and how far apart rows are.
+const NAMES: f64 = 250.0;
+const ROW: f64 = 27.0;
+
+/// A line: a head, or a row.
+enum Line<'a> {
+    Head(&'static str),
+    Row(&'a SpeedupRow),
+    More(usize),
+}
+
+/// Draws them into what is beside the histogram.
+pub(super) fn draw<B: DrawingBackend>(
+    canvas: &Canvas<'_, B>,
+    rows: &[SpeedupRow],
+    noise: f64,
+    beside: Field,
+) -> Result<(), String> {
+    let lines = lines(rows, ((beside.bottom - beside.top) / ROW).floor());
+    let names = rows.iter().map(|row| text::width(&said(row), LABEL));
+    let names = names.fold(0.0, f64::max).min(NAMES);
+    let field = Field {
+        left: beside.left + names + 12.0,
+        ..beside
+    };
+    let x = Scale {
+        values: range(rows, noise),
+        places: (field.left, field.right),
+    };
+    let (low, high) = band(noise);
+    let (low, high) = (x.at(low), x.at(high));
+    let corners = [
+        (low, field.top),
+        (high, field.top),
+        (high, field.bottom),
+        (low, field.bottom),
+    ];
+    canvas.filled(&corners, BAND)?;
+    factors(canvas, field, &x)?;
+    let one = x.at(0.0);
+    canvas.dashes(
+        &[(one, field.top), (one, field.bottom)],
+        INK,
+        1.5,
+        (8.0, 6.0),
+    )?;
+    frame(canvas, field)?;
+    let mut y = field.top + ROW / 2.0;
+    for line in &lines {
+        let name = |text: &str, colour| {
+            let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).right();
+            canvas.text(text, at.coloured(colour))
+        };
+        match line {
+            Line::Head(head) => {
+                let at = Text::new(REMARK, beside.left, y - MIDDLE * REMARK);
+                canvas.text(head, at.coloured(GREY))?;
+            }
+            Line::More(count) => name(&format!("… and {count} more"), GREY)?,
+            Line::Row(row) => {
+                for text in text::wrap(&said(row), LABEL, NAMES, 1) {
+                    name(&text, INK)?;
+                }
+                mean(canvas, row, (x, y))?;
+            }
+        }
+        y += ROW;
+    }
+    let middle = f64::midpoint(field.left, field.right);
+    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).centred();
+    canvas.text("geometric mean, 95 % interval", at)
+}
+
+/// A mean and its interval, as far as there is room.
+fn mean<B: DrawingBackend>(
+    canvas: &Canvas<'_, B>,
+    row: &SpeedupRow,
+    (x, y): (Scale, f64),
+) -> Result<(), String> {
+    let edge = if row.group == 0 {
+        INK
+    } else {
+        colour(row.group - 1)
+    };
+    let inside = |value: f64| x.at(value.log2()).clamp(x.places.0, x.places.1);
+    if let Some((low, high)) = row.interval {
+        let (low, high) = (inside(low), inside(high));
+        canvas.line(&[(low, y), (high, y)], edge, 2.0)?;
+        for end in [low, high] {
+            canvas.line(&[(end, y - 5.0), (end, y + 5.0)], edge, 2.0)?;
+        }
+    }
+    canvas.circle((inside(row.speedup), y), 5.0, edge)
+}
+
+fn said(row: &SpeedupRow) -> String {
+    format!("{} ({})", row.name, row.pairs)
+}
+
+/// Heads and rows, as many as there is room for; each group has its share.
+fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "lines of a picture"
+    )]
+    let room = room.max(4.0) as usize;
+    let groups: Vec<&[SpeedupRow]> = rows
+        .chunk_by(|one, other| one.group == other.group)
+        .collect();
+    let mut left = room;
+    let mut lines = Vec::new();
+    for (place, group) in groups.iter().enumerate() {
+        let head = group.first().and_then(|row| HEADS.get(row.group));
+        if let Some(head) = head.filter(|head| !head.is_empty()) {
+            lines.push(Line::Head(head));
+            left = left.saturating_sub(1);
+        }
+        // What later groups do not need is there for this one.
+        let later = groups.iter().skip(place + 1);
+        let needed: usize = later.map(|group| group.len() + 1).sum();
+        let own = left
+            .saturating_sub(needed)
+            .max(left / (groups.len() - place))
+            .max(1);
+        if group.len() <= own {
+            lines.extend(group.iter().map(Line::Row));
+            left = left.saturating_sub(group.len());
+        } else {
+            let shown = own.saturating_sub(1);
+            lines.extend(group.iter().take(shown).map(Line::Row));
+            lines.push(Line::More(group.len() - shown));
+            left = left.saturating_sub(own);
+        }
+    }
+    lines
+}
+
+/// The axis, in doublings: all means, and of their intervals what is not far from them.
+fn range(rows: &[SpeedupRow], noise: f64) -> (f64, f64) {
+    let means = rows.iter().map(|row| row.speedup.log2());
+    let widest = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+    let (low, high) = means.fold(band(noise), widest);
+    let far = (0.5 * (high - low)).max(0.05);
+    let ends = rows.iter().filter_map(|row| row.interval);
+    let ends = ends.flat_map(|(from, to)| [from.log2(), to.log2()]);
+    let near = ends.map(|end| end.clamp(low - far, high + far));
+    let (low, high) = near.fold((low, high), widest);
+    let room = 0.06 * (high - low).max(0.01);
+    (low - room, high + room)
+}

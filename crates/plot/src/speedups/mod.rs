@@ -1,0 +1,163 @@
+//! Speedups of many pairs: how they are distributed, and the means of parts of them.
+
+mod axis;
+mod data;
+mod histogram;
+mod means;
+
+pub use data::{SpeedupBin, SpeedupRow, Speedups};
+use plotters::prelude::DrawingBackend;
+
+use super::canvas::{self, Canvas, Drawing, GREY, Text};
+use super::page::{AXIS, Field, LABEL, MARGIN, Page, REMARK};
+use super::page::{factor, heading, nothing};
+use super::picture::{Picture, picture};
+
+/// How much of the width the histogram has.
+const SHARE: f64 = 0.52;
+
+/// Draws a histogram of the speedups by what is said of them, and beside it their means with intervals. The label says
+/// what is counted.
+///
+/// # Errors
+/// What the canvas says; without bins the picture tells that there is nothing to draw.
+pub fn speedups(page: Page<'_>, speedups: &Speedups) -> Result<Picture, String> {
+    let drawing = Drawn { page, speedups };
+    picture(&drawing, page.png_width)
+}
+
+struct Drawn<'a> {
+    page: Page<'a>,
+    speedups: &'a Speedups,
+}
+
+impl Drawing for Drawn<'_> {
+    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+        let Speedups { bins, noise, rows } = self.speedups;
+        if bins.is_empty() {
+            return nothing(canvas, self.page.title);
+        }
+        let mut top = heading(canvas, self.page.title)?;
+        if let Some(all) = rows.first() {
+            let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0);
+            canvas.text(&said(all), at.centred().coloured(GREY))?;
+            top += 1.5 * REMARK;
+        }
+        let bottom = canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL;
+        let middle = SHARE * canvas::WIDTH;
+        histogram::draw(
+            canvas,
+            (self.page.label, bins, *noise),
+            (middle - 20.0, top, bottom),
+        )?;
+        let beside = Field {
+            left: middle + 20.0,
+            right: canvas::WIDTH - MARGIN,
+            top,
+            bottom,
+        };
+        means::draw(canvas, rows, *noise, beside)
+    }
+}
+
+/// The mean of all in words.
+fn said(all: &SpeedupRow) -> String {
+    let mean = factor(all.speedup.log2());
+    let interval = all.interval.map_or_else(String::new, |(low, high)| {
+        let [low, high] = [low, high].map(|end| factor(end.log2()));
+        format!(" ({low} to {high} with 95 %)")
+    });
+    format!(
+        "geometric mean of the speedup of {} pairs: {mean}{interval} · above 1: faster",
+        all.pairs
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, group: usize, speedup: f64) -> SpeedupRow {
+        SpeedupRow {
+            name: name.to_owned(),
+            group,
+            pairs: 7,
+            speedup,
+            interval: Some((speedup / 1.1, speedup * 1.2)),
+        }
+    }
+
+    fn bin(from: f64, counts: [u64; 4]) -> SpeedupBin {
+        let to = from * 2.0_f64.powf(1.0 / 64.0);
+        SpeedupBin { from, to, counts }
+    }
+
+    #[test]
+    fn all_parts_are_drawn() {
+        let all = Speedups {
+            bins: vec![
+                bin(0.5, [3, 0, 0, 0]),
+                bin(1.0, [0, 1, 9, 0]),
+                bin(2.0, [0, 0, 0, 4]),
+            ],
+            noise: 0.02,
+            rows: vec![
+                row("all", 0, 1.31),
+                row("conv <2d>", 1, 1.5),
+                row("net", 2, 0.9),
+            ],
+        };
+        let Picture { svg, png } = speedups(Page::new("b against a", "pairs"), &all).unwrap();
+        for text in [
+            "b against a",
+            "1.31×",
+            "conv &lt;2d&gt;",
+            "by operator",
+            "by network",
+            "slower",
+            "unclear",
+            "same",
+            "faster",
+        ] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert!(!svg.contains("NaN"));
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    }
+
+    #[test]
+    fn one_pair_and_none_are_drawn() {
+        let empty = speedups(Page::new("t", "pairs"), &Speedups::default()).unwrap();
+        assert!(empty.svg.contains("nothing to draw"));
+        let one = Speedups {
+            bins: vec![bin(1.0, [0, 1, 0, 0])],
+            noise: 0.0,
+            rows: vec![SpeedupRow {
+                interval: None,
+                ..row("all", 0, 1.0)
+            }],
+        };
+        let svg = speedups(Page::new("t", "pairs"), &one).unwrap().svg;
+        assert!(svg.contains("unclear") && !svg.contains("NaN") && !svg.contains("faster ("));
+    }
+
+    #[test]
+    fn many_rows_end() {
+        let rows = (0..90).map(|n| {
+            row(
+                &format!("operator {n}"),
+                usize::from(n > 0),
+                1.0 + f64::from(n),
+            )
+        });
+        let all = Speedups {
+            bins: vec![bin(1.0, [0, 1, 0, 0])],
+            noise: 0.02,
+            rows: rows.collect(),
+        };
+        let svg = speedups(Page::new("t", "pairs"), &all).unwrap().svg;
+        assert!(
+            svg.contains("operator 12") && svg.contains(" more\n") && !svg.contains("operator 80")
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! `tsql note`: what people know of records, sources and platforms.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand};
+
+use super::outcome::{DONE, Failure};
+use super::output::{Output, show};
+use super::place::Place;
+use super::talk::{counted, talk};
+use crate::error::Result as Told;
+use crate::notes::{self, Subject};
+use crate::store::Store;
+
+/// Notes that are shown beside what they are about.
+const SHOWN: usize = 5;
+
+/// Characters of each of them.
+const SHOWN_CHARS: usize = 160;
+
+/// Note what is to be known of records, files or a platform
+///
+/// A note is kept as rows of the table `notes`, one for each file that it applies to, or one for a platform, and joins
+/// `records` and `files` by source_id, or by platform. It is shown beside `tsql tables` and `tsql queries`, where these are read by people.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql note add \"the fan was broken\" --where \"platform = 'k80' AND measured_at > '2026-11-21'\"\n  \
+    tsql note add \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
+    tsql note add \"shared with others\" --platform t4\n  \
+    tsql note list --platform k80\n  \
+    tsql \"SELECT DISTINCT note FROM notes JOIN files USING (source_id) WHERE dataset = 'tenset'\"\n  \
+    tsql note delete 3")]
+pub(super) struct Note {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Keep a note on what is there now
+    Add(Add),
+    /// List all notes, or those that apply to something
+    List(List),
+    /// Take a note away
+    Delete(Delete),
+}
+
+/// What a note is about.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+struct About {
+    /// Records: SQL over the columns of `records`
+    #[arg(long = "where", value_name = "SQL")]
+    predicate: Option<String>,
+    /// Files of this name, or whose names match this pattern (`*` and `?`)
+    #[arg(long, value_name = "PATTERN")]
+    source: Option<String>,
+    /// All of a platform
+    #[arg(long, value_name = "NAME")]
+    platform: Option<String>,
+}
+
+impl About {
+    fn subject(self) -> Option<Subject> {
+        let records = self.predicate.map(Subject::Where);
+        let sources = self.source.map(Subject::Source);
+        records.or(sources).or(self.platform.map(Subject::Platform))
+    }
+}
+
+#[derive(Args, Debug)]
+struct Add {
+    /// What is to be known
+    #[arg(value_name = "TEXT")]
+    note: String,
+    #[command(flatten)]
+    about: About,
+    /// Who says so [default: $USER]
+    #[arg(long, value_name = "NAME")]
+    who: Option<String>,
+}
+
+#[derive(Args, Debug)]
+struct List {
+    #[command(flatten)]
+    about: About,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Args, Debug)]
+struct Delete {
+    /// Number of the note, as `tsql note list` has it
+    #[arg(value_name = "NUMBER")]
+    note_id: i64,
+}
+
+pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
+    let store = place.open().await?;
+    match command.action {
+        Action::Add(add) => {
+            let who = add.who.or_else(|| std::env::var("USER").ok());
+            let Some(about) = add.about.subject() else {
+                let reason = "a note is about something\nhint: --where SQL, --source PATTERN or --platform NAME";
+                return Err(Failure::Usage(reason.to_owned()));
+            };
+            let note = store.add_note(&add.note, &about, who.as_deref()).await?;
+            talk(&format!(
+                "note {} on {}, {}",
+                note.note_id,
+                note.about(),
+                counted(note.record_count(), "record")
+            ));
+            Ok(DONE)
+        }
+        Action::List(list) => {
+            let notes = match list.about.subject() {
+                Some(about) => store.notes_on(&about).await?,
+                None => store.notes().await?,
+            };
+            show(columns(&notes), &list.output).await
+        }
+        Action::Delete(delete) => {
+            store.delete_note(delete.note_id).await?;
+            talk(&format!("note {} is gone", delete.note_id));
+            Ok(DONE)
+        }
+    }
+}
+
+fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
+    let number = |of: fn(&notes::Note) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(notes.iter().map(of)))
+    };
+    let times = notes.iter().map(|note| note.noted_at_us);
+    let times = TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC");
+    let whos = notes.iter().map(|note| note.who.as_deref());
+    let about = notes.iter().map(notes::Note::about);
+    let texts = notes.iter().map(|note| note.note.as_str());
+    let sources = |note: &notes::Note| {
+        let sources = note
+            .targets
+            .iter()
+            .filter(|target| target.source_id.is_some());
+        i64::try_from(sources.count()).unwrap_or(i64::MAX)
+    };
+    [
+        ("note_id", number(|note| note.note_id)),
+        ("noted_at", Arc::new(times)),
+        ("who", Arc::new(StringArray::from_iter(whos))),
+        ("about", Arc::new(StringArray::from_iter_values(about))),
+        ("sources", number(sources)),
+        ("records", number(|note| note.record_count().cast_signed())),
+        ("note", Arc::new(StringArray::from_iter_values(texts))),
+    ]
+}
+
+/// Tells the newest notes beside a result that people read: those on these platforms, or all. No result fails for want of them.
+pub(super) async fn tell_notes(store: &Store, platforms: &[String], output: &Output) {
+    if !output.is_table() {
+        return;
+    }
+    let Ok(notes) = applying(store, platforms).await else {
+        return;
+    };
+    for note in notes.iter().rev().take(SHOWN) {
+        talk(&told(note));
+    }
+    let more = notes.len().saturating_sub(SHOWN);
+    if more > 0 {
+        talk(&format!(
+            "... and {} more: `tsql note list`",
+            counted(more as u64, "note")
+        ));
+    }
+}
+
+async fn applying(store: &Store, platforms: &[String]) -> Told<Vec<notes::Note>> {
+    let mut notes = store.notes().await?;
+    notes.retain(|note| {
+        let mut of_note = note
+            .targets
+            .iter()
+            .filter_map(|target| target.platform.as_ref());
+        platforms.is_empty() || of_note.any(|platform| platforms.contains(platform))
+    });
+    Ok(notes)
+}
+
+/// A note in a line.
+fn told(note: &notes::Note) -> String {
+    let mut text: String = note.note.chars().take(SHOWN_CHARS).collect();
+    if text.len() < note.note.len() {
+        text.push_str("...");
+    }
+    let day = DateTime::<Utc>::from_timestamp_micros(note.noted_at_us);
+    let day = day.map(|day| day.format("%Y-%m-%d").to_string());
+    let by: Vec<String> = note.who.iter().cloned().chain(day).collect();
+    format!(
+        "note {} on {}: {text} ({})",
+        note.note_id,
+        note.about(),
+        by.join(", ")
+    )
+}

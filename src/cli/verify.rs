@@ -1,0 +1,60 @@
+//! `tsql verify`: is a publication as it was published?
+
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::Args;
+use indicatif::HumanBytes;
+
+use super::bar;
+use super::outcome::{DONE, Failure, PARTLY};
+use super::talk::{counted, talk};
+use crate::error::Error;
+use crate::publish::verify_publication;
+
+/// What its bar says.
+const STYLE: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}, {elapsed}";
+
+/// Compare the files of a publication with their checksums
+///
+/// Reads all files that `SHA256SUMS` lists and prints which are missing, changed or additional, a line each. Hidden
+/// files (`.git`) are not looked at. Exit code 0 where all is as it was published, 1 where it is not.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql verify published && echo whole\n  \
+    tsql verify s3://datasets/gemm")]
+pub(super) struct Verify {
+    /// Directory or URL of the publication
+    #[arg(value_name = "DIR|URL")]
+    publication: String,
+}
+
+pub(super) async fn run(command: Verify) -> Result<u8, Failure> {
+    let bar = std::io::stderr().is_terminal().then(|| bar::spinner(STYLE));
+    let verified = verify_publication(&command.publication, |bytes| {
+        if let Some(bar) = &bar {
+            bar.set_position(bytes);
+        }
+    });
+    let verified = verified.await;
+    if let Some(bar) = &bar {
+        bar.finish_and_clear();
+    }
+    let verified = verified?;
+    let mut out = super::stdout::stdout();
+    let lists = [
+        ("missing", &verified.missing),
+        ("changed", &verified.changed),
+        ("additional", &verified.additional),
+    ];
+    for (what, paths) in lists {
+        for path in paths {
+            writeln!(out, "{what} {path}").map_err(Error::io("standard output"))?;
+        }
+    }
+    let files = counted(verified.file_count, "file");
+    talk(&format!(
+        "{files} of {} as published",
+        HumanBytes(verified.bytes)
+    ));
+    Ok(if verified.is_whole() { DONE } else { PARTLY })
+}

@@ -1,0 +1,172 @@
+//! What is faster and what is slower: the records of two platforms, tags, labels, sources or times, configuration by
+//! configuration.
+//!
+//! ```text
+//!  a, b ─▶ selected ─▶ records, sorted ─▶ pairs ─▶ all, by graph ─▶ by operator, by network
+//!           (SQL)       (both sides)      (set aside until p is corrected)
+//! ```
+//!
+//! * A pair is a graph and a configuration that both sides have, of one platform unless each side has just one.
+//! * Of several records of a side the newest counts ([`Of`]).
+//! * Whether a pair has changed beyond noise is asked as `tsql measure repeat` asks it: `tsql_metrics::change`.
+
+mod about;
+mod condition;
+mod counting;
+mod found;
+mod options;
+mod pairs;
+#[cfg_attr(not(feature = "plot"), path = "no_picture.rs")]
+mod picture;
+mod records;
+mod selected;
+mod side;
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+
+pub use found::{Bin, Change, Compared, Comparison, Part, Regression, Summary};
+pub use options::{CompareOptions, Of};
+pub use side::Side;
+
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::{SessionOptions, collect};
+use crate::store::Store;
+use counting::{Counted, Counting};
+use records::Records;
+use selected::{Known, version};
+
+impl Store {
+    /// Compares the records of two sides: `b` with `a`.
+    ///
+    /// What both have in common is sorted and counted as it comes, so it takes little memory whatever its size:
+    /// 88 bytes a pair, beyond 64 MiB of these in a temporary file.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let store = tsql::Store::demo().await?;
+    /// let (a, b) = ("epyc-1t".parse()?, "epyc-2t".parse()?);
+    /// let found = store.compare(&a, &b, &tsql::CompareOptions::default()).await?;
+    /// assert!(found.all.pairs > 200 && found.all.speedup > Some(1.0));
+    /// # Ok::<(), tsql::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] and [`Error::Ambiguous`] for names that say no side, [`Error::Empty`] where there is nothing to
+    /// compare, [`Error::Query`] for a predicate that is no SQL, and failures of the storage.
+    pub async fn compare(
+        &self,
+        a: &Side,
+        b: &Side,
+        options: &CompareOptions,
+    ) -> Result<Comparison> {
+        let session = SessionOptions {
+            memory_limit_bytes: options.memory_limit_bytes,
+            ..SessionOptions::default()
+        };
+        let context = self.session_with(&session).await?;
+        let known = Known::of(self, &context).await?;
+        let (in_a, in_b) = (known.selected(a).await?, known.selected(b).await?);
+        let of_a = session_of(self, in_a.tag.as_deref(), &context, &session).await?;
+        // One snapshot for both sides, if they are of one version.
+        let of_b = if in_a.tag == in_b.tag {
+            of_a.clone()
+        } else {
+            session_of(self, in_b.tag.as_deref(), &context, &session).await?
+        };
+        let both = |predicate: &str| format!("({predicate}) AND ({})", options.predicate);
+        let (in_a, in_b) = (both(&in_a.predicate), both(&in_b.predicate));
+        let a = compared(&of_a, a, &in_a).await?;
+        let b = compared(&of_b, b, &in_b).await?;
+        let is_by_platform = a.platforms.len() > 1 || b.platforms.len() > 1;
+        let sides = [(&of_a, in_a.as_str()), (&of_b, in_b.as_str())];
+        let mut records = Records::open(sides, is_by_platform, options.of).await?;
+        let mut counting = Counting::new(options.top);
+        loop {
+            let some = records.next().await?;
+            if some.is_empty() {
+                break;
+            }
+            counting.take(some).await?;
+        }
+        let Counted { mut found, graphs } = counting.counted(options)?;
+        (found.a, found.b, found.is_by_platform) = (a, b, is_by_platform);
+        something(&found)?;
+        [found.operators, found.networks] = about::parts(&of_a, &graphs).await?;
+        let Comparison {
+            regressions,
+            gains,
+            failures,
+            repairs,
+            ..
+        } = &mut found;
+        about::name(&of_a, [regressions, gains, failures, repairs]).await?;
+        Ok(found)
+    }
+}
+
+async fn session_of(
+    store: &Store,
+    tag: Option<&str>,
+    newest: &SessionContext,
+    options: &SessionOptions,
+) -> Result<SessionContext> {
+    if tag.is_none() {
+        return Ok(newest.clone());
+    }
+    version(store, tag).await?.session_with(options).await
+}
+
+/// The records of a side.
+async fn compared(context: &SessionContext, side: &Side, predicate: &str) -> Result<Compared> {
+    let sql = format!(
+        "SELECT arrow_cast(platform, 'Utf8View') AS platform, count(*) AS records, \
+         count(*) FILTER (WHERE error_no <> 0) AS failed \
+         FROM records WHERE {predicate} GROUP BY platform ORDER BY platform"
+    );
+    let mut compared = Compared {
+        name: side.to_string(),
+        ..Compared::default()
+    };
+    for batch in collect(context, &sql).await? {
+        let platforms = column::text(&batch, "platform")?;
+        let sums = |name| column::numbers::<Int64Type>(&batch, name);
+        for row in 0..batch.num_rows() {
+            compared.platforms.push(platforms.value(row).to_owned());
+            compared.records += sums("records")?.value(row).cast_unsigned();
+            compared.failed_records += sums("failed")?.value(row).cast_unsigned();
+        }
+    }
+    if compared.records == 0 {
+        let reason = format!(
+            "no record is of `{side}`\nhint: `tsql \"SELECT * FROM records LIMIT 5\"` shows what there is"
+        );
+        return Err(Error::Empty(reason));
+    }
+    Ok(compared)
+}
+
+/// There is something to compare.
+fn something(found: &Comparison) -> Result<()> {
+    let (a, b) = (&found.a.name, &found.b.name);
+    if found.all.pairs + found.newly_failing + found.newly_working + found.failing > 0 {
+        return Ok(());
+    }
+    Err(Error::Empty(if found.same_records > 0 {
+        format!(
+            "nothing was measured again: the {} configurations of `{a}` and `{b}` have the same records\nhint: a comparison needs other records of the same configurations",
+            found.same_records
+        )
+    } else {
+        let of_platform = if found.is_by_platform {
+            ", on the same platform"
+        } else {
+            ""
+        };
+        format!(
+            "`{a}` and `{b}` have no configuration of a graph in common{of_platform}\nhint: {} and {} configurations were measured",
+            found.only_a, found.only_b
+        )
+    }))
+}

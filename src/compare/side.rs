@@ -1,0 +1,158 @@
+//! What is compared: as people write it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// One side of a comparison: which records, of which version of the store.
+///
+/// ```
+/// use tsql::compare::Side;
+///
+/// for text in ["k80", "tag:v1.0", "label:night=7", "source:night-*", "2026-11-01..2026-11-08", "where:line < 100"] {
+///     assert_eq!(text.parse::<Side>()?.to_string(), text);
+/// }
+/// let both: Side = "tag:v1.0 AND platform:k80".parse()?;
+/// # Ok::<(), tsql::Error>(())
+/// ```
+///
+/// A text without a kind before it stands for the one kind that the store knows it as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    text: String,
+    pub(super) terms: Vec<Term>,
+}
+
+/// A part of a side: all of them are to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    /// `None` where it is not said.
+    pub(super) kind: Option<Kind>,
+    pub(super) value: String,
+}
+
+/// What the text of a term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Platform,
+    Tag,
+    Label,
+    Source,
+    Time,
+    Where,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Platform,
+        Self::Tag,
+        Self::Label,
+        Self::Source,
+        Self::Time,
+        Self::Where,
+    ];
+
+    /// As it is written, with a colon behind it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Platform => "platform",
+            Self::Tag => "tag",
+            Self::Label => "label",
+            Self::Source => "source",
+            Self::Time => "time",
+            Self::Where => "where",
+        }
+    }
+}
+
+/// What stands between terms.
+const AND: &str = " AND ";
+
+impl FromStr for Side {
+    type Err = Error;
+
+    /// Reads terms with ` AND ` between them. Behind `where:` everything is SQL.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut terms = Vec::new();
+        let mut rest = Some(text);
+        while let Some(left) = rest {
+            let is_sql = left.trim_start().starts_with("where:");
+            let (term, more) = match left.split_once(AND) {
+                Some((term, more)) if !is_sql => (term, Some(more)),
+                _ => (left, None),
+            };
+            terms.push(Term::of(term.trim(), text)?);
+            rest = more;
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            terms,
+        })
+    }
+}
+
+impl Term {
+    fn of(text: &str, side: &str) -> Result<Self> {
+        let prefixed = text.split_once(':').and_then(|(word, value)| {
+            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
+            Some((kind, value.trim()))
+        });
+        let (kind, value) = prefixed.map_or((None, text), |(kind, value)| (Some(kind), value));
+        if value.is_empty() {
+            let reason = format!(
+                "`{side}` says nothing to compare\nhint: a platform, a tag, a label KEY=VALUE, the name of a source, or a time FROM..TO"
+            );
+            return Err(Error::Argument {
+                name: "side",
+                reason,
+            });
+        }
+        Ok(Self {
+            kind,
+            value: value.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<(Option<&'static str>, String)> {
+        let side: Side = text.parse().unwrap();
+        let terms = side.terms.into_iter();
+        terms
+            .map(|term| (term.kind.map(Kind::word), term.value))
+            .collect()
+    }
+
+    #[test]
+    fn terms_have_kinds_where_these_are_said() {
+        assert_eq!(terms("k80"), [(None, "k80".to_owned())]);
+        assert_eq!(terms("c:/logs"), [(None, "c:/logs".to_owned())]);
+        assert_eq!(
+            terms("tag:v1.0 AND label:night=7"),
+            [
+                (Some("tag"), "v1.0".to_owned()),
+                (Some("label"), "night=7".to_owned())
+            ]
+        );
+        assert_eq!(
+            terms("k80 AND where:line > 1 AND line < 5"),
+            [
+                (None, "k80".to_owned()),
+                (Some("where"), "line > 1 AND line < 5".to_owned())
+            ]
+        );
+        for nothing in ["", "  ", "tag:", "k80 AND "] {
+            assert!(nothing.parse::<Side>().is_err(), "{nothing:?}");
+        }
+    }
+}

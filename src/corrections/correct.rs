@@ -1,0 +1,334 @@
+//! Labels that a person gave, and gave wrong: changed for whole sources, in all their rows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::Int64Type;
+use datafusion::logical_expr::Expr;
+use datafusion::prelude::{SessionContext, col, lit};
+
+use super::ledger::Correction;
+use super::options::{Corrected, CorrectionOptions, Kind};
+use crate::chosen::{among, everything, nothing};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::formats::{NO_PLATFORM, platform};
+use crate::ingest::commits::claim;
+use crate::query::collect;
+use crate::store::{Partition, Snapshot, Store};
+
+/// A label that a person gave to a source, and its right value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Label {
+    /// The platform of its records.
+    Platform(String),
+    /// Their collection; `None` where they are of none.
+    Collection(Option<String>),
+    /// Their split; `None` where they are of none.
+    Split(Option<String>),
+}
+
+impl std::str::FromStr for Label {
+    type Err = Error;
+
+    /// Reads `platform=k80`; `split=` takes the label away.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |reason: String| Error::Argument {
+            name: "set",
+            reason,
+        };
+        let known = "hint: platform=NAME, collection=NAME and split=NAME can be set";
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(wrong(format!("`{text}` is no label and value\n{known}")));
+        };
+        let maybe = || (!value.is_empty()).then(|| value.to_owned());
+        match name {
+            "platform" => {
+                platform::check(value, "--set")?;
+                Ok(Self::Platform(value.to_owned()))
+            }
+            "collection" => Ok(Self::Collection(maybe())),
+            "split" => Ok(Self::Split(maybe())),
+            _ if crate::schema::table("records")?
+                .columns
+                .iter()
+                .any(|column| column.name == name) =>
+            {
+                Err(wrong(format!(
+                    "`{name}` was measured, or follows from what was: such values are never changed\nhint: `tsql retract` takes wrong measurements out of all answers"
+                )))
+            }
+            _ => Err(wrong(format!("no label `{name}`\n{known}"))),
+        }
+    }
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, value) = self.pair();
+        write!(formatter, "{name}={}", value.unwrap_or_default())
+    }
+}
+
+impl Label {
+    /// Its column, and the value.
+    fn pair(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Self::Platform(name) => ("platform", Some(name)),
+            Self::Collection(name) => ("collection", name.as_deref()),
+            Self::Split(name) => ("split", name.as_deref()),
+        }
+    }
+
+    /// A row that has another value.
+    fn differs(&self) -> Expr {
+        let (name, value) = self.pair();
+        match value {
+            Some(value) => col(name).eq(lit(value)).is_not_true(),
+            None => col(name).is_not_null(),
+        }
+    }
+}
+
+/// Sources that are corrected.
+struct Sources {
+    ids: BTreeSet<i64>,
+    other_names: u64,
+    records: u64,
+    are_all: bool,
+}
+
+impl Store {
+    /// Gives the sources that `predicate` chooses (SQL over `files`; `source` is the name) the labels that are right, with
+    /// all their records. Other names of the same bytes go along. What was measured is never changed.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] where nothing is chosen, [`Error::Argument`] where everything is without
+    /// [`CorrectionOptions::all`], no reason is given, or a label cannot be set for these sources; [`Error::Refused`] while
+    /// another correction is at work, [`Error::Query`] for a predicate that is no SQL.
+    pub async fn correct(
+        &self,
+        labels: &[Label],
+        predicate: &str,
+        options: &CorrectionOptions,
+    ) -> Result<Corrected> {
+        self.changeable()?;
+        options.checked(Kind::Correct)?;
+        let names: BTreeSet<&str> = labels.iter().map(|label| label.pair().0).collect();
+        if labels.is_empty() || names.len() < labels.len() {
+            return Err(Error::Argument {
+                name: "set",
+                reason: "each label is set once\nhint: --set platform=k80".to_owned(),
+            });
+        }
+        let chosen = self.chosen_sources(labels, predicate).await?;
+        let changes: Vec<String> = labels.iter().map(Label::to_string).collect();
+        let changes = Some(changes.join("\n"));
+        let mut done = chosen.corrected();
+        let new = Correction::new(Kind::Correct, predicate, changes, &done, options);
+        if self.broken_off(&new).await?.is_none() {
+            if chosen.ids.is_empty() {
+                return Err(nothing("files", predicate));
+            }
+            if !options.all && chosen.are_all {
+                return Err(everything("files"));
+            }
+        }
+        if options.dry_run {
+            return Ok(done);
+        }
+        let (begun, resumed) = self.begin(new).await?;
+        let chosen = self.chosen_sources(labels, predicate).await?;
+        if !chosen.ids.is_empty() {
+            self.relabel(&chosen.ids, labels, &begun).await?;
+        }
+        done = chosen.corrected();
+        if resumed {
+            done.records = done.records.max(begun.record_count.unwrap_or(0));
+            done.sources = done.sources.max(begun.source_count.unwrap_or(0));
+        }
+        done.correction_id = (done.sources > 0).then(|| begun.correction_id.clone());
+        done.resumed = resumed;
+        self.end(begun, &done).await?;
+        if done.correction_id.is_none() {
+            return Err(nothing("files", predicate));
+        }
+        Ok(done)
+    }
+
+    /// Changes the labels of these sources: first in their rows, last in the ledger, in whose log they are claimed. A run that
+    /// is about to write more rows of one of them begins again then, and finds the new labels.
+    async fn relabel(
+        &self,
+        ids: &BTreeSet<i64>,
+        labels: &[Label],
+        begun: &Correction,
+    ) -> Result<()> {
+        let detail = format!("correct {}", begun.correction_id);
+        let is_wrong = labels.iter().map(Label::differs).reduce(Expr::or);
+        let wrong = among(ids.iter().copied()).and(is_wrong.unwrap_or_else(|| lit(false)));
+        let tables = ["records", "retracted"];
+        loop {
+            for table in tables {
+                let filter = wrong.clone();
+                let change = |partition: &mut Partition, rows: &RecordBatch| {
+                    for (name, value) in partition {
+                        let label = labels.iter().map(Label::pair).find(|(own, _)| own == name);
+                        if let Some((_, right)) = label {
+                            *value = right.map(str::to_owned);
+                        }
+                    }
+                    relabelled(rows, labels)
+                };
+                let wanted = async |_: &Snapshot| Ok(Some(filter.clone()));
+                self.change_rows(table, &detail, wanted, change, |_| Vec::new())
+                    .await?;
+            }
+            let is_late = async || -> Result<bool> {
+                for table in tables {
+                    let Some(snapshot) = self.snapshot(table).await? else {
+                        continue;
+                    };
+                    let rows = self.read(table, &snapshot, &["source_id"], Some(wrong.clone()));
+                    if rows.await?.iter().any(|rows| rows.num_rows() > 0) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            };
+            let mut late = false;
+            let wanted = async |_: &Snapshot| {
+                // Another run may have brought rows since.
+                late = is_late().await?;
+                Ok((!late).then(|| wrong.clone()))
+            };
+            let claims = |version: u64| {
+                let claims = ids.iter().map(|id| (claim(*id), version.cast_signed()));
+                claims.collect()
+            };
+            let change = |_: &mut Partition, rows: &RecordBatch| relabelled(rows, labels);
+            self.change_rows("sources", &detail, wanted, change, claims)
+                .await?;
+            if !late {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The sources that a predicate chooses, with their other names.
+    async fn chosen_sources(&self, labels: &[Label], predicate: &str) -> Result<Sources> {
+        let context = self.session().await?;
+        let sql = format!(
+            "SELECT source_id FROM (SELECT *, name AS source FROM files) AS chosen WHERE ({predicate})"
+        );
+        let ids = ids(&context, &sql).await?;
+        let own = list(&ids);
+        // The one whose rows these are, and all that have them.
+        let sql = format!(
+            "WITH wanted AS (SELECT coalesce(same_as, source_id) AS rows_of FROM files WHERE source_id IN ({own})) \
+             SELECT source_id FROM files WHERE coalesce(same_as, source_id) IN (SELECT rows_of FROM wanted)"
+        );
+        let all = if ids.is_empty() {
+            BTreeSet::new()
+        } else {
+            self::ids(&context, &sql).await?
+        };
+        let mut sources = Sources {
+            other_names: (all.len() - ids.len()) as u64,
+            ids: all,
+            records: 0,
+            are_all: false,
+        };
+        let ids = &sources.ids;
+        let mut others = 0;
+        let sql = "SELECT source_id, name, dataset, platform, sample_id, record_count FROM files";
+        for batch in collect(&context, sql).await? {
+            let own = column::numbers::<Int64Type>(&batch, "source_id")?;
+            let samples = column::numbers::<Int64Type>(&batch, "sample_id")?;
+            let counts = column::numbers::<Int64Type>(&batch, "record_count")?;
+            let (names, platforms) = (
+                column::text(&batch, "name")?,
+                column::text(&batch, "platform")?,
+            );
+            for row in 0..batch.num_rows() {
+                if !ids.contains(&own.value(row)) {
+                    others += 1;
+                    continue;
+                }
+                sources.records += counts.value(row).unsigned_abs();
+                let is_sample = samples.is_valid(row) || platforms.value(row) == NO_PLATFORM;
+                if is_sample {
+                    return Err(Error::Argument {
+                        name: "set",
+                        reason: format!(
+                            "{} has no records, and its labels are a part of what it is\nhint: `platform <> '{NO_PLATFORM}'` leaves such files out",
+                            names.value(row)
+                        ),
+                    });
+                }
+            }
+        }
+        sources.are_all = others == 0;
+        if labels.contains(&Label::Platform(NO_PLATFORM.to_owned())) {
+            return Err(Error::Argument {
+                name: "set",
+                reason: format!("`{NO_PLATFORM}` stands for files without records"),
+            });
+        }
+        Ok(sources)
+    }
+}
+
+impl Sources {
+    fn corrected(&self) -> Corrected {
+        Corrected {
+            records: self.records,
+            sources: self.ids.len() as u64,
+            other_names: self.other_names,
+            ..Corrected::default()
+        }
+    }
+}
+
+async fn ids(context: &SessionContext, sql: &str) -> Result<BTreeSet<i64>> {
+    let mut ids = BTreeSet::new();
+    for batch in collect(context, sql).await? {
+        ids.extend(column::numbers::<Int64Type>(&batch, "source_id")?.values());
+    }
+    Ok(ids)
+}
+
+fn list(ids: &BTreeSet<i64>) -> String {
+    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+    ids.join(", ")
+}
+
+/// Rows with the right labels. The ledger keeps the platform that a source was ingested for, which its number is made of.
+fn relabelled(rows: &RecordBatch, labels: &[Label]) -> Result<RecordBatch> {
+    let schema = rows.schema();
+    let label = |name: &str| labels.iter().map(Label::pair).find(|(own, _)| *own == name);
+    let text = |values: Vec<Option<&str>>| Arc::new(StringViewArray::from(values)) as ArrayRef;
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (field, column) in schema.fields().iter().zip(rows.columns()) {
+        let new = match (field.name().as_str(), label("platform")) {
+            ("first_platform", Some((_, right))) => {
+                let was = column::text(rows, "platform")?;
+                let first = column::text(rows, "first_platform")?;
+                let values = (0..rows.num_rows()).map(|row| {
+                    let first = column::text_at(first, row).unwrap_or_else(|| was.value(row));
+                    Some(first).filter(|first| Some(*first) != right)
+                });
+                text(values.collect())
+            }
+            (name, _) => match label(name) {
+                Some((_, value)) => text(vec![value; rows.num_rows()]),
+                None => Arc::clone(column),
+            },
+        };
+        columns.push(new);
+    }
+    RecordBatch::try_new(schema, columns)
+        .map_err(|error| Error::damaged("records", error.to_string()))
+}

@@ -1,0 +1,244 @@
+//! The table `corrections`: what was begun, and what is done.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use datafusion::prelude::{col, lit};
+
+use super::options::{Corrected, CorrectionOptions, Kind};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::schema;
+use crate::store::file::{self, Effort};
+use crate::store::{CORRECTIONS, Change, Rests, Snapshot, Store};
+
+/// A row of `corrections`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Correction {
+    /// Its name.
+    pub correction_id: String,
+    /// What it did.
+    pub kind: Kind,
+    /// Who did it.
+    pub who: String,
+    /// The reason that was given.
+    pub why: Option<String>,
+    /// When it began, in microseconds since 1970.
+    pub made_at_us: i64,
+    /// When it was done; `None` where it is at work or was broken off.
+    pub done_at_us: Option<i64>,
+    /// What was chosen.
+    pub predicate: String,
+    /// Labels that were set, `platform=k80` for each, a line each.
+    pub changes: Option<String>,
+    /// Records that it is about.
+    pub record_count: Option<u64>,
+    /// Sources that these belong to.
+    pub source_count: Option<u64>,
+}
+
+impl Correction {
+    /// A new one.
+    pub(super) fn new(
+        kind: Kind,
+        predicate: &str,
+        changes: Option<String>,
+        planned: &Corrected,
+        options: &CorrectionOptions,
+    ) -> Self {
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let user = ["USER", "LOGNAME", "USERNAME"].into_iter();
+        let mut user = user.filter_map(|name| std::env::var(name).ok());
+        let user = || user.find(|user| !user.is_empty());
+        let who = options.who.clone().or_else(user);
+        Self {
+            correction_id: name.chars().take(8).collect(),
+            kind,
+            who: who.unwrap_or_else(|| "unknown".to_owned()),
+            why: options.why.clone(),
+            made_at_us: chrono::Utc::now().timestamp_micros(),
+            done_at_us: None,
+            predicate: predicate.to_owned(),
+            changes,
+            record_count: Some(planned.records),
+            source_count: Some(planned.sources),
+        }
+    }
+
+    /// Is it the same thing that is to be done?
+    fn is_same(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.kind, one.predicate.clone(), one.changes.clone());
+        key(self) == key(other)
+    }
+
+    fn refused_beside(&self) -> Error {
+        let time = chrono::DateTime::from_timestamp_micros(self.made_at_us).unwrap_or_default();
+        let (who, kind) = (&self.who, self.kind.name());
+        let changes = self.changes.iter().flat_map(|changes| changes.lines());
+        let changes: String = changes.map(|change| format!(" --set {change}")).collect();
+        Error::Refused(format!(
+            "another correction is at work, or was broken off: {who} began it at {}\nhint: look again when it is done; `tsql {kind}{changes} --where \"{}\" --why ...` finishes one that was broken off",
+            time.format("%Y-%m-%d %H:%M:%S"),
+            self.predicate.replace('"', "\\\"")
+        ))
+    }
+}
+
+impl Store {
+    /// All corrections, the oldest first.
+    ///
+    /// # Errors
+    /// Failures of the storage.
+    pub async fn corrections(&self) -> Result<Vec<Correction>> {
+        match self.snapshot(CORRECTIONS).await? {
+            Some(snapshot) => self.corrections_of(&snapshot).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The same correction, if it is at work or was broken off.
+    pub(super) async fn broken_off(&self, correction: &Correction) -> Result<Option<Correction>> {
+        let known = self.corrections().await?.into_iter();
+        let mut known = known.filter(|known| known.done_at_us.is_none());
+        Ok(known.find(|known| known.is_same(correction)))
+    }
+
+    /// Writes down that a correction begins, or finds the same one that was broken off, and whether it was.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where another one is at work.
+    pub(super) async fn begin(&self, correction: Correction) -> Result<(Correction, bool)> {
+        let mut begun = (correction.clone(), false);
+        let detail = format!("{}: {}", correction.kind.name(), reason(&correction));
+        self.commit(CORRECTIONS, &detail, async |snapshot: &Snapshot| {
+            begun = (correction.clone(), false);
+            let known = self.corrections_of(snapshot).await?.into_iter();
+            let mut known = known.filter(|known| known.done_at_us.is_none());
+            if let Some(known) = known.next() {
+                if !known.is_same(&correction) {
+                    return Err(known.refused_beside());
+                }
+                begun = (known, true);
+                return Ok(None);
+            }
+            let add = vec![self.written(&correction).await?];
+            Ok(Some(Change {
+                add,
+                ..Change::default()
+            }))
+        })
+        .await?;
+        Ok(begun)
+    }
+
+    /// Writes down that it is done, or, where it turned out to be about nothing, that it never was.
+    pub(super) async fn end(&self, begun: Correction, corrected: &Corrected) -> Result<()> {
+        let own = col("correction_id").eq(lit(begun.correction_id.as_str()));
+        let detail = format!("{} {} is done", begun.kind.name(), begun.correction_id);
+        let done = Correction {
+            done_at_us: Some(chrono::Utc::now().timestamp_micros()),
+            record_count: Some(corrected.records),
+            source_count: Some(corrected.sources),
+            ..begun
+        };
+        let mut rests = Rests::default();
+        self.commit(CORRECTIONS, &detail, async |snapshot: &Snapshot| {
+            let (rows, mut change) = self
+                .without(CORRECTIONS, snapshot, &own, &mut rests)
+                .await?;
+            if rows > 0 && corrected.correction_id.is_some() {
+                change.add.push(self.written(&done).await?);
+            }
+            // Another process that finished the same one may have been here before.
+            Ok((rows > 0).then_some(change))
+        })
+        .await
+    }
+
+    async fn written(&self, correction: &Correction) -> Result<file::DataFile> {
+        let table = schema::table(CORRECTIONS)?;
+        let batch = file::batch(table, columns(correction))?;
+        file::write(self.location(), table, &[], &[batch], Effort::Ingest).await
+    }
+
+    async fn corrections_of(&self, snapshot: &Snapshot) -> Result<Vec<Correction>> {
+        let mut corrections = Vec::new();
+        if snapshot.files().is_empty() {
+            return Ok(corrections);
+        }
+        let names = schema::table(CORRECTIONS)?.file_schema();
+        let names: Vec<&str> = names
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        for batch in self.read(CORRECTIONS, snapshot, &names, None).await? {
+            for row in 0..batch.num_rows() {
+                corrections.push(read(&batch, row)?);
+            }
+        }
+        corrections.sort_by_key(|one| one.made_at_us);
+        Ok(corrections)
+    }
+}
+
+/// What the log says of it.
+fn reason(correction: &Correction) -> &str {
+    correction.why.as_deref().unwrap_or(&correction.predicate)
+}
+
+fn columns(correction: &Correction) -> BTreeMap<&'static str, ArrayRef> {
+    let text = |text: Option<&str>| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+    let time = |time: Option<i64>| -> ArrayRef {
+        Arc::new(TimestampMicrosecondArray::from(vec![time]).with_timezone("UTC"))
+    };
+    let number = |number: Option<u64>| -> ArrayRef {
+        Arc::new(Int64Array::from(vec![number.map(u64::cast_signed)]))
+    };
+    BTreeMap::from([
+        ("correction_id", text(Some(&correction.correction_id))),
+        ("kind", text(Some(correction.kind.name()))),
+        ("who", text(Some(&correction.who))),
+        ("why", text(correction.why.as_deref())),
+        ("made_at", time(Some(correction.made_at_us))),
+        ("done_at", time(correction.done_at_us)),
+        ("predicate", text(Some(&correction.predicate))),
+        ("changes", text(correction.changes.as_deref())),
+        ("record_count", number(correction.record_count)),
+        ("source_count", number(correction.source_count)),
+        ("tsql_version", text(Some(env!("CARGO_PKG_VERSION")))),
+    ])
+}
+
+fn read(batch: &RecordBatch, row: usize) -> Result<Correction> {
+    let text = |name| Ok::<_, Error>(column::text_at(column::text(batch, name)?, row));
+    let own = |name| Ok::<_, Error>(text(name)?.map(str::to_owned));
+    let time = |name| {
+        let times = column::numbers::<TimestampMicrosecondType>(batch, name)?;
+        Ok::<_, Error>(times.is_valid(row).then(|| times.value(row)))
+    };
+    let number = |name| {
+        let numbers = column::numbers::<Int64Type>(batch, name)?;
+        Ok::<_, Error>(column::value(numbers, row).map(i64::unsigned_abs))
+    };
+    let kind = text("kind")?.unwrap_or_default();
+    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind);
+    let kind = kind.ok_or_else(|| Error::damaged(CORRECTIONS, "a correction of no known kind"))?;
+    Ok(Correction {
+        correction_id: own("correction_id")?.unwrap_or_default(),
+        kind,
+        who: own("who")?.unwrap_or_default(),
+        why: own("why")?,
+        made_at_us: time("made_at")?.unwrap_or_default(),
+        done_at_us: time("done_at")?,
+        predicate: own("predicate")?.unwrap_or_default(),
+        changes: own("changes")?,
+        record_count: number("record_count")?,
+        source_count: number("source_count")?,
+    })
+}

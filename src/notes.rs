@@ -1,0 +1,256 @@
+//! Notes: what people know of records, sources and platforms, kept beside them as rows.
+//!
+//! What a note is about is looked up when it is noted: the sources with such records, or a platform. What comes
+//! later is not meant, so that an answer does not change by itself.
+
+mod subject;
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use datafusion::prelude::{col, lit};
+
+pub use subject::{Subject, Target};
+use subject::{listed, targets};
+
+use crate::column;
+use crate::column::made::{Columns, integers, repeated};
+use crate::dedupe::one_file;
+use crate::error::{Error, Result};
+use crate::query::collect;
+use crate::store::{Snapshot, Store};
+
+/// The table of notes.
+const NOTES: &str = "notes";
+
+/// Longest note, in characters.
+const LONGEST: usize = 10_000;
+
+/// A note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Note {
+    /// Its number.
+    pub note_id: i64,
+    /// What is to be known.
+    pub note: String,
+    /// Who says so.
+    pub who: Option<String>,
+    /// When it was noted, in microseconds since 1970.
+    pub noted_at_us: i64,
+    /// The SQL over `records` that said what it is about.
+    pub predicate: Option<String>,
+    /// What it applies to: never empty.
+    pub targets: Vec<Target>,
+}
+
+impl Note {
+    /// Records that were meant when it was noted.
+    #[must_use]
+    pub fn record_count(&self) -> u64 {
+        self.targets.iter().map(|target| target.record_count).sum()
+    }
+
+    /// What it is about, in words: `platform k80`, `3 sources`.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let name = |target: &Target| match (&target.source, &target.platform) {
+            (Some(name), _) => name.clone(),
+            (None, Some(platform)) => format!("platform {platform}"),
+            (None, None) => "a source that is gone".to_owned(),
+        };
+        match (self.targets.as_slice(), &self.predicate) {
+            ([one], None) => name(one),
+            ([one], Some(predicate)) => format!("{} where {predicate}", name(one)),
+            (more, None) => format!("{} sources", more.len()),
+            (more, Some(predicate)) => format!("{} sources where {predicate}", more.len()),
+        }
+    }
+}
+
+impl Store {
+    /// Notes something about records, sources or a platform. It applies to the sources that have such records
+    /// now; `who` says it.
+    ///
+    /// ```
+    /// use tsql::notes::Subject;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let store = tsql::Store::demo().await?;
+    /// let slow = Subject::Where("runtime_ns > 1e6".to_owned());
+    /// let note = store.add_note("the fan was broken", &slow, Some("ann")).await?;
+    /// assert!(note.record_count() > 0);
+    /// let sql = "SELECT count(*) FROM records WHERE source_id IN (SELECT source_id FROM notes)";
+    /// store.session().await?.sql(sql).await.unwrap().show().await.unwrap();
+    /// store.delete_note(note.note_id).await?;
+    /// assert!(store.notes().await?.is_empty());
+    /// # Ok::<(), tsql::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a note without text or with too much, and where no record is meant;
+    /// [`Error::Unknown`] for a source or a platform that there is not; [`Error::Query`] for a predicate that is no
+    /// SQL; [`Error::ReadOnly`] for a store as it was, and failures of the storage.
+    pub async fn add_note(&self, text: &str, about: &Subject, who: Option<&str>) -> Result<Note> {
+        self.changeable()?;
+        let text = text.trim();
+        if text.is_empty() || text.chars().count() > LONGEST {
+            let reason = format!("a note has some text, and up to {LONGEST} characters");
+            return Err(argument("note", reason));
+        }
+        let mut note = Note {
+            note_id: 0,
+            note: text.to_owned(),
+            who: who
+                .map(str::trim)
+                .filter(|who| !who.is_empty())
+                .map(str::to_owned),
+            noted_at_us: chrono::Utc::now().timestamp_micros(),
+            predicate: match about {
+                Subject::Where(predicate) => Some(predicate.trim().to_owned()),
+                Subject::Source(_) | Subject::Platform(_) => None,
+            },
+            targets: targets(self, about).await?,
+        };
+        self.commit(NOTES, "note", async |snapshot: &Snapshot| {
+            // The version that has it: so no number is given twice, whatever is deleted.
+            note.note_id = snapshot.version().cast_signed() + 1;
+            one_file(self, NOTES, columns(&note)).await.map(Some)
+        })
+        .await?;
+        Ok(note)
+    }
+
+    /// All notes, the oldest first.
+    ///
+    /// # Errors
+    /// Failures of the storage.
+    pub async fn notes(&self) -> Result<Vec<Note>> {
+        let there = self.snapshot(NOTES).await?;
+        if there.is_none_or(|snapshot| snapshot.files().is_empty()) {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT n.note_id, n.note, n.who, n.noted_at, n.predicate, n.source_id, n.record_count, \
+            f.name, coalesce(n.platform, f.platform) AS platform \
+            FROM stored.notes AS n LEFT JOIN files AS f ON f.source_id = n.source_id \
+            ORDER BY n.note_id, n.target";
+        let mut notes: Vec<Note> = Vec::new();
+        for batch in collect(&self.session().await?, sql).await? {
+            let number = |name| column::numbers::<Int64Type>(&batch, name);
+            let text = |name| column::text(&batch, name);
+            let (ids, sources, counts) = (
+                number("note_id")?,
+                number("source_id")?,
+                number("record_count")?,
+            );
+            let (texts, whos, predicates) = (text("note")?, text("who")?, text("predicate")?);
+            let (names, platforms) = (text("name")?, text("platform")?);
+            let times = column::numbers::<TimestampMicrosecondType>(&batch, "noted_at")?;
+            for row in 0..batch.num_rows() {
+                let own = |column| column::text_at(column, row).map(str::to_owned);
+                let target = Target {
+                    source_id: column::value(sources, row),
+                    source: own(names),
+                    platform: own(platforms),
+                    record_count: counts.value(row).unsigned_abs(),
+                };
+                match notes
+                    .last_mut()
+                    .filter(|note| note.note_id == ids.value(row))
+                {
+                    Some(note) => note.targets.push(target),
+                    None => notes.push(Note {
+                        note_id: ids.value(row),
+                        note: texts.value(row).to_owned(),
+                        who: own(whos),
+                        noted_at_us: times.value(row),
+                        predicate: own(predicates),
+                        targets: vec![target],
+                    }),
+                }
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The notes that apply to some of these records, to one of these sources, or to something of this platform. What
+    /// applies to a platform applies to its sources.
+    ///
+    /// # Errors
+    /// As of [`add_note`](Self::add_note).
+    pub async fn notes_on(&self, about: &Subject) -> Result<Vec<Note>> {
+        let meant = targets(self, about).await?;
+        let mut notes = self.notes().await?;
+        notes.retain(|note| {
+            let mut targets = note.targets.iter();
+            targets.any(|target| meant.iter().any(|meant| target.meets(meant)))
+        });
+        Ok(notes)
+    }
+
+    /// Takes a note away.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is none of this number.
+    pub async fn delete_note(&self, note_id: i64) -> Result<()> {
+        self.changeable()?;
+        let detail = format!("delete note {note_id}");
+        let own = col("note_id").eq(lit(note_id));
+        let taken = self.take_out(NOTES, &detail, async |_| Ok(Some(own.clone())));
+        if taken.await? > 0 {
+            return Ok(());
+        }
+        let known: Vec<String> = self
+            .notes()
+            .await?
+            .iter()
+            .map(|note| note.note_id.to_string())
+            .collect();
+        Err(Error::Unknown {
+            kind: "note",
+            name: note_id.to_string(),
+            known: listed(known),
+        })
+    }
+}
+
+/// The rows of a note.
+fn columns(note: &Note) -> Columns {
+    let targets = &note.targets;
+    let count = targets.len();
+    let maybe = |text: Option<&str>| -> ArrayRef {
+        Arc::new(StringArray::from_iter(std::iter::repeat_n(text, count)))
+    };
+    let numbers = (1..).take(count);
+    let platforms = targets.iter().map(|target| match target.source_id {
+        Some(_) => None,
+        None => target.platform.as_deref(),
+    });
+    let sources = targets.iter().map(|target| target.source_id);
+    let counts = targets
+        .iter()
+        .map(|target| target.record_count.cast_signed());
+    let times = TimestampMicrosecondArray::from(vec![note.noted_at_us; count]).with_timezone("UTC");
+    Columns::from([
+        (
+            "note_id",
+            integers(std::iter::repeat_n(note.note_id, count)),
+        ),
+        (
+            "target",
+            Arc::new(Int32Array::from_iter_values(numbers)) as ArrayRef,
+        ),
+        ("note", repeated(&note.note, count)),
+        ("who", maybe(note.who.as_deref())),
+        ("noted_at", Arc::new(times)),
+        ("predicate", maybe(note.predicate.as_deref())),
+        ("platform", Arc::new(StringArray::from_iter(platforms))),
+        ("source_id", Arc::new(Int64Array::from_iter(sources))),
+        ("record_count", integers(counts)),
+        ("tsql_version", repeated(env!("CARGO_PKG_VERSION"), count)),
+    ])
+}
+
+fn argument(name: &'static str, reason: String) -> Error {
+    Error::Argument { name, reason }
+}

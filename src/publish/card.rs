@@ -1,0 +1,230 @@
+//! The dataset card: `README.md`, whose first lines tell Hugging Face which files are which table.
+
+use super::dataset::{Dataset, Table, grouped};
+use super::facts::Fact;
+use super::manifest;
+use super::place::{CARD, CROISSANT};
+
+/// Licences that Hugging Face calls as SPDX does, but in lower case.
+const LICENSES: [&str; 16] = [
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC-BY-4.0",
+    "CC-BY-NC-4.0",
+    "CC-BY-NC-ND-4.0",
+    "CC-BY-NC-SA-4.0",
+    "CC-BY-ND-4.0",
+    "CC-BY-SA-4.0",
+    "CC0-1.0",
+    "CDLA-Permissive-1.0",
+    "CDLA-Permissive-2.0",
+    "CDLA-Sharing-1.0",
+    "MIT",
+    "MPL-2.0",
+    "Unlicense",
+];
+
+/// Counts from which on a dataset is of the next size.
+const SIZES: [(u64, &str); 6] = [
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+    (100_000_000, "10M<n<100M"),
+];
+
+/// The text of the card.
+pub(super) fn text(dataset: &Dataset) -> String {
+    let mut text = front_matter(dataset);
+    let mut say = |part: &str| {
+        text.push_str(part);
+        text.push('\n');
+    };
+    say(&format!("# {}\n\n{}\n", dataset.title, dataset.description));
+    for line in about(dataset) {
+        say(&line);
+    }
+    say("\n## Tables\n");
+    say(&markdown(&table_fact(&dataset.tables)));
+    say(&format!(
+        "What each column means, its unit and what it refers to stands in `{CROISSANT}` and in the metadata of the Parquet files. \
+         Ids are hashes: whole numbers of 64 bits, which a float does not hold.\n"
+    ));
+    for fact in &dataset.facts.counts {
+        say(&section("##", fact));
+    }
+    if !dataset.facts.measured.is_empty() {
+        say("## How it was measured\n");
+    }
+    for fact in &dataset.facts.measured {
+        say(&section("###", fact));
+    }
+    say(&loading(dataset));
+    say(&format!(
+        "## Checking\n\n`{}` has the SHA-256 of each file: `sha256sum -c {}` or `tsql verify .` compares them.\n",
+        manifest::NAME,
+        manifest::NAME
+    ));
+    say("## Licence\n");
+    say(&dataset.license.as_ref().map_or_else(
+        || "None was stated: ask the authors.\n".to_owned(),
+        |license| format!("{license}\n"),
+    ));
+    say("## Citation\n");
+    say(&dataset.citation.as_ref().map_or_else(
+        || "None was stated.".to_owned(),
+        |citation| {
+            fenced(
+                if citation.starts_with('@') {
+                    "bibtex"
+                } else {
+                    ""
+                },
+                citation,
+            )
+        },
+    ));
+    text
+}
+
+/// Lines of YAML. Whatever is told is a string of JSON, which YAML reads as such.
+fn front_matter(dataset: &Dataset) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut lines = vec![
+        "---".to_owned(),
+        format!("pretty_name: {}", quoted(&dataset.title)),
+    ];
+    if let Some(license) = &dataset.license {
+        if LICENSES.contains(&license.as_str()) {
+            lines.push(format!("license: {}", license.to_ascii_lowercase()));
+        } else {
+            lines.push("license: other".to_owned());
+            lines.push(format!(
+                "license_name: {}",
+                quoted(&license.to_ascii_lowercase())
+            ));
+        }
+    }
+    let rows = dataset.table("records").map_or(0, Table::rows);
+    let size = SIZES.iter().find(|(count, _)| rows < *count);
+    lines.push("size_categories:".to_owned());
+    lines.push(format!("- {}", size.map_or("100M<n<1B", |(_, size)| size)));
+    lines.push("tags:".to_owned());
+    let datasets = dataset.facts.datasets();
+    let tags = ["tensor-programs", "performance", "croissant"].into_iter();
+    lines.extend(
+        tags.chain(datasets.iter().map(String::as_str))
+            .map(|tag| format!("- {tag}")),
+    );
+    lines.push("configs:".to_owned());
+    let mut tables: Vec<&Table> = dataset.tables.iter().collect();
+    tables.sort_by_key(|table| table.shown.name != "records");
+    for (place, table) in tables.into_iter().enumerate() {
+        lines.push(format!("- config_name: {}", table.shown.name));
+        lines.push(format!("  data_files: {}", quoted(&table.pattern())));
+        if place == 0 {
+            lines.push("  default: true".to_owned());
+        }
+    }
+    lines.push("---\n\n".to_owned());
+    lines.join("\n")
+}
+
+/// Who, when, where.
+fn about(dataset: &Dataset) -> Vec<String> {
+    let authors = Some(dataset.authors.join(", ")).filter(|authors| !authors.is_empty());
+    let told = [
+        ("Version", dataset.version.clone()),
+        ("Authors", authors),
+        ("Published", dataset.date.clone()),
+        ("Newest data", dataset.newest.clone()),
+        ("Page", dataset.url.clone()),
+        ("Licence", dataset.license.clone()),
+    ];
+    let told = told
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let lines = told.map(|(name, value)| format!("- {name}: {value}"));
+    let made = format!(
+        "- Made by: tsql {} (`tsql publish`)",
+        env!("CARGO_PKG_VERSION")
+    );
+    lines.chain([made]).collect()
+}
+
+fn table_fact(tables: &[Table]) -> Fact {
+    let row = |table: &Table| {
+        let shown = &table.shown;
+        vec![
+            format!("`{}`", shown.name),
+            grouped(table.rows()),
+            table.files.len().to_string(),
+            grouped(table.bytes()),
+            shown.doc.clone(),
+        ]
+    };
+    Fact {
+        title: "Tables",
+        note: "",
+        columns: ["table", "rows", "files", "bytes", "one row"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: tables.iter().map(row).collect(),
+    }
+}
+
+fn section(level: &str, fact: &Fact) -> String {
+    format!(
+        "{level} {}\n\n{}\n\n{}",
+        fact.title,
+        fact.note,
+        markdown(fact)
+    )
+}
+
+fn markdown(fact: &Fact) -> String {
+    let cell = |text: &String| text.replace('|', "\\|").replace(['\n', '\r'], " ");
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(cell).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule: Vec<String> = fact.columns.iter().map(|_| "---".to_owned()).collect();
+    let rows = fact.rows.iter().map(|row| line(row));
+    line(&fact.columns) + &line(&rule) + &rows.collect::<String>()
+}
+
+/// How others read it, from the folder of the card.
+fn loading(dataset: &Dataset) -> String {
+    let table = dataset.table("records").or(dataset.tables.first());
+    let Some(table) = table else {
+        return String::new();
+    };
+    let (name, pattern) = (&table.shown.name, table.pattern());
+    let python = format!(
+        "import pyarrow.parquet as pq\n\
+         table = pq.read_table(\"{name}\")\n\n\
+         import duckdb\n\
+         duckdb.sql(\"SELECT count(*) FROM '{pattern}'\")\n\n\
+         import datasets  # one table at a time: DIR is the folder of this file\n\
+         datasets.load_dataset(\"parquet\", data_dir=\"DIR/{name}\", split=\"train\")\n\
+         datasets.load_dataset(\"DIR\", \"{name}\", split=\"train\")\n\n\
+         import mlcroissant\n\
+         mlcroissant.Dataset(\"{CROISSANT}\").records(\"{name}\")"
+    );
+    let partitioned = "Folders of a partitioned table are named by the values of its first columns (with a number where the value \
+                       is no name of a folder); the files have these columns, too.";
+    format!(
+        "## Loading\n\nEach table is a folder of Parquet files; this file is `{CARD}`. {partitioned}\n\n{}",
+        fenced("python", &python)
+    )
+}
+
+fn fenced(language: &str, text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}{language}\n{text}\n{fence}\n")
+}

@@ -1,0 +1,88 @@
+//! Names of folders for values that a table is partitioned by.
+
+/// A folder for a value: itself where it is harmless, or what is left of it with a number that tells it from others.
+///
+/// - Readers hide what begins with `.` or `_`, and some take `=` and `%` for signs of their own.
+/// - `datasets` takes `train`, `test`, `dev` and their like in a path for a split, and leaves out all other files.
+pub(super) fn folder(value: &str) -> String {
+    let is_harmless = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let mut name: String = value
+        .chars()
+        .map(|c| if is_harmless(c) { c } else { '_' })
+        .collect();
+    for split in SPLITS {
+        let mut from = 0;
+        while let Some(at) = name
+            .get(from..)
+            .and_then(|rest| rest.to_ascii_lowercase().find(split))
+        {
+            let (begin, end) = (from + at, from + at + split.len());
+            let letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic());
+            let before = name.get(..begin).and_then(|text| text.chars().next_back());
+            let behind = name.get(end..).and_then(|text| text.chars().next());
+            if !letter(before) && !letter(behind) {
+                name.insert(begin, 'x');
+            }
+            from = end;
+        }
+    }
+    if name.starts_with(['.', '_']) {
+        name.insert(0, 'x');
+    }
+    if name != value {
+        let number = twox_hash::XxHash3_64::oneshot(value.as_bytes());
+        name.truncate(100);
+        name = format!("{name}-{:08x}", number >> 32);
+    }
+    name
+}
+
+/// Words that `datasets` looks for.
+const SPLITS: [&str; 10] = [
+    "train",
+    "training",
+    "validation",
+    "valid",
+    "dev",
+    "val",
+    "test",
+    "testing",
+    "eval",
+    "evaluation",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_told_apart_and_taken_for_nothing_else() {
+        for harmless in ["k80", "epyc-7452", "a100_80.gb", "contest", "devel", "7452"] {
+            assert_eq!(folder(harmless), harmless);
+        }
+        for odd in [
+            "test",
+            "gpu-test-1",
+            "dev2",
+            "NVIDIA A100",
+            "a/b",
+            ".hidden",
+            "_x",
+            "ü=1",
+            "x eval",
+        ] {
+            let name = folder(odd);
+            assert_ne!(name, odd);
+            assert!(
+                name.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)),
+                "{name}"
+            );
+            assert!(!name.starts_with(['.', '_']), "{name}");
+            let mut words = name.split(|c: char| !c.is_ascii_alphabetic());
+            assert!(words.all(|word| !SPLITS.contains(&word)), "{name}");
+        }
+        assert_ne!(folder("a b"), folder("a_b"));
+        assert_ne!(folder("a b"), folder("a/b"));
+    }
+}

@@ -1,0 +1,88 @@
+//! The list of checksums, as `sha256sum` writes and reads it.
+
+use std::fmt::Write as _;
+
+use object_store::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Its name.
+pub(super) const NAME: &str = "SHA256SUMS";
+
+/// Digits of a checksum.
+const DIGITS: usize = 64;
+
+/// A file and its checksum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: String,
+    /// In hex, lower case.
+    pub(super) sha256: String,
+}
+
+/// The list, by path.
+pub(super) fn text(mut entries: Vec<Entry>) -> String {
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let lines = entries
+        .iter()
+        .map(|entry| format!("{}  {}\n", entry.sha256, entry.path));
+    lines.collect()
+}
+
+/// # Errors
+/// [`Error::Source`] for a line that is none of such a list.
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
+    let text = String::from_utf8_lossy(bytes);
+    let entry = |(number, line): (usize, &str)| {
+        let parts = line.split_once("  ").or_else(|| line.split_once(" *"));
+        let entry = parts.filter(|(sha256, path)| {
+            let is_hex = sha256.chars().all(|c| c.is_ascii_hexdigit());
+            sha256.len() == DIGITS && is_hex && Path::parse(path).is_ok()
+        });
+        let (sha256, path) = entry.ok_or_else(|| Error::Source {
+            location: NAME.to_owned(),
+            reason: format!("line {} is no checksum and path", number + 1),
+        })?;
+        Ok(Entry {
+            path: path.to_owned(),
+            sha256: sha256.to_ascii_lowercase(),
+        })
+    };
+    text.lines().enumerate().map(entry).collect()
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let entry = |path: &str| Entry {
+            path: path.to_owned(),
+            sha256: hex(&[0xab; 32]),
+        };
+        let written = text(vec![entry("b"), entry("a/c")]);
+        assert_eq!(
+            written.lines().next().unwrap(),
+            format!("{}  a/c", "ab".repeat(32))
+        );
+        assert_eq!(
+            parse(written.as_bytes()).unwrap(),
+            [entry("a/c"), entry("b")]
+        );
+        let starred = format!("{} *b\n", "AB".repeat(32));
+        assert_eq!(parse(starred.as_bytes()).unwrap(), [entry("b")]);
+        for wrong in ["", "x", "ab  c"].map(|line| format!("{line}\n")) {
+            assert!(parse(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+        assert!(parse(format!("{}  ../x\n", "ab".repeat(32)).as_bytes()).is_err());
+    }
+}

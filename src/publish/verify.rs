@@ -1,0 +1,133 @@
+//! Are the files of a publication those that were published?
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use object_store::ObjectStoreExt as _;
+use object_store::path::Path;
+use sha2::{Digest as _, Sha256};
+
+use super::manifest;
+use super::place;
+use crate::error::{Error, Result};
+use crate::store::Location;
+
+/// Files that are read at the same time.
+const AT_ONCE: usize = 4;
+
+/// What became of the files of a publication.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Files that are as they were published.
+    pub file_count: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// Files that are gone.
+    pub missing: Vec<String>,
+    /// Files whose bytes are others.
+    pub changed: Vec<String>,
+    /// Files that were not published.
+    pub additional: Vec<String>,
+}
+
+impl Verified {
+    /// All that was published is there, and nothing else.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty() && self.changed.is_empty() && self.additional.is_empty()
+    }
+}
+
+/// Reads all files of the publication in a directory, a bucket or on a web server, and compares them with their
+/// checksums; `told` hears now and then how many bytes were read. Hidden files (`.git`) are not looked at. A web server's
+/// files cannot be listed: additional ones are not found there.
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path().join("published").to_string_lossy().into_owned();
+/// let store = tsql::Store::demo().await?;
+/// store.publish(&folder, &tsql::PublishOptions::default()).await?;
+/// let verified = tsql::verify_publication(&folder, |_| ()).await?;
+/// assert!(verified.is_whole() && verified.file_count > 3);
+/// # Ok::<(), tsql::Error>(()) }).unwrap();
+/// ```
+///
+/// # Errors
+/// [`Error::Source`] where there is no publication, or one that was broken off; [`Error::Storage`].
+pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> Result<Verified> {
+    let location = Location::open(at).await?;
+    let nothing = |reason: &str| Error::Source {
+        location: at.to_owned(),
+        reason: reason.to_owned(),
+    };
+    if place::is_broken_off(&location).await? {
+        let reason =
+            "the publication is being written, or was broken off\nhint: `tsql publish` again";
+        return Err(nothing(reason));
+    }
+    let Some(list) = location.read(manifest::NAME).await? else {
+        let reason = "has no SHA256SUMS, so it is no publication\nhint: `tsql publish` makes one";
+        return Err(nothing(reason));
+    };
+    let mut entries = manifest::parse(&list)?;
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut verified = Verified::default();
+    let read = std::sync::atomic::AtomicU64::new(0);
+    let tell = |bytes: usize| {
+        let bytes = bytes as u64;
+        let all = read.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed) + bytes;
+        told(all);
+    };
+    let (location, tell) = (&location, &tell);
+    let hashes =
+        futures::stream::iter(&entries)
+            .map(|entry| async move {
+                Ok::<_, Error>((entry, hashed(location, &entry.path, tell).await?))
+            })
+            .buffered(AT_ONCE);
+    let mut hashes = std::pin::pin!(hashes);
+    while let Some((entry, found)) = hashes.try_next().await? {
+        match found {
+            None => verified.missing.push(entry.path.clone()),
+            Some((sha256, bytes)) if sha256 == entry.sha256 => {
+                verified.file_count += 1;
+                verified.bytes += bytes;
+            }
+            Some(_) => verified.changed.push(entry.path.clone()),
+        }
+    }
+    if !at.starts_with("http") {
+        let paths = place::listed(location)
+            .await?
+            .into_iter()
+            .map(|(path, _)| path);
+        let is_known = |path: &String| {
+            path == manifest::NAME
+                || entries
+                    .binary_search_by(|entry| entry.path.cmp(path))
+                    .is_ok()
+        };
+        verified.additional = paths.filter(|path| !is_known(path)).collect();
+    }
+    Ok(verified)
+}
+
+/// Checksum and size of a file; `None` where there is none.
+async fn hashed(
+    location: &Location,
+    path: &str,
+    tell: &(impl Fn(usize) + Sync),
+) -> Result<Option<(String, u64)>> {
+    let found = match location.objects().get(&Path::from(path)).await {
+        Err(object_store::Error::NotFound { .. }) => return Ok(None),
+        found => found.map_err(Error::Storage)?,
+    };
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
+    let mut stream = found.into_stream();
+    while let Some(part) = stream.try_next().await.map_err(Error::Storage)? {
+        hash.update(&part);
+        bytes += part.len() as u64;
+        tell(part.len());
+    }
+    Ok(Some((manifest::hex(&hash.finalize()), bytes)))
+}

@@ -1,0 +1,40 @@
+//! Tables with what was retracted from them: what files are given back from.
+
+use datafusion::prelude::SessionContext;
+
+use super::view::view;
+use crate::error::{Error, Result};
+use crate::schema;
+use crate::store::{RETRACTED, Snapshots};
+
+/// Registers `stored.all_records` and `stored.all_runs`: the tables with what was retracted from them.
+pub(super) async fn with_retracted(context: &SessionContext, snapshots: &Snapshots) -> Result<()> {
+    for (name, kept) in RETRACTED {
+        let exists = |name| {
+            let exists = context.table_exist(format!("stored.{name}"));
+            exists.map_err(Error::Query)
+        };
+        // A question that names only one of them has no use for both.
+        if !exists(name)? || !exists(kept)? {
+            continue;
+        }
+        let table = schema::table(name)?;
+        let columns: Vec<&str> = table
+            .stored_columns()
+            .map(|column| column.name.as_str())
+            .collect();
+        let columns = columns.join(", ");
+        let mut sql = format!("SELECT {columns} FROM stored.{name}");
+        if snapshots
+            .get(kept)
+            .is_some_and(|kept| !kept.files().is_empty())
+        {
+            sql += &format!(
+                " UNION ALL SELECT {columns} FROM stored.{kept} AS k WHERE NOT EXISTS \
+                 (SELECT 1 FROM stored.{name} AS r WHERE r.source_id = k.source_id AND r.line = k.line)"
+            );
+        }
+        view(context, &format!("stored.all_{name}"), &sql).await?;
+    }
+    Ok(())
+}

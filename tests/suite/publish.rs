@@ -1,0 +1,454 @@
+//! Publications: what others read of them, what `verify` finds, what is refused, what a kill leaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engines::{python, run};
+use crate::metaschedule;
+use crate::mixed;
+use crate::npz::{layout_file, npz};
+use crate::support::{Place, log, shared, wanted};
+
+/// What every dataset ought to have, so that nobody warns.
+const TOLD: [&str; 12] = [
+    "--title",
+    "Own: \"all\" | sorts",
+    "--license",
+    "CC-BY-4.0",
+    "--author",
+    "Ada Lovelace",
+    "--citation",
+    "paper.bib",
+    "--url",
+    "https://example.org/data",
+    "--version",
+    "1.2.0",
+];
+
+/// A store with files of all datasets, real ones where they are there, and platforms with odd names.
+fn store() -> Place {
+    let place = mixed::tree();
+    place.write("paper.bib", "@article{ada, title={Notes}}\n");
+    place.write("tree/db/database_workload.json", metaschedule::workloads());
+    let records = metaschedule::record(0, 8, 2, "0.5") + "\n";
+    place.write("tree/db/database_tuning_record.json", records);
+    place.write(
+        "tree/logs/gpu test-1/three.json",
+        log(20, 4) + "no record\n",
+    );
+    place.write("tree/logs/7452/four.json", log(30, 3));
+    let layouts = npz(&layout_file(&[((0, 1), 10.0), ((1, -1), 12.0)]));
+    place.write("tree/npz/layout/xla/random/train/net.npz", layouts);
+    let ran = place.tsql(&["ingest", "-q", "tree"]);
+    assert_eq!(ran.code, Some(1), "one line is none: {}", ran.stderr);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    place.ok(&["ingest", "-q", own.join("measured").to_str().unwrap()]);
+    if let Some(shared) = shared() {
+        // The others are as large as they are alike.
+        for real in [
+            "tenset",
+            "autotvm",
+            "metaschedule/cpu-gmm-0.27",
+            "graphnet/logs",
+        ] {
+            let real = shared.join("data").join(real);
+            place.tsql(&["ingest", "-q", real.to_str().unwrap()]);
+        }
+    }
+    let members = "SELECT path FROM samples ORDER BY path";
+    place.ok(&["subset", "create", "some", "--query", members]);
+    place
+}
+
+/// Publishes the store with all that is to be told.
+fn publish(place: &Place, to: &str, more: &[&str]) {
+    let args: Vec<&str> = ["publish", to]
+        .into_iter()
+        .chain(TOLD)
+        .chain(more.iter().copied())
+        .collect();
+    place.ok(&args);
+}
+
+/// All files of a folder, by path.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(inner) = waiting.pop() {
+        for entry in fs::read_dir(inner).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+                continue;
+            }
+            let name = path
+                .strip_prefix(folder)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
+            found.insert(name, fs::read(path).unwrap());
+        }
+    }
+    found
+}
+
+/// Lets others read the publication `out`, beside the answers of a store; rows of each table, and what was read.
+pub(crate) fn read_by_others(
+    place: &Place,
+    python: &PathBuf,
+    store: &[&str],
+) -> (BTreeMap<String, u64>, Value) {
+    let mut counts = BTreeMap::new();
+    fs::create_dir_all(place.path().join("answers")).unwrap();
+    for entry in fs::read_dir(place.path().join("out")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_dir() {
+            let table = entry.file_name().into_string().unwrap();
+            let sql = format!("SELECT * FROM {table}");
+            let answer = format!("answers/{table}.parquet");
+            place.ok(&[store, &[&sql, "-o", &answer]].concat());
+            let sql = format!("SELECT count(*) FROM {table}");
+            let told = place.ok(&[store, &[&sql]].concat()).stdout;
+            let rows = told.lines().nth(1).unwrap().parse::<u64>().unwrap();
+            counts.insert(table, rows);
+        }
+    }
+    let folder = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let folders = [&folder("out"), &folder("answers"), &folder("cache")];
+    let told = run(python, "published.py", &folders.map(String::as_str));
+    (counts, told)
+}
+
+#[test]
+fn others_read_what_tsql_answers() {
+    let Some(python) = python() else { return };
+    let place = store();
+    publish(&place, "out", &[]);
+    let (counts, told) = read_by_others(&place, &python, &[]);
+    for table in [
+        "records",
+        "configurations",
+        "graphs",
+        "nodes",
+        "edges",
+        "rejects",
+        "tensors",
+        "workloads",
+    ] {
+        assert!(counts.contains_key(table), "{table} of {counts:?}");
+    }
+    for table in ["sources", "tags", "texts", "lines"] {
+        assert!(
+            !counts.contains_key(table),
+            "{table} means nothing elsewhere"
+        );
+    }
+    assert_eq!(told["warnings"], Value::Array(Vec::new()), "of mlcroissant");
+    let read: BTreeMap<String, u64> = serde_json::from_value(told["tables"].clone()).unwrap();
+    assert_eq!(read, counts);
+    let platforms = place.rows("SELECT platform, count(*) FROM records GROUP BY platform");
+    for row in platforms {
+        let (platform, records) = row.rsplit_once(',').unwrap();
+        assert_eq!(
+            told["platforms"][platform].to_string(),
+            records,
+            "{platform}"
+        );
+    }
+    assert_eq!(
+        told["pandas"]["edges.operand"], "Int64",
+        "an id with gaps is no float"
+    );
+    let card = String::from_utf8(place.read("out/README.md")).unwrap();
+    for line in [
+        "pretty_name: \"Own: \\\"all\\\" | sorts\"",
+        "license: cc-by-4.0",
+        "  data_files: \"records/*/*/*.parquet\"",
+        "| tenset | 7452 | 3 | 3 | 0 | 0 | 1 | 3 | 2023-11-14 | 2023-11-14 |",
+        "@article{ada, title={Notes}}",
+    ] {
+        assert!(card.lines().any(|found| found == line), "{line} in {card}");
+    }
+}
+
+#[test]
+fn the_same_version_is_the_same_bytes() {
+    let place = store();
+    place.ok(&["tag", "create", "v2.0"]);
+    publish(&place, "out", &[]);
+    let first = files(&place.path().join("out"));
+    // Other files with the same rows, and less memory.
+    place.ok(&["optimize", "--again"]);
+    publish(&place, "out", &["--overwrite", "--memory-limit", "100MB"]);
+    let second = files(&place.path().join("out"));
+    assert_eq!(
+        first.keys().collect::<Vec<_>>(),
+        second.keys().collect::<Vec<_>>()
+    );
+    for (name, bytes) in &first {
+        assert!(bytes == &second[name], "{name}");
+    }
+    // Later records do not show where a tag is published, and its name is the version.
+    place.write("later/k80/x.json", log(500, 30));
+    place.ok(&["ingest", "-q", "later"]);
+    let at: Vec<&str> = TOLD[..10].to_vec();
+    let args: Vec<&str> = ["--at", "v2.0", "publish", "tagged"]
+        .into_iter()
+        .chain(at)
+        .collect();
+    place.ok(&args);
+    let tagged = files(&place.path().join("tagged"));
+    let of_rows = |name: &&String| name.ends_with(".parquet");
+    assert!(
+        first
+            .keys()
+            .filter(of_rows)
+            .eq(tagged.keys().filter(of_rows))
+    );
+    for name in first.keys().filter(of_rows) {
+        assert!(first[name] == tagged[name], "{name}");
+    }
+    let card = String::from_utf8(tagged["README.md"].clone()).unwrap();
+    assert!(card.contains("- Version: v2.0\n"), "{card}");
+    let metadata: Value = serde_json::from_slice(&tagged["croissant.json"]).unwrap();
+    assert_eq!(metadata["version"], "2.0");
+}
+
+#[test]
+fn verify_finds_what_is_not_as_it_was_published() {
+    let place = Place::new();
+    let publish = ["--sample", "publish", "out"];
+    place.ok(&publish);
+    let whole = place.ok(&["verify", "out"]);
+    assert_eq!(whole.stdout, "");
+    let sums = Command::new("sha256sum")
+        .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
+        .current_dir(place.path().join("out"))
+        .status();
+    assert!(sums.unwrap().success());
+    // What hosts and git add is hidden.
+    place.write("out/.gitattributes", "*.parquet filter=lfs\n");
+    place.write("out/.git/HEAD", "ref: x\n");
+    place.ok(&["verify", "out"]);
+    let records = "out/records/tenset/epyc-1t/part-00000.parquet";
+    let mut bytes = place.read(records);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    place.write(records, bytes);
+    fs::remove_file(place.path().join("out/graphs/part-00000.parquet")).unwrap();
+    place.write("out/notes.txt", "own notes");
+    let damaged = place.tsql(&["verify", "out"]);
+    assert_eq!(damaged.code, Some(1), "{}", damaged.stderr);
+    let lines = "missing graphs/part-00000.parquet\n\
+                 changed records/tenset/epyc-1t/part-00000.parquet\n\
+                 additional notes.txt\n";
+    assert_eq!(damaged.stdout, lines);
+    place.write("out/SHA256SUMS", "no list\n");
+    let wrong = place.tsql(&["verify", "out"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.stderr.contains("SHA256SUMS: line 1 is no checksum"),
+        "{}",
+        wrong.stderr
+    );
+    let nothing = place.tsql(&["verify", "nowhere"]);
+    assert_eq!(nothing.code, Some(2));
+    assert!(
+        nothing.stderr.contains("hint: `tsql publish`"),
+        "{}",
+        nothing.stderr
+    );
+}
+
+#[test]
+fn what_is_there_is_not_written_over() {
+    let place = Place::new();
+    place.write("mine/thesis.tex", "years of work");
+    let refused = |args: &[&str], reason: &str| {
+        let args: Vec<&str> = ["--sample", "publish"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
+        let ran = place.tsql(&args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("hint: ") || reason.contains("file"),
+            "{}",
+            ran.stderr
+        );
+    };
+    for more in [&["mine"][..], &["mine", "--overwrite"]] {
+        refused(
+            more,
+            "has files that are no publication of tsql: thesis.tex",
+        );
+    }
+    refused(&["mine/thesis.tex"], "is a file, expected a directory");
+    refused(&["memory:"], "ends with this process");
+    refused(
+        &["out", "--license", "do what you want"],
+        "no licence as SPDX names it",
+    );
+    refused(&["out", "--date", "today"], "no day");
+    assert!(
+        !place.path().join("out").exists(),
+        "nothing is begun that is refused"
+    );
+    // One of several platforms, then another one.
+    place.write("logs/a100/a.json", log(1, 5));
+    place.write("logs/t4/b.json", log(1, 5));
+    place.ok(&["ingest", "-q", "logs"]);
+    place.ok(&["publish", "out"]);
+    let again = place.tsql(&["publish", "out"]);
+    assert_eq!(again.code, Some(2));
+    assert!(
+        again.stderr.contains("hint: --overwrite"),
+        "{}",
+        again.stderr
+    );
+    place.write("out/notes.txt", "own notes");
+    let others = place.tsql(&["publish", "out", "--overwrite"]);
+    assert!(others.stderr.contains("notes.txt"), "{}", others.stderr);
+    fs::remove_file(place.path().join("out/notes.txt")).unwrap();
+    place.ok(&["--sample", "publish", "out", "--overwrite"]);
+    place.ok(&["verify", "out"]);
+    assert!(
+        !place
+            .path()
+            .join("out/records/tenset/a100/part-00000.parquet")
+            .exists()
+    );
+    // Nothing to publish.
+    place.ok(&["init", "--store", "empty"]);
+    let empty = place.tsql(&["--store", "empty", "publish", "none"]);
+    assert!(
+        empty.stderr.contains("the store has no rows"),
+        "{}",
+        empty.stderr
+    );
+    assert!(!place.path().join("none").exists());
+    let dry = place.ok(&["--sample", "publish", "dry", "--dry-run"]);
+    assert!(dry.stdout.contains("records,480\n"), "{}", dry.stdout);
+    assert!(!place.path().join("dry").exists());
+}
+
+/// Killed anywhere, a publication is none, and the next run makes it whole.
+#[test]
+fn what_was_broken_off_does_not_verify_and_is_begun_again() {
+    let place = Place::new();
+    for platform in ["a100", "t4", "k80"] {
+        place.write(&format!("logs/{platform}/a.json"), log(1, 900));
+    }
+    place.ok(&["ingest", "-q", "logs"]);
+    let begun = Instant::now();
+    place.ok(&["publish", "whole", "--title", "t"]);
+    let whole = files(&place.path().join("whole"));
+    let lasts = begun.elapsed();
+    let (mut broken_off, kills) = (0, wanted("TSQL_TEST_KILLS", 8));
+    for kill in 0..kills {
+        let signal = if kill % 2 == 0 { "-KILL" } else { "-INT" };
+        let mut child = place
+            .command(&["publish", "out", "--title", "t", "--overwrite"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(
+            lasts * u32::try_from(kill + 1).unwrap() / u32::try_from(kills + 1).unwrap(),
+        );
+        let told = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        let killed = told.unwrap().success();
+        let status = child.wait().unwrap();
+        if killed && !status.success() && place.path().join("out/.tsql-publishing").exists() {
+            broken_off += 1;
+            let verified = place.tsql(&["verify", "out"]);
+            assert_eq!(
+                verified.code,
+                Some(2),
+                "{}{}",
+                verified.stdout,
+                verified.stderr
+            );
+            assert!(
+                verified.stderr.contains("broken off"),
+                "{}",
+                verified.stderr
+            );
+            // Without having to say so.
+            place.ok(&["publish", "out", "--title", "t"]);
+        }
+        if place.path().join("out/SHA256SUMS").exists() {
+            place.ok(&["verify", "out"]);
+            let out = files(&place.path().join("out"));
+            let all = out.keys().chain(whole.keys());
+            let differ: Vec<&String> = all
+                .filter(|name| out.get(*name) != whole.get(*name))
+                .collect();
+            assert_eq!(differ, Vec::<&String>::new(), "kill {kill}");
+        }
+    }
+    assert!(
+        broken_off > 0 || lasts < Duration::from_millis(100),
+        "of {kills} kills in {lasts:?}"
+    );
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn a_bucket_is_a_place_like_any_other() {
+    let Some(server) = crate::weed::weed() else {
+        return;
+    };
+    let (place, endpoint) = (Place::new(), server.endpoint());
+    let (store, to) = (server.url(), server.url());
+    place.write("logs/k80/a.json", log(1, 50));
+    let ran = |args: &[&str]| place.s3(&endpoint, &store, args).output().unwrap();
+    let ok = |args: &[&str]| {
+        let output = ran(args);
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    ok(&["ingest", "-q", "logs"]);
+    ok(&["publish", &to, "--title", "t"]);
+    ok(&["verify", &to]);
+    assert_eq!(
+        ran(&["publish", &to, "--title", "t"]).status.code(),
+        Some(2)
+    );
+    ok(&["publish", &to, "--title", "t", "--overwrite"]);
+    // The bytes are those of a folder.
+    ok(&["publish", "out", "--title", "t"]);
+    let key = to.split_once("s3://").unwrap().1.split_once('/').unwrap().1;
+    server.put(&format!("{key}/SHA256SUMS"), &place.read("out/SHA256SUMS"));
+    ok(&["verify", &to]);
+    server.put(
+        &format!("{key}/graphs/part-00000.parquet"),
+        b"PAR1 of somebody else PAR1",
+    );
+    server.put(&format!("{key}/notes.txt"), b"own notes");
+    let verified = ran(&["verify", &to]);
+    assert_eq!(verified.status.code(), Some(1));
+    let told = String::from_utf8(verified.stdout).unwrap();
+    assert_eq!(
+        told,
+        "changed graphs/part-00000.parquet\nadditional notes.txt\n"
+    );
+    // A store is no place for a publication.
+    assert_eq!(
+        ran(&["publish", &store, "--overwrite"]).status.code(),
+        Some(2)
+    );
+}
