@@ -1,5 +1,7 @@
 -- Latency of networks: the best time of each task, as often as the network has it, summed up. Where tasks are not measured, the sum is of the others.
 -- platform platform : platform as in records.platform
+-- needs network_tasks : networks (ingest TenSet's network_info)
+-- needs records WHERE dataset = 'tenset' AND status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) : records of tasks of these networks
 WITH best AS (
   SELECT graph_id, min(runtime_ns) AS best_ns
   FROM records

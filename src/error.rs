@@ -4,8 +4,18 @@ use std::path::PathBuf;
 
 use datafusion::error::DataFusionError;
 
+mod exhausted;
+mod kind;
+mod mistake;
+mod nearest;
+mod plain;
 pub(crate) mod shown;
 
+use exhausted::exhausted;
+pub use mistake::{Mistake, Spot};
+pub(crate) use nearest::nearest;
+use nearest::with_near_file;
+pub(crate) use plain::plain;
 use shown::without_secrets;
 
 /// `Result` with the crate's [`Error`].
@@ -62,7 +72,7 @@ pub enum Error {
     },
 
     /// A name that must be one of a known few is not.
-    #[error("no {kind} named `{name}`\nhint: there are {known}")]
+    #[error("no {kind} named `{name}`\nhint: {}", among(name, known))]
     Unknown {
         /// What was looked for: a table, a query, a format.
         kind: &'static str,
@@ -202,7 +212,11 @@ pub enum Error {
         message: String,
     },
 
-    /// The SQL was wrong, or running it failed.
+    /// The SQL is wrong.
+    #[error("{0}")]
+    Sql(Box<Mistake>),
+
+    /// Running SQL failed.
     #[error("{}", explained(.0))]
     Query(#[source] DataFusionError),
 
@@ -252,7 +266,10 @@ impl From<tsql_formats::Error> for Error {
         use tsql_formats::Error as Of;
         match error {
             Of::Io { path, source } => Self::Io { path, source },
-            Of::Source { location, reason } => Self::Source { location, reason },
+            Of::Source { location, reason } => {
+                let reason = with_near_file(&location, reason);
+                Self::Source { location, reason }
+            }
             Of::TooNew {
                 what,
                 found,
@@ -333,6 +350,14 @@ fn told(error: &object_store::Error) -> String {
     DamagedFile::told_in(&text).unwrap_or_else(|| format!("storage: {}", without_secrets(&text)))
 }
 
+/// The name that was meant, or all names.
+fn among(name: &str, known: &str) -> String {
+    match nearest(name, known.split(", ")) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("there are {known}"),
+    }
+}
+
 /// The message of an engine error without back traces and wrapping prose, and what to do about it.
 pub(crate) fn explained(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
@@ -341,14 +366,18 @@ pub(crate) fn explained(error: &DataFusionError) -> String {
         return told;
     }
     match error.find_root() {
-        DataFusionError::ResourcesExhausted(_) => {
-            format!("{text}\nhint: `--memory-limit` sets how much it may take")
-        }
-        _ => match WAYS_OUT.iter().find(|(refused, _)| text.contains(refused)) {
-            Some((_, hint)) => format!("{text}\nhint: {hint}"),
-            None => text.into_owned(),
+        DataFusionError::ResourcesExhausted(reason) => exhausted(reason),
+        _ => match way_out(&text) {
+            Some(hint) => format!("{}\nhint: {hint}", plain(&text)),
+            None => plain(&text),
         },
     }
+}
+
+/// What may be written instead of what the engine does not take, where that is known.
+pub(crate) fn way_out(text: &str) -> Option<&'static str> {
+    let found = WAYS_OUT.iter().find(|(refused, _)| text.contains(refused));
+    found.map(|(_, hint)| *hint)
 }
 
 /// What the engine says to SQL that it does not take, and what to write instead.

@@ -195,7 +195,7 @@ pub use {arrow, datafusion};
 pub use check::CheckOptions;
 pub use compare::CompareOptions;
 pub use copy::CopyOptions;
-pub use error::{Error, Result};
+pub use error::{Error, Mistake, Result, Spot};
 pub use export::ExportOptions;
 pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;

@@ -88,6 +88,8 @@ mod mending;
 mod metaschedule;
 #[path = "suite/metrics.rs"]
 mod metrics;
+#[path = "suite/mistakes.rs"]
+mod mistakes;
 #[path = "suite/mixed.rs"]
 mod mixed;
 #[path = "suite/networks.rs"]
@@ -101,6 +103,8 @@ mod outages;
 mod publish;
 #[path = "suite/questions/mod.rs"]
 mod questions;
+#[path = "suite/questions_of_users.rs"]
+mod questions_of_users;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
 #[path = "suite/refused.rs"]

@@ -8,8 +8,9 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::label::{Label, tell_unlabelled};
+use super::memory;
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::{self, Place};
+use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::talk::{counted, talk};
 use crate::error::Error;
@@ -48,7 +49,7 @@ pub(super) struct Append {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     rows: u64,
     /// Bytes that are stored together at most
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = place::size)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory::size)]
     bytes: usize,
     /// How long a line may wait to be stored
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = humantime::parse_duration)]

@@ -49,7 +49,7 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
         })
     });
     let options = CheckOptions {
-        memory_limit_bytes: place.memory_limit,
+        memory_limit_bytes: place.memory_limit_bytes(),
         progress,
     };
     let checked = store.check_with(&options).await;

@@ -1,7 +1,7 @@
 //! The command line: what was typed, and which of the library's calls it means.
 //!
-//! stdout is data, stderr is talk. Exit codes: 0 done, 1 done but something was refused or found
-//! damaged, 2 not done, 3 slower than `tsql compare` was told to allow, 130 interrupted.
+//! stdout is data, stderr is talk. Exit codes: 0 done, 1 the question failed, or something was refused or found
+//! damaged, 2 not done (usage, store or files), 3 slower than `tsql compare` was told to allow, 130 interrupted.
 
 mod append;
 mod bar;
@@ -20,6 +20,7 @@ mod init;
 mod label;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
+mod memory;
 mod note;
 mod optimize;
 mod outcome;
@@ -41,8 +42,11 @@ mod subset;
 mod tables;
 mod tag;
 mod talk;
+mod told;
+mod typed;
 mod vacuum;
 mod verify;
+mod watching;
 #[cfg(feature = "cluster")]
 mod worker;
 #[cfg(feature = "cluster")]
@@ -53,7 +57,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use outcome::{DONE, FAILED, Failure, INTERRUPTED};
+use outcome::{DONE, FAILED, Failure};
 use printer::PrintError;
 use signals::Stops;
 use talk::talk;
@@ -82,6 +86,9 @@ const WORKER_STACK_BYTES: usize = 8 << 20;
 struct Cli {
     #[command(flatten)]
     place: place::Place,
+    /// How errors are told on standard error
+    #[arg(long, global = true, value_enum, env = told::VARIABLE, hide_env_values = true, default_value_t, hide_default_value = true)]
+    error_format: told::ErrorFormat,
     #[command(flatten)]
     query: sql::Query,
     #[command(subcommand)]
@@ -146,13 +153,15 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if let Some(code) = measure::serve(&args) {
         return code;
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            told::tell_usage(&error, &args);
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
+    let told = cli.error_format;
+    let asks = matches!(cli.command, None | Some(Command::Queries(_)));
     signals::tidy_up(cli.stops_itself());
     crate::store::tell_waiting(talk);
     let outcome = on_threads(cli);
@@ -166,13 +175,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
             DONE
         }
         Err(failure) => {
-            talk(&format!("error: {failure}"));
-            let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
-            if interrupted || crate::store::waiting_is_stopped() {
-                INTERRUPTED
-            } else {
-                FAILED
-            }
+            told::tell(&failure, told);
+            told::code(&failure, asks)
         }
     }
 }
@@ -184,7 +188,14 @@ fn on_threads(cli: Cli) -> Result<u8, Failure> {
         path: "threads".into(),
         source,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    if let Some(folder) = &cli.place.temp_dir {
+        tsql_folders::use_temporary(folder.clone());
+    }
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = cli.place.threads {
+        runtime.worker_threads(threads.get());
+    }
+    let runtime = runtime
         .thread_stack_size(WORKER_STACK_BYTES)
         .enable_all()
         .build()

@@ -7,7 +7,9 @@ use crate::error::Error;
 pub(super) const DONE: u8 = 0;
 /// Done, but some input was refused or damage was found.
 pub(super) const PARTLY: u8 = 1;
-/// Not done.
+/// A question failed.
+pub(super) const UNANSWERED: u8 = 1;
+/// Not done: used wrongly, or the store or a file could not be read or written.
 pub(super) const FAILED: u8 = 2;
 /// Done, and what was compared is slower than allowed.
 pub(super) const REGRESSED: u8 = 3;

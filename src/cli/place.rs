@@ -1,12 +1,13 @@
 //! Which store is meant.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use bytesize::ByteSize;
 use clap::Args;
 use datafusion::prelude::SessionContext;
 use tsql_formats::marker;
 
+use super::memory::{self, Memory};
 use super::talk::talk;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, names_tables};
@@ -15,6 +16,12 @@ use tsql_folders;
 
 /// Folder of a project's store, found from any folder below.
 const FOLDER: &str = ".tsql";
+
+/// Variable with folders of questions.
+const QUESTIONS: &str = "TSQL_QUERIES";
+
+/// Folder beside a store with questions.
+const QUESTIONS_FOLDER: &str = "queries";
 
 /// Variable with the rows that a question must read to be sent to workers.
 #[cfg(feature = "cluster")]
@@ -36,16 +43,34 @@ pub(super) struct Place {
     /// Ask the small built-in sample instead of a store
     #[arg(long, global = true)]
     sample: bool,
-    /// Memory that a query may take for joins, sorts and groups; more goes to temporary files
+    /// Memory that a query may take for joins, sorts and groups; more goes to temporary files. `none` is no limit
+    /// [default: 70 % of what the process may have, at which a query stops]
     #[arg(
         long,
         global = true,
         env = "TSQL_MEMORY_LIMIT",
         value_name = "SIZE",
-        value_parser = size,
         hide_env_values = true
     )]
-    pub(super) memory_limit: Option<usize>,
+    memory_limit: Option<Memory>,
+    /// Threads that compute and read [default: one for each core]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_THREADS",
+        value_name = "N",
+        hide_env_values = true
+    )]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Folder for what does not fit in memory [default: the system's for temporary files]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_TEMP_DIR",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    pub(super) temp_dir: Option<PathBuf>,
     /// Look at the store as it was when a tag was made (`v1.0`, see `tsql tag`), at a time (`2026-11-21T17:00:00Z`) or when a
     /// version was complete (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
     #[arg(long, global = true, value_name = "TAG|TIME|VERSION")]
@@ -66,13 +91,6 @@ pub(super) struct Place {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     certificates: super::security::Certificates,
-}
-
-/// Bytes of a size like `500MB`, `1GB` or `2GiB`.
-pub(super) fn size(text: &str) -> std::result::Result<usize, String> {
-    let size = text.trim().parse().map_or(0, |ByteSize(bytes)| bytes);
-    let bytes = usize::try_from(size).ok().filter(|bytes| *bytes > 0);
-    bytes.ok_or_else(|| format!("`{text}` is no size; expected one like 500MB or 2GiB"))
 }
 
 impl Place {
@@ -124,11 +142,32 @@ impl Place {
         }
     }
 
+    /// Where questions of the user's own are: the folders that are named, and `queries` beside the store.
+    pub(super) fn question_folders(&self) -> Result<Vec<PathBuf>> {
+        let named = std::env::var_os(QUESTIONS).unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&named)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .collect();
+        let store = match self.sample {
+            true => None,
+            false => self.location()?.filter(|store| !store.contains("://")),
+        };
+        if let Some(folder) = store.as_ref().and_then(|store| Path::new(store).parent()) {
+            folders.push(folder.join(QUESTIONS_FOLDER));
+        }
+        Ok(folders)
+    }
+
     /// A session over `store`: of all that it has, or of what `sql` names.
     pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
         let options = SessionOptions {
             sql: sql.map(str::to_owned),
-            memory_limit_bytes: self.memory_limit,
+            memory_limit_bytes: self.memory_limit_bytes(),
+            memory_guard_bytes: match self.memory_limit {
+                None => memory::guard_bytes(),
+                Some(_) => None,
+            },
+            threads: self.threads.map(NonZeroUsize::get),
             #[cfg(feature = "cluster")]
             workers: self.workers()?,
         };
@@ -154,6 +193,11 @@ impl Place {
     #[cfg(feature = "cluster")]
     pub(super) fn security(&self) -> Result<crate::cluster::Security> {
         self.certificates.security()
+    }
+
+    /// The memory that was said.
+    pub(super) fn memory_limit_bytes(&self) -> Option<usize> {
+        self.memory_limit.and_then(Memory::bytes)
     }
 
     /// Was a store named?

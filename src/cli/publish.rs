@@ -125,7 +125,7 @@ fn options(place: &Place, command: Publish) -> Result<PublishOptions, Failure> {
         date: command.date,
         overwrite: command.overwrite,
         dry_run: command.dry_run,
-        memory_limit_bytes: place.memory_limit,
+        memory_limit_bytes: place.memory_limit_bytes(),
         progress: None,
     })
 }

@@ -4,15 +4,22 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray};
 use clap::Args;
+use datafusion::prelude::SessionContext;
 
 use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print, show};
 use super::place::Place;
+use super::talk::talk;
+use super::watching;
 use crate::error::Error;
-use crate::query::{Parameter, Question, question, questions};
+use crate::query::{Question, own_questions, question_among, questions};
+use crate::store::Store;
 
 /// List the ready-made questions, or answer one
+///
+/// Questions of your own are files NAME.sql in `queries` beside the store, or in the folders of TSQL_QUERIES; the
+/// comments of `tsql queries NAME --sql` show how a file says its title and its parameters.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv"
@@ -32,10 +39,11 @@ pub(super) struct Queries {
 }
 
 pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> {
+    let questions = all(place)?;
     let Some(name) = &command.name else {
-        return list(&command.output).await;
+        return list(&questions, &command.output).await;
     };
-    let question = question(name)?;
+    let question = question_among(questions, name)?;
     if command.sql {
         use std::io::Write as _;
         let printed = std::io::stdout().lock().write_all(question.sql.as_bytes());
@@ -43,58 +51,146 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         return Ok(DONE);
     }
     let store = place.open().await?;
-    let context = place.session(&store, Some(question.sql)).await?;
-    let frame = question.ask(&context, &command.set).await?;
-    let stream = frame.execute_stream().await.map_err(Error::Query)?;
-    let printed = print(stream, &command.output).await;
+    answer(place, &store, &question, &command.set, &command.output).await
+}
+
+/// Answers a question: says what it chose, and why there is nothing.
+pub(super) async fn answer(
+    place: &Place,
+    store: &Store,
+    question: &Question,
+    set: &[(String, String)],
+    output: &Output,
+) -> Result<u8, Failure> {
+    // What it needs is looked at where there is no answer.
+    let needs = question.needs.iter();
+    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
+    let named: String = [format!("{}\n", question.sql)]
+        .into_iter()
+        .chain(needs)
+        .collect();
+    let context = place.session(store, Some(&named)).await?;
+    let values = question.values(&context, set).await?;
+    tell_chosen(question, set, &values);
+    let frame = question.ask(&context, &with_files(set, &values)).await?;
+    let (watched, stream) = watching::run(frame).await?;
+    let printed = print(stream, output).await;
     place.tell_decisions(&context);
-    printed?;
-    tell_notes(&store, &platforms(&question, &command.set), &command.output).await;
+    let rows = printed?;
+    if place.stats {
+        watched.tell_stats();
+    }
+    if rows == 0 {
+        tell_empty(question, &context, &values).await?;
+    }
+    tell_notes(store, &platforms(question, &values), output).await;
     Ok(DONE)
 }
 
+/// The questions that come with tsql, and the user's own, which go before those of the same name.
+fn all(place: &Place) -> Result<Vec<Question>, Error> {
+    let own = own_questions(&place.question_folders()?);
+    for (path, reason) in &own.failed {
+        talk(&format!("{}: {reason}", path.display()));
+    }
+    let mut all = own.questions;
+    for question in questions() {
+        if !all.iter().any(|own| own.name == question.name) {
+            all.push(question);
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// What was given and chosen, and the files that were given.
+fn with_files(set: &[(String, String)], values: &[(String, String)]) -> Vec<(String, String)> {
+    set.iter().chain(values).cloned().collect()
+}
+
+/// Says which platforms were chosen where the store has others.
+fn tell_chosen(question: &Question, set: &[(String, String)], values: &[(String, String)]) {
+    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
+        if set.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        let chosen = values.iter().find(|(name, _)| *name == parameter.name);
+        if let Some((name, value)) = chosen {
+            talk(&format!(
+                "note: {name} = {value} (--set {name}=NAME for another)"
+            ));
+        }
+    }
+}
+
+/// Says why there are no rows.
+async fn tell_empty(
+    question: &Question,
+    context: &SessionContext,
+    values: &[(String, String)],
+) -> Result<(), Error> {
+    if let Some(what) = question.lacks(context).await? {
+        talk(&format!("note: no answer, because the store has no {what}"));
+        return Ok(());
+    }
+    let values = values
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"));
+    let values = values.collect::<Vec<_>>().join(", ");
+    let where_they_are = if values.is_empty() {
+        String::new()
+    } else {
+        format!(" with {values}")
+    };
+    talk(&format!(
+        "note: no rows meet the conditions{where_they_are}; `tsql queries {} --sql` shows them",
+        question.name
+    ));
+    Ok(())
+}
+
 /// The platforms that a question is about, where it says so.
-fn platforms(question: &Question, given: &[(String, String)]) -> Vec<String> {
+fn platforms(question: &Question, values: &[(String, String)]) -> Vec<String> {
     let is_platform = |name: &str| {
         let mut parameters = question.parameters.iter();
-        parameters.any(|parameter| parameter.name == name && parameter.default.is_none())
+        parameters.any(|parameter| parameter.name == name && parameter.is_platform())
     };
-    let given = given.iter().filter(|(name, _)| is_platform(name));
+    let given = values.iter().filter(|(name, _)| is_platform(name));
     given.map(|(_, value)| value.clone()).collect()
 }
 
-async fn list(output: &Output) -> Result<u8, Failure> {
-    let questions = questions();
-    let parameters = |parameters: &[Parameter]| {
-        let each = parameters.iter().map(|set| match &set.default {
+async fn list(questions: &[Question], output: &Output) -> Result<u8, Failure> {
+    let parameters = |question: &Question| {
+        let values = question.parameters.iter().map(|set| match &set.default {
             Some(default) => format!("{}={default}", set.name),
             None => set.name.clone(),
         });
-        each.collect::<Vec<_>>().join(" ")
+        let files = question
+            .files
+            .iter()
+            .map(|(name, _)| format!("{name}=FILE"));
+        values.chain(files).collect::<Vec<_>>().join(" ")
     };
-    let parameters = questions
-        .iter()
-        .map(|question| parameters(&question.parameters));
-    let names = questions.iter().map(|question| question.name);
-    let titles = questions.iter().map(|question| question.title.as_str());
-    show(
-        [
-            (
-                "name",
-                Arc::new(StringArray::from_iter_values(names)) as ArrayRef,
-            ),
-            ("question", Arc::new(StringArray::from_iter_values(titles))),
-            (
-                "parameters",
-                Arc::new(StringArray::from_iter_values(parameters)),
-            ),
-        ],
-        output,
-    )
-    .await
+    let text = |of: &dyn Fn(&Question) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(questions.iter().map(of)))
+    };
+    let mut columns = vec![
+        ("name", text(&|one| one.name.clone())),
+        ("question", text(&|one| one.title.clone())),
+        ("parameters", text(&parameters)),
+    ];
+    if questions.iter().any(|one| one.path.is_some()) {
+        let from = |one: &Question| {
+            let path = one.path.as_ref();
+            path.map_or_else(String::new, |path| path.display().to_string())
+        };
+        columns.push(("file", text(&from)));
+    }
+    show(columns, output).await
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+/// `NAME=VALUE`, the value as it is.
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -9,9 +9,13 @@ use clap::Args;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::place::Place;
+use super::queries::assignment;
 use super::talk::{counted, talk};
+use super::typed::{is_word, no_command};
+use super::watching;
 use crate::error::Error;
-use crate::query::statement::{planned, statements};
+use crate::query::match_placeholders;
+use crate::query::statement::{planned_with, statements};
 
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
@@ -33,6 +37,9 @@ pub(super) struct Query {
     /// A file with the query, or several that end in `;`
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["sql", "command"])]
     file: Option<PathBuf>,
+    /// Value of `$NAME` in the query, as text or a number as the query wants it
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
     /// Say on standard error how long each query took
     #[arg(long)]
     timer: bool,
@@ -42,6 +49,7 @@ pub(super) struct Query {
 
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let text = text(&query)?;
+    match_placeholders(&text, &query.set)?;
     let store = place.open_for(&text).await?;
     let context = place.session(&store, Some(&text)).await?;
     let mut statements = statements(&text)?;
@@ -54,11 +62,14 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     }
     while let Some(statement) = statements.pop_front() {
         let begin = Instant::now();
-        let frame = planned(&context, statement).await?;
-        let stream = frame.execute_stream().await.map_err(Error::Query)?;
+        let frame = planned_with(&context, statement, &text, &query.set).await?;
+        let (watched, stream) = watching::run(frame).await?;
         let printed = print(stream, &query.output).await;
         place.tell_decisions(&context);
         let rows = printed?;
+        if place.stats {
+            watched.tell_stats();
+        }
         if query.timer {
             let seconds = begin.elapsed().as_secs_f64();
             talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
@@ -76,23 +87,13 @@ fn text(query: &Query) -> Result<String, Failure> {
     }
     match query.sql.as_deref() {
         Some(STDIN) => Ok(read_stdin()?),
-        Some(word) if is_word(word) => Err(Failure::Usage(format!(
-            "no command `{word}`\nhint: `tsql --help` lists the commands; a query goes in quotes"
-        ))),
+        Some(word) if is_word(word) => Err(Failure::Usage(no_command(word))),
         Some(sql) => Ok(sql.to_owned()),
         None if std::io::stdin().is_terminal() => Err(Failure::Usage(
             "no query\nhint: tsql \"SELECT * FROM records LIMIT 5\", or `tsql --help`".to_owned(),
         )),
         None => Ok(read_stdin()?),
     }
-}
-
-/// A single word is a mistyped command, not SQL.
-fn is_word(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 fn read_stdin() -> Result<String, Error> {

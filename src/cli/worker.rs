@@ -53,7 +53,7 @@ pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
         .security(place.security()?)
         .deadline(command.deadline)
         .grace(command.grace);
-    if let Some(bytes) = place.memory_limit {
+    if let Some(bytes) = place.memory_limit_bytes() {
         options = options.memory_limit_bytes(bytes);
     }
     let served: Vec<String> = stores

@@ -112,6 +112,15 @@ impl Report {
         self.rejects == 0 && self.failed_files.is_empty() && !named
     }
 
+    /// No file was known: nothing was taken, nothing was there already.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+            && self.files == 0
+            && self.unchanged_files == 0
+            && self.same_files == 0
+    }
+
     /// Counts a line that is refused, and lists the first ones; with `strict` it is an error.
     pub(super) fn reject(
         &mut self,

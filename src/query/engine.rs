@@ -1,13 +1,15 @@
 //! The engine: DataFusion with the settings and rules that its answers depend on.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions, Dialect};
+use datafusion::common::format::MetricType;
 #[cfg(feature = "cluster")]
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
@@ -16,6 +18,7 @@ use tsql_folders::Scratch;
 
 use super::distinct::CountInBitmap;
 use super::functions;
+use super::limits::Limits;
 use super::mended;
 use super::spilling;
 use super::sums::AnswerFromSums;
@@ -29,6 +32,9 @@ const BATCH_ROWS: usize = 1 << 14;
 /// Part of a memory limit that each sort keeps free for merging what it has spilled: there may be one in
 /// each thread, on each side of joins.
 const RESERVED_PART: usize = 64;
+
+/// Who holds most memory is told where there is not enough.
+const TOLD: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 
 /// Settings of DataFusion that make answers wrong, and how.
 ///
@@ -45,8 +51,8 @@ const OFF: [&str; 2] = [
 const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
 /// A session without tables.
-pub(super) fn engine(memory_limit_bytes: Option<usize>) -> Result<SessionContext> {
-    Ok(context(builder(memory_limit_bytes)?))
+pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
+    Ok(context(builder(limits.into())?))
 }
 
 /// A session that was set up by [`builder`], with what SQL finds by its name.
@@ -57,13 +63,13 @@ pub(super) fn context(builder: SessionStateBuilder) -> SessionContext {
 }
 
 /// The settings and rules of a session.
-pub(super) fn builder(memory_limit_bytes: Option<usize>) -> Result<SessionStateBuilder> {
-    let config = SessionConfig::from(settings(memory_limit_bytes)?)
+pub(super) fn builder(limits: Limits) -> Result<SessionStateBuilder> {
+    let config = SessionConfig::from(settings(limits)?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
         .with_option_extension(Settings::of_environment()?);
-    let (runtime, spilled) = runtime(memory_limit_bytes)?;
+    let (runtime, spilled) = runtime(limits.pool_bytes())?;
     let config = match spilled {
         // It goes away with the session.
         Some(spilled) => config.with_extension(Arc::new(spilled)),
@@ -77,7 +83,7 @@ pub(super) fn builder(memory_limit_bytes: Option<usize>) -> Result<SessionStateB
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
     let mut state = mended::rules(state);
-    if let Some(bytes) = memory_limit_bytes {
+    if let Some(bytes) = limits.memory_bytes {
         spilling::joins(&mut state, bytes);
     }
     Ok(state)
@@ -94,7 +100,10 @@ pub(crate) fn runtime(
         let folder = DiskManagerMode::Directories(vec![scratch.path().to_owned()]);
         let disk = DiskManagerBuilder::default().with_mode(folder);
         runtime = runtime
-            .with_memory_pool(Arc::new(FairSpillPool::new(bytes)))
+            .with_memory_pool(Arc::new(TrackConsumersPool::new(
+                FairSpillPool::new(bytes),
+                TOLD,
+            )))
             .with_disk_manager_builder(disk);
         spilled = Some(scratch);
     }
@@ -110,7 +119,7 @@ pub(crate) fn of_part(
     memory_limit_bytes: Option<usize>,
 ) -> Result<SessionState> {
     let mut config = given.config().take().unwrap_or_default();
-    let mut options = settings(memory_limit_bytes)?;
+    let mut options = settings(memory_limit_bytes.into())?;
     options.extensions = config.options().extensions.clone();
     *config.options_mut() = options;
     let context = SessionContext::new_with_state(given.with_config(config).build());
@@ -130,7 +139,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.
-fn settings(memory_limit_bytes: Option<usize>) -> Result<ConfigOptions> {
+fn settings(limits: Limits) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
     for name in OFF {
         let variable = name.to_ascii_uppercase().replace('.', "_");
@@ -146,7 +155,14 @@ fn settings(memory_limit_bytes: Option<usize>) -> Result<ConfigOptions> {
     // Failed records have no runtime: whoever asks for the slowest does not mean them.
     options.sql_parser.default_null_ordering = "nulls_last".to_owned();
     options.sql_parser.dialect = Dialect::PostgreSQL;
-    if let Some(bytes) = memory_limit_bytes {
+    // What people can act on; `SET datafusion.explain.analyze_level = 'dev'` has the rest.
+    options.explain.analyze_level = MetricType::Summary;
+    // Mistakes are shown where they are.
+    options.sql_parser.collect_spans = true;
+    if let Some(threads) = limits.threads {
+        options.execution.target_partitions = threads;
+    }
+    if let Some(bytes) = limits.pool_bytes() {
         let reserved = &mut options.execution.sort_spill_reservation_bytes;
         *reserved = (*reserved).min(bytes / RESERVED_PART);
     }

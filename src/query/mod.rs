@@ -13,12 +13,16 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod dialect;
 mod distinct;
 mod engine;
 mod functions;
 mod library;
+pub(crate) mod limits;
 mod mended;
+mod mistakes;
 mod names;
+mod placeholders;
 mod retracted;
 mod session;
 mod spilling;
@@ -31,8 +35,10 @@ mod view;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
 pub use functions::{Function, function, functions};
-pub use library::{Parameter, Question, question, questions};
+pub(crate) use library::among as question_among;
+pub use library::{Need, OwnQuestions, Parameter, Question, own_questions, question, questions};
 pub(crate) use names::names_tables;
+pub(crate) use placeholders::match_placeholders;
 pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;
@@ -56,7 +62,7 @@ pub(crate) fn version() -> String {
 pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {
     let statement = statement::statements(sql)?.pop_front();
     let statement = statement.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
-    statement::planned(context, statement).await
+    statement::planned(context, statement, sql).await
 }
 
 /// All rows of a query.

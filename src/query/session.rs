@@ -9,6 +9,7 @@ use datafusion::prelude::SessionContext;
 use url::Url;
 
 use super::engine::engine;
+use super::limits::Limits;
 use super::names::Names;
 use super::retracted::with_retracted;
 use super::view::view;
@@ -24,6 +25,8 @@ use crate::store::{SCHEMES, Store, objects_at};
 pub struct SessionOptions {
     pub(crate) sql: Option<String>,
     pub(crate) memory_limit_bytes: Option<usize>,
+    pub(crate) memory_guard_bytes: Option<usize>,
+    pub(crate) threads: Option<usize>,
     #[cfg(feature = "cluster")]
     pub(crate) workers: Option<Workers>,
 }
@@ -42,6 +45,29 @@ impl SessionOptions {
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
+    }
+
+    /// Memory at which a question is stopped, or its sorts and groups go to temporary files, in bytes; it is
+    /// planned as if there were no limit. Not used where there is one.
+    #[must_use]
+    pub fn memory_guard_bytes(mut self, bytes: usize) -> Self {
+        self.memory_guard_bytes = Some(bytes);
+        self
+    }
+
+    /// Parts that a question is computed in at a time, at least 1; as many as the machine has cores unless it is set.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            memory_bytes: self.memory_limit_bytes,
+            guard_bytes: self.memory_guard_bytes,
+            threads: self.threads,
+        }
     }
 
     /// Machines that run what is worth it; none unless they are set. They read the tables at the versions that
@@ -129,17 +155,17 @@ impl Store {
     #[cfg(feature = "cluster")]
     fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
         let Some(workers) = &options.workers else {
-            return engine(options.memory_limit_bytes);
+            return engine(options.limits());
         };
         let store = self.object_store_url()?;
-        let builder = super::engine::builder(options.memory_limit_bytes)?;
+        let builder = super::engine::builder(options.limits())?;
         let builder = with_workers(builder, workers, store.as_str(), super::version())?;
         Ok(super::engine::context(builder))
     }
 
     #[cfg(not(feature = "cluster"))]
     fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
-        engine(options.memory_limit_bytes)
+        engine(options.limits())
     }
 }
 

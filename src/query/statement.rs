@@ -12,7 +12,6 @@
 
 mod boolean;
 mod depth;
-mod dialect;
 mod names;
 mod pieces;
 mod row_in;
@@ -28,10 +27,12 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 
+use super::dialect::Typed;
 use super::engine::may_be_set;
+use super::mistakes::{unplanned, unread};
+use super::placeholders::bound;
 use crate::error::{Error, Result};
 use depth::Depth;
-use dialect::Typed;
 
 /// Stack for the longest chains; what is not used of it takes no memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -39,7 +40,7 @@ const STACK_BYTES: usize = 64 << 20;
 /// The statements of a text, ready to be planned.
 ///
 /// # Errors
-/// [`Error::Query`] where it is no SQL, [`Error::Refused`] for what is refused.
+/// [`Error::Sql`] where it is no SQL, [`Error::Refused`] for what is refused.
 pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
     depth::bounded(sql, &Typed)?;
     // Chains are as deep as they are long until they are balanced: even to drop them takes stack.
@@ -48,7 +49,7 @@ pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
 
 fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     let parsed = DFParser::parse_sql_with_dialect(sql, &Typed);
-    let mut statements = parsed.map_err(Error::Query)?;
+    let mut statements = parsed.map_err(|error| unread(error, sql))?;
     let compares = sql.to_ascii_uppercase().contains("DISTINCT");
     for statement in &mut statements {
         let mut written = Written {
@@ -60,14 +61,35 @@ fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     Ok(statements)
 }
 
-/// Plans a statement.
+/// Plans a statement of the text `sql`.
 ///
 /// # Errors
-/// [`Error::Query`] where it cannot be.
-pub(crate) async fn planned(context: &SessionContext, statement: Statement) -> Result<DataFrame> {
+/// [`Error::Sql`] where it cannot be.
+pub(crate) async fn planned(
+    context: &SessionContext,
+    statement: Statement,
+    sql: &str,
+) -> Result<DataFrame> {
+    planned_with(context, statement, sql, &[]).await
+}
+
+/// Plans a statement of the text `sql`, with the `given` values for its `$NAME`.
+///
+/// # Errors
+/// [`Error::Sql`] where it cannot be, [`Error::Argument`] where a value is none of its type.
+pub(crate) async fn planned_with(
+    context: &SessionContext,
+    statement: Statement,
+    sql: &str,
+    given: &[(String, String)],
+) -> Result<DataFrame> {
     let plan = context.state().statement_to_plan(statement).await;
-    let frame = context.execute_logical_plan(plan.map_err(Error::Query)?);
-    frame.await.map_err(Error::Query)
+    let mut plan = plan.map_err(|error| unplanned(error, sql, context))?;
+    if !given.is_empty() {
+        plan = bound(plan, given)?;
+    }
+    let frame = context.execute_logical_plan(plan).await;
+    frame.map_err(|error| unplanned(error, sql, context))
 }
 
 fn write(statement: &mut Statement, written: &mut Written) -> Result<()> {
@@ -327,7 +349,7 @@ mod tests {
             ),
             (
                 format!("SELECT {}1{}", "(".repeat(200), ")".repeat(200)),
-                "RecursionLimit",
+                "nests too deep",
             ),
         ] {
             let error = statements(&sql).unwrap_err().to_string();

@@ -386,7 +386,7 @@ fn reports_are_drawn() {
         "compiler = 'gcc'",
     ];
     let none = place.tsql(&none);
-    assert_eq!((none.code, none.stdout.as_str()), (Some(2), ""));
+    assert_eq!((none.code, none.stdout.as_str()), (Some(1), ""));
     assert!(
         none.stderr
             .contains("no benchmark runs of GraphNet where compiler = 'gcc'"),

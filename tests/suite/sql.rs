@@ -244,13 +244,13 @@ fn what_is_refused_says_what_to_write() {
         ("SELECT (SELECT line, line FROM records)", "EXISTS"),
     ] {
         let refused = place.tsql(&[sql]);
-        assert_eq!(refused.code, Some(2), "{sql}");
+        assert_eq!(refused.code, Some(1), "{sql}");
         assert!(refused.stderr.contains(hint), "{sql}: {}", refused.stderr);
     }
     let mut command = place.command(&["SELECT 1"]);
     command.env("DATAFUSION_OPTIMIZER_ENABLE_WINDOW_TOPN", "true");
     let refused = command.output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("stays off"));
 }
 

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
@@ -24,6 +24,14 @@ const FILES: &str = "files";
 /// Folders of this process.
 static LIVING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// Where this process has its temporary folders, if not among the system's.
+static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has the temporary folders of this process made in another folder; only the first call counts.
+pub fn use_temporary(folder: PathBuf) {
+    let _ = CHOSEN.set(folder);
+}
+
 /// A temporary folder.
 #[derive(Debug)]
 pub struct Scratch {
@@ -34,12 +42,15 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder among the system's temporary ones (`TMPDIR`).
+    /// A new folder in that of [`use_temporary`], or else among the system's temporary ones (`TMPDIR`).
     ///
     /// # Errors
     /// [`Error::Io`] where it cannot be made.
     pub fn new() -> Result<Self, Error> {
-        Self::within(&std::env::temp_dir())
+        match CHOSEN.get() {
+            Some(folder) => Self::within(folder),
+            None => Self::within(&std::env::temp_dir()),
+        }
     }
 
     /// A new folder in another one, which is made where it is missing.

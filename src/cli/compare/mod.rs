@@ -112,7 +112,7 @@ pub(super) async fn run(place: &Place, command: Compare) -> Result<u8, Failure> 
     if let Some(share) = command.fail_on_regression {
         options = options.allowed_regression(share);
     }
-    if let Some(bytes) = place.memory_limit {
+    if let Some(bytes) = place.memory_limit_bytes() {
         options = options.memory_limit_bytes(bytes);
     }
     let found = store.compare(&command.a, &command.b, &options).await?;

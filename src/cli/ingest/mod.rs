@@ -3,6 +3,8 @@
 mod told;
 
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::talk::talk;
+use crate::error::Error;
 use crate::error::shown::escaped;
 use crate::ingest::{Event, IngestOptions};
 use crate::part::Part;
@@ -77,9 +80,6 @@ pub(super) struct Ingest {
     /// once may write to the same store
     #[arg(long, value_name = "I/N")]
     part: Option<Part>,
-    /// Threads that parse [default: one for each core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
     /// No progress bar, no report
     #[arg(short, long)]
     quiet: bool,
@@ -91,6 +91,9 @@ pub(super) struct Ingest {
 pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     // Opening a store may wait for its server.
     let stop = stop_on_ctrl_c();
+    for input in &command.inputs {
+        is_there(input)?;
+    }
     let opened = if command.dry_run {
         // What is there already counts; where nothing is, nothing is made.
         place.open_if_any().await?
@@ -112,7 +115,7 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         format: command.format,
         strict: command.strict,
         dry_run: command.dry_run,
-        threads: command.threads,
+        threads: place.threads.map(NonZeroUsize::get),
         part: command.part,
         labels: command.label.labels,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
@@ -130,7 +133,20 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
     }
     tell_unmerged(&report);
     tell_unlabelled(&report);
-    Ok(if report.is_clean() { DONE } else { PARTLY })
+    let nothing = report.is_empty() && command.part.is_none();
+    if nothing {
+        talk("nothing was found that tsql reads");
+    }
+    let clean = report.is_clean() && !nothing;
+    Ok(if clean { DONE } else { PARTLY })
+}
+
+/// Is there what was named on this machine? A mistyped name makes no store.
+fn is_there(input: &str) -> Result<(), Failure> {
+    if input != tsql_formats::STDIN && !input.contains("://") && !Path::new(input).exists() {
+        tsql_formats::find(input).map_err(Error::from)?;
+    }
+    Ok(())
 }
 
 /// The names of all formats.

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
-use super::dialect::Typed;
+use super::super::dialect::Typed;
 use super::pieces::nothing;
 use crate::error::{Error, Result};
 

@@ -1,0 +1,19 @@
+-- The noise floor of every platform: how far measurements of one program are apart that was measured more than once.
+-- needs records WHERE status = 'ok' : records that were measured
+WITH again AS (
+  SELECT platform, config_id, count(*) AS measurement_count,
+    max(runtime_ns) / min(runtime_ns) - 1 AS spread,
+    stddev_pop(runtime_ns) / avg(runtime_ns) AS deviation
+  FROM records
+  WHERE status = 'ok'
+  GROUP BY platform, config_id
+  HAVING count(*) > 1 AND min(runtime_ns) > 0
+)
+SELECT platform, count(*) AS program_count, sum(measurement_count) AS measurement_count,
+  100 * median(deviation) AS median_deviation_percent,
+  100 * median(spread) AS median_spread_percent,
+  100 * percentile_cont(0.9) WITHIN GROUP (ORDER BY spread) AS spread_of_nine_tenths_percent,
+  100 * max(spread) AS largest_spread_percent
+FROM again
+GROUP BY platform
+ORDER BY platform

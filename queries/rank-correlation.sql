@@ -1,0 +1,27 @@
+-- How alike two platforms rank the programs of a task: Kendall's tau-b, Spearman's rho, and what the best of one costs on the other.
+-- platform platform_a : platform as in records.platform
+-- platform platform_b : the platform to compare with
+-- parameter least = 3 : programs that both platforms must have measured
+-- needs records WHERE status = 'ok' : records that were measured
+WITH best AS (
+  SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS a_ns,
+    min(runtime_ns) FILTER (WHERE platform = $platform_b) AS b_ns
+  FROM records
+  WHERE platform IN ($platform_a, $platform_b) AND status = 'ok'
+  GROUP BY graph_id, config_id
+),
+-- Equal times share the mean of their places.
+ranked AS (
+  SELECT graph_id, a_ns, b_ns,
+    rank() OVER (PARTITION BY graph_id ORDER BY a_ns) + (count(*) OVER (PARTITION BY graph_id, a_ns) - 1) / 2.0 AS a_place,
+    rank() OVER (PARTITION BY graph_id ORDER BY b_ns) + (count(*) OVER (PARTITION BY graph_id, b_ns) - 1) / 2.0 AS b_place
+  FROM best
+  WHERE a_ns IS NOT NULL AND b_ns IS NOT NULL
+)
+SELECT g.workload_key, count(*) AS program_count, kendall_tau_b(r.a_ns, r.b_ns) AS kendall_tau_b,
+  corr(r.a_place, r.b_place) AS spearman_rho, min_by(r.b_ns, r.a_ns) / min(r.b_ns) AS best_of_a_on_b
+FROM ranked AS r
+JOIN graphs AS g ON g.graph_id = r.graph_id
+GROUP BY g.workload_key
+HAVING count(*) >= $least
+ORDER BY kendall_tau_b, g.workload_key

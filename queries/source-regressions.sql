@@ -1,0 +1,40 @@
+-- Programs that are slower in one file than in another: by default in the last one that was ingested than in the one before it of the same platform.
+-- parameter before = previous : name of the file as in files.name, or `previous`
+-- parameter after = last : name of the file to compare with, or `last`
+-- parameter percent = 5 : how much slower
+-- parameter limit = 50 : how many programs
+-- needs records WHERE status = 'ok' : records that were measured
+WITH file AS (
+  SELECT platform, name, ingested_at
+  FROM sources
+  WHERE record_count > 0
+),
+last_file AS (
+  SELECT max_by(name, ingested_at) AS name, max_by(platform, ingested_at) AS platform
+  FROM file
+  WHERE $after = 'last' OR name = $after
+),
+named AS (
+  SELECT max(l.name) AS after_name,
+    CASE WHEN $before = 'previous' THEN max_by(f.name, f.ingested_at) ELSE $before END AS before_name
+  FROM last_file AS l
+  LEFT JOIN file AS f ON f.platform = l.platform AND f.name <> l.name
+),
+timed AS (
+  SELECT r.platform, r.graph_id, r.config_id,
+    min(r.runtime_ns) FILTER (WHERE s.name = n.before_name) AS before_ns,
+    min(r.runtime_ns) FILTER (WHERE s.name = n.after_name) AS after_ns
+  FROM records AS r
+  JOIN files AS s ON s.source_id = r.source_id
+  JOIN named AS n ON s.name = n.before_name OR s.name = n.after_name
+  WHERE r.status = 'ok'
+  GROUP BY r.platform, r.graph_id, r.config_id
+)
+SELECT t.platform, g.workload_key, t.config_id, t.before_ns, t.after_ns, 100 * (t.after_ns / t.before_ns - 1) AS slower_percent,
+  n.before_name, n.after_name
+FROM timed AS t
+JOIN graphs AS g ON g.graph_id = t.graph_id
+CROSS JOIN named AS n
+WHERE t.after_ns > t.before_ns * (1 + $percent / 100.0)
+ORDER BY slower_percent DESC, t.platform, g.workload_key, t.config_id
+LIMIT $limit

@@ -1,0 +1,160 @@
+//! How the end of a command that failed is told: to people, or to programs.
+
+use clap::ValueEnum;
+use datafusion::error::DataFusionError;
+use serde_json::{Map, Value, json};
+
+use super::outcome::{FAILED, Failure, INTERRUPTED, UNANSWERED};
+use super::printer::PrintError;
+use super::talk::talk;
+use crate::error::Error;
+
+/// What stands before the way out, on a line of its own.
+const HINT: &str = "\nhint: ";
+
+/// The option, as it is typed.
+const OPTION: &str = "--error-format";
+
+/// Variable that does the same.
+pub(super) const VARIABLE: &str = "TSQL_ERROR_FORMAT";
+
+/// How errors are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ErrorFormat {
+    /// A message, the words that are meant, a hint
+    #[default]
+    Text,
+    /// One JSON object on a line: `{"error": {"kind", "message", "hint", "line", "column", "length"}}`
+    Json,
+}
+
+impl ErrorFormat {
+    /// The one that is meant by a command line that could not be read.
+    pub(super) fn of(args: &[std::ffi::OsString]) -> Self {
+        let mut words = args.iter().map(|word| word.to_string_lossy());
+        let mut wanted = std::env::var(VARIABLE).ok();
+        while let Some(word) = words.next() {
+            if word == OPTION {
+                wanted = words.next().map(|word| word.into_owned());
+            } else if let Some(rest) = word.strip_prefix(OPTION) {
+                wanted = rest.strip_prefix('=').map(str::to_owned);
+            }
+        }
+        match wanted.as_deref() {
+            Some("json") => Self::Json,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Says why a command failed.
+pub(super) fn tell(failure: &Failure, format: ErrorFormat) {
+    match format {
+        ErrorFormat::Text => talk(&format!("error: {failure}")),
+        ErrorFormat::Json => talk(&in_json(failure).to_string()),
+    }
+}
+
+/// The exit code of a failure of a command, which `asks` a question or does something else.
+pub(super) fn code(failure: &Failure, asks: bool) -> u8 {
+    let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
+    if interrupted || crate::store::waiting_is_stopped() {
+        return INTERRUPTED;
+    }
+    match failure {
+        Failure::Library(Error::Empty(_)) => UNANSWERED,
+        _ if !asks => FAILED,
+        Failure::Library(Error::Sql(_) | Error::Refused(_)) => UNANSWERED,
+        Failure::Library(Error::Query(error)) | Failure::Print(PrintError::Query(error)) => {
+            match error.find_root() {
+                DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => FAILED,
+                _ => UNANSWERED,
+            }
+        }
+        _ => FAILED,
+    }
+}
+
+fn in_json(failure: &Failure) -> Value {
+    let text = failure.to_string();
+    let (message, hint) = text.split_once(HINT).unzip();
+    let kind = match failure {
+        Failure::Usage(_) => "usage",
+        Failure::Library(error) => error.kind(),
+        Failure::Print(PrintError::Query(_)) => "query",
+        Failure::Print(PrintError::Io(_)) => "io",
+        Failure::Print(PrintError::Unsupported { .. }) => "unsupported",
+    };
+    let mut error = Map::new();
+    error.insert("kind".to_owned(), kind.into());
+    error.insert("message".to_owned(), message.unwrap_or(&text).into());
+    error.insert("hint".to_owned(), hint.into());
+    if let Failure::Library(Error::Sql(mistake)) = failure {
+        error.insert("message".to_owned(), mistake.message.as_str().into());
+        if let Some(spot) = mistake.spot {
+            error.insert("line".to_owned(), spot.line.into());
+            error.insert("column".to_owned(), spot.column.into());
+            error.insert("length".to_owned(), spot.length.into());
+        }
+    }
+    json!({ "error": error })
+}
+
+/// What could not be read on the command line: told by clap for people, in our form for programs.
+pub(super) fn tell_usage(error: &clap::Error, args: &[std::ffi::OsString]) {
+    let format = ErrorFormat::of(args);
+    if let Some(meant) = super::typed::command(error, args) {
+        tell(&Failure::Usage(meant), format);
+        return;
+    }
+    if format == ErrorFormat::Text || !error.use_stderr() {
+        let _ = error.print();
+        return;
+    }
+    let text = error.to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text);
+    let message = message.split("\n\nUsage:").next().unwrap_or(message);
+    let (message, tip) = message.split_once("\n\n  tip: ").unzip();
+    let whole = text.lines().next().unwrap_or_default();
+    let whole = whole.strip_prefix("error: ").unwrap_or(whole);
+    let told = match tip {
+        Some(tip) => format!("{}{HINT}{}", message.unwrap_or(whole), tip.trim_end()),
+        None => whole.to_owned(),
+    };
+    tell(&Failure::Usage(told), format);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    #[test]
+    fn the_format_is_known_before_arguments_are_read() {
+        let args = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(
+            ErrorFormat::of(&args(&["tsql", "--error-format", "json"])),
+            ErrorFormat::Json
+        );
+        assert_eq!(
+            ErrorFormat::of(&args(&["tsql", "x", "--error-format=json"])),
+            ErrorFormat::Json
+        );
+        assert_eq!(
+            ErrorFormat::of(&args(&["tsql", "--error-format"])),
+            ErrorFormat::Text
+        );
+    }
+
+    #[test]
+    fn programs_are_told_kind_message_and_hint() {
+        let failure = Failure::Usage("no\nhint: do".to_owned());
+        assert_eq!(
+            in_json(&failure),
+            json!({"error": {"kind": "usage", "message": "no", "hint": "do"}})
+        );
+        let failure = Failure::Library(Error::NoStore);
+        assert_eq!(in_json(&failure)["error"]["kind"], "no_store");
+    }
+}

@@ -1,0 +1,278 @@
+//! A question is asked: what is not given is chosen, and what was chosen can be told.
+
+use arrow::array::AsArray as _;
+use arrow::datatypes::DataType;
+use datafusion::dataframe::DataFrame;
+use datafusion::prelude::SessionContext;
+
+use super::super::placeholders::bound;
+use super::super::{collect, frame};
+use super::question::{Parameter, Question};
+use crate::error::{Error, Result};
+
+/// The table whose platforms are meant.
+const RECORDS: &str = "records";
+
+impl Question {
+    /// Runs the question with the `given` values and files; the latter become tables of `context`. What is not
+    /// given is as [`Question::values`] says. A value takes the type that the query compares it with.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where a file is not given, or a value is none; [`Error::Empty`] where the store has too
+    /// few platforms; [`Error::Unknown`] for a name or a platform that there is not; [`Error::Query`] where a file
+    /// cannot be read.
+    pub async fn ask(
+        &self,
+        context: &SessionContext,
+        given: &[(String, String)],
+    ) -> Result<DataFrame> {
+        let values = self.values(context, given).await?;
+        for (name, doc) in &self.files {
+            let Some(path) = last(given, name) else {
+                let own = &self.name;
+                let reason = format!("{own} needs a file\nhint: --set {name}=FILE, {doc}");
+                return Err(Error::Argument {
+                    name: "set",
+                    reason,
+                });
+            };
+            let sql = format!("SELECT * FROM '{}'", path.replace('\'', "''"));
+            let table = frame(context, &sql).await?.into_view();
+            context
+                .deregister_table(name.as_str())
+                .map_err(Error::Query)?;
+            context
+                .register_table(name.as_str(), table)
+                .map_err(Error::Query)?;
+        }
+        let (state, plan) = frame(context, &self.sql).await?.into_parts();
+        Ok(DataFrame::new(state, bound(plan, &values)?))
+    }
+
+    /// The values of all parameters: those that are `given`, defaults, and for platforms those of which the store
+    /// has most records.
+    ///
+    /// # Errors
+    /// As [`Question::ask`].
+    pub async fn values(
+        &self,
+        context: &SessionContext,
+        given: &[(String, String)],
+    ) -> Result<Vec<(String, String)>> {
+        self.know(given)?;
+        let mut platforms = Vec::new();
+        if self.parameters.iter().any(Parameter::is_platform) {
+            platforms = self.platforms(context).await?;
+        }
+        let mut left = platforms.clone();
+        for parameter in self.parameters.iter().filter(|one| one.is_platform()) {
+            let Some(name) = last(given, &parameter.name) else {
+                continue;
+            };
+            if !platforms.iter().any(|platform| platform == name) {
+                platforms.sort();
+                return Err(Error::Unknown {
+                    kind: "platform",
+                    name: name.to_owned(),
+                    known: platforms.join(", "),
+                });
+            }
+            left.retain(|platform| platform != name);
+        }
+        let mut left = left.into_iter();
+        let values = self.parameters.iter().map(|parameter| {
+            let text = last(given, &parameter.name).map(str::to_owned);
+            let text = text.or_else(|| parameter.default.clone());
+            let text = text.or_else(|| left.next());
+            let text = text.ok_or_else(|| self.too_few(&platforms))?;
+            Ok((parameter.name.clone(), text))
+        });
+        values.collect()
+    }
+
+    /// # Errors
+    /// [`Error::Unknown`] for a name that the question does not have.
+    fn know(&self, given: &[(String, String)]) -> Result<()> {
+        let parameters = self.parameters.iter();
+        let files = self.files.iter().map(|(name, _)| name.as_str());
+        let known = parameters.map(|parameter| parameter.name.as_str());
+        let known: Vec<&str> = known.chain(files).collect();
+        let unknown = |(name, _): &&(String, String)| !known.contains(&name.as_str());
+        match given.iter().find(unknown) {
+            None => Ok(()),
+            Some((name, _)) if known.is_empty() => Err(Error::Argument {
+                name: "set",
+                reason: format!(
+                    "{} has nothing to set: `{name}` is no parameter of it",
+                    self.name
+                ),
+            }),
+            Some((name, _)) => Err(Error::Unknown {
+                kind: "parameter",
+                name: name.clone(),
+                known: known.join(", "),
+            }),
+        }
+    }
+
+    /// There are fewer platforms than the question is about.
+    fn too_few(&self, platforms: &[String]) -> Error {
+        let own = &self.name;
+        let wanted = self.parameters.iter().filter(|one| one.is_platform());
+        let wanted = wanted.count();
+        match platforms {
+            [] => Error::Empty(format!(
+                "{own} is about {}, the store has none",
+                self.about()
+            )),
+            _ => Error::Empty(format!(
+                "{own} is about {wanted} platforms, the store has {} of {}",
+                self.about(),
+                platforms.join(", ")
+            )),
+        }
+    }
+
+    /// The rows that have the platforms, in words.
+    fn about(&self) -> &str {
+        let need = self.needs.iter().find(|need| need.is_of(RECORDS));
+        need.map_or(RECORDS, |need| need.doc.as_str())
+    }
+
+    /// The platforms that the store has such records of, those with most of them first.
+    async fn platforms(&self, context: &SessionContext) -> Result<Vec<String>> {
+        let need = self.needs.iter().find(|need| need.is_of(RECORDS));
+        let rows = need.map_or(RECORDS, |need| need.rows.as_str());
+        let sql = format!(
+            "SELECT CAST(platform AS VARCHAR) AS platform, CAST(dataset AS VARCHAR) AS dataset, count(*) AS record_count FROM {rows} \
+             GROUP BY 1, 2 ORDER BY record_count DESC, platform"
+        );
+        let mut found = Vec::new();
+        for batch in collect(context, &sql).await? {
+            let texts = |column: usize| -> Result<Vec<Option<String>>> {
+                let texts = arrow::compute::cast(batch.column(column), &DataType::Utf8View);
+                let texts = texts.map_err(|error| Error::Query(error.into()))?;
+                let texts = texts.as_string_view().iter();
+                Ok(texts.map(|text| text.map(str::to_owned)).collect())
+            };
+            found.extend(texts(0)?.into_iter().zip(texts(1)?));
+        }
+        // What is compared with the first has programs of the same dataset.
+        let first = found.first().and_then(|(_, dataset)| dataset.clone());
+        found.sort_by_key(|(_, dataset)| *dataset != first);
+        let mut platforms: Vec<String> = Vec::new();
+        for platform in found.into_iter().filter_map(|(platform, _)| platform) {
+            if !platforms.contains(&platform) {
+                platforms.push(platform);
+            }
+        }
+        Ok(platforms)
+    }
+}
+
+impl Parameter {
+    /// Is its value a platform of the store?
+    #[must_use]
+    pub fn is_platform(&self) -> bool {
+        self.default.is_none()
+    }
+}
+
+/// The last value that was given for a name.
+fn last<'a>(given: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = given.iter().rev().find(|(given, _)| given == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many records of each platform as its place in the list says, and one of TenSet.
+    async fn of_platforms(platforms: &[&str]) -> SessionContext {
+        let context = SessionContext::new();
+        let rows = platforms.iter().enumerate().flat_map(|(place, name)| {
+            let dataset = if place == 0 { "tenset" } else { "other" };
+            vec![format!("('{name}', 1.5, '{dataset}')"); place + 1]
+        });
+        let sql = format!(
+            "CREATE VIEW records AS SELECT * FROM (VALUES {}) AS v(platform, ns, dataset)",
+            rows.collect::<Vec<_>>().join(", ")
+        );
+        context.sql(&sql).await.unwrap().collect().await.unwrap();
+        context
+    }
+
+    async fn asked(platforms: &[&str], text: &str, given: &[(&str, &str)]) -> Result<usize> {
+        let context = of_platforms(platforms).await;
+        let given = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let given: Vec<_> = given.collect();
+        let frame = Question::parse("q", text).ask(&context, &given).await?;
+        frame.count().await.map_err(Error::Query)
+    }
+
+    const ONE: &str = "-- One.\n-- platform p : where\nSELECT * FROM records WHERE platform = $p";
+    const TWO: &str = "-- Two.\n-- platform p : from\n-- platform q : to\nSELECT DISTINCT platform FROM records WHERE platform IN ($p, $q)";
+
+    #[tokio::test]
+    async fn a_platform_is_given_or_the_one_with_most_records() {
+        assert_eq!(asked(&["100"], ONE, &[]).await.unwrap(), 1);
+        assert_eq!(asked(&["100", "a"], ONE, &[("p", "100")]).await.unwrap(), 1);
+        assert_eq!(asked(&["a", "b", "c"], ONE, &[]).await.unwrap(), 3);
+        let unknown = asked(&["a", "b"], ONE, &[("p", "c")]).await.unwrap_err();
+        let unknown = unknown.to_string();
+        assert!(
+            unknown.contains("no platform named `c`\nhint: there are a, b"),
+            "{unknown}"
+        );
+        let needs = "-- One.\n-- platform p : where\n-- needs records WHERE dataset = 'tenset' : records of TenSet\nSELECT $p AS p";
+        let context = of_platforms(&["a", "b"]).await;
+        let values = Question::parse("q", needs).values(&context, &[]).await;
+        assert_eq!(values.unwrap(), [("p".to_owned(), "a".to_owned())]);
+        // Of another dataset than the first, though it has more records than the last.
+        let context = of_platforms(&["tenset's", "few", "most"]).await;
+        let values = Question::parse("q", TWO)
+            .values(&context, &[])
+            .await
+            .unwrap();
+        let values: Vec<&str> = values.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(values, ["most", "few"]);
+    }
+
+    #[tokio::test]
+    async fn two_platforms_are_two() {
+        assert_eq!(asked(&["a", "b"], TWO, &[]).await.unwrap(), 2);
+        assert_eq!(asked(&["a", "b"], TWO, &[("q", "a")]).await.unwrap(), 2);
+        assert_eq!(
+            asked(&["a", "b", "c"], TWO, &[("q", "c")]).await.unwrap(),
+            2
+        );
+        let few = asked(&["a"], TWO, &[]).await.unwrap_err().to_string();
+        assert_eq!(few, "q is about 2 platforms, the store has records of a");
+    }
+
+    #[tokio::test]
+    async fn values_take_the_type_that_is_compared() {
+        let number = "-- N.\n-- parameter n = 1 : more than\nSELECT * FROM records WHERE ns > $n";
+        assert_eq!(asked(&["a", "b"], number, &[]).await.unwrap(), 3);
+        assert_eq!(
+            asked(&["a", "b"], number, &[("n", "1.75")]).await.unwrap(),
+            0
+        );
+        let wrong = asked(&["a"], number, &[("n", "x")]).await.unwrap_err();
+        assert!(matches!(wrong, Error::Argument { .. }), "{wrong}");
+        let text = "-- T.\n-- parameter t = 100 : name\nSELECT * FROM records WHERE platform = $t";
+        assert_eq!(asked(&["a100", "100"], text, &[]).await.unwrap(), 1);
+        assert_eq!(
+            asked(&["1e3", "1000"], text, &[("t", "1e3")])
+                .await
+                .unwrap(),
+            1
+        );
+        let limit = "-- L.\n-- parameter l = 1 : rows\nSELECT * FROM records LIMIT $l";
+        assert_eq!(asked(&["a", "b"], limit, &[]).await.unwrap(), 1);
+        assert!(asked(&["a"], limit, &[("m", "1")]).await.is_err());
+    }
+}

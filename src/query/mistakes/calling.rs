@@ -1,0 +1,34 @@
+//! Functions that do not take what they are given.
+
+use super::Told;
+
+/// What stands before a call that matched nothing: its name and the types of its arguments.
+const CALL: &str = "No function matches the given name and argument types '";
+
+/// What stands before the calls that would have matched.
+const CANDIDATES: &str = "Candidate functions:";
+
+/// Calls that are listed.
+const LISTED_CALLS: usize = 6;
+
+/// A call whose arguments have other types, or another number, than any that there is.
+pub(super) fn mistake(message: &str) -> Option<Told> {
+    let (_, rest) = message.split_once(CALL)?;
+    let (call, rest) = rest.split_once('\'')?;
+    let (name, _) = call.split_once('(')?;
+    let taken = rest.split_once(CANDIDATES).map_or("", |(_, calls)| calls);
+    let taken = taken.lines().map(str::trim).filter(|line| !line.is_empty());
+    let taken: Vec<&str> = taken.take(LISTED_CALLS).collect();
+    let hint = match taken.as_slice() {
+        [] => format!("`tsql functions {name}` tells how it is called"),
+        calls => format!(
+            "there is {}; CAST(x AS DOUBLE) changes a type",
+            calls.join(", ")
+        ),
+    };
+    Some(Told {
+        message: format!("no `{call}`: the function takes other arguments"),
+        name: name.to_owned(),
+        hint: Some(hint),
+    })
+}

@@ -1,0 +1,80 @@
+//! Why the engine did not take what somebody typed, told with the words that are meant.
+//!
+//! The engine says what is wrong with a plan; who typed the text wants to know where in it, and what it is called
+//! here. `reading` is for text that is no SQL, `naming` for names that there are not, `calling` for functions
+//! that do not take what they are given.
+
+mod calling;
+mod naming;
+mod place;
+mod reading;
+
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use datafusion::prelude::SessionContext;
+
+use crate::error::{Error, Mistake, Spot, plain, way_out};
+
+/// Text that could not be read as SQL.
+pub(super) fn unread(error: DataFusionError, sql: &str) -> Error {
+    match error.find_root() {
+        DataFusionError::SQL(found, _) => Error::Sql(Box::new(reading::mistake(found, sql))),
+        _ => Error::Query(error),
+    }
+}
+
+/// A statement that could not be planned. What is no fault of the statement stays what it is.
+pub(super) fn unplanned(error: DataFusionError, sql: &str, context: &SessionContext) -> Error {
+    let mistake = match error.find_root() {
+        DataFusionError::SQL(found, _) => Some(reading::mistake(found, sql)),
+        DataFusionError::SchemaError(found, _) => Some(named(found, &error, sql)),
+        DataFusionError::Plan(_) | DataFusionError::NotImplemented(_) => {
+            Some(planned(&error, sql, context))
+        }
+        _ => None,
+    };
+    match mistake {
+        Some(mistake) => Error::Sql(Box::new(mistake)),
+        None => Error::Query(error),
+    }
+}
+
+fn named(found: &SchemaError, error: &DataFusionError, sql: &str) -> Mistake {
+    let told = naming::column(found);
+    let spot = spot(error, sql).or_else(|| place::of_word(sql, &told.name));
+    Mistake::new(sql, told.message, spot, told.hint)
+}
+
+fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mistake {
+    let text = error.strip_backtrace();
+    let message = plain(&text);
+    let found = naming::table(&message, context)
+        .or_else(|| naming::function(&message, context))
+        .or_else(|| calling::mistake(&text));
+    let (message, name, hint) = match found {
+        Some(told) => (told.message, told.name, told.hint),
+        None => {
+            let told = error.diagnostic().filter(|told| told.span.is_some());
+            let helps = told.into_iter().flat_map(|told| &told.helps);
+            let helps: Vec<String> = helps.map(|help| plain(&help.message)).collect();
+            let message = told.map_or(message, |told| plain(&told.message));
+            let hint = (!helps.is_empty()).then(|| helps.join("; "));
+            (message, String::new(), hint)
+        }
+    };
+    let hint = hint.or_else(|| way_out(&text).map(str::to_owned));
+    let spot = spot(error, sql).or_else(|| place::of_word(sql, &name));
+    Mistake::new(sql, message, spot, hint)
+}
+
+/// The words that the planner means.
+fn spot(error: &DataFusionError, sql: &str) -> Option<Spot> {
+    place::of_span(error.diagnostic()?.span?, sql)
+}
+
+/// What is wrong with a name, and what may have been meant.
+struct Told {
+    message: String,
+    name: String,
+    hint: Option<String>,
+}

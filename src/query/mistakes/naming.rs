@@ -1,0 +1,160 @@
+//! Names that there are not, and what may have been meant by them.
+
+use std::collections::BTreeSet;
+
+use datafusion::common::{Column, SchemaError};
+use datafusion::prelude::SessionContext;
+
+use super::Told;
+use crate::error::{nearest, plain};
+use crate::schema;
+
+/// Columns that are listed where none is like the one that was typed.
+const LISTED_COLUMNS: usize = 12;
+
+/// A column that there is not, or several times.
+pub(super) fn column(found: &SchemaError) -> Told {
+    match found {
+        SchemaError::FieldNotFound {
+            field,
+            valid_fields,
+        } => unknown(field, valid_fields),
+        SchemaError::AmbiguousReference { field } => Told {
+            message: format!("column `{}` is in more than one of the tables", field.name),
+            name: field.name.clone(),
+            hint: Some(format!("say which: TABLE.{}", field.name)),
+        },
+        other => Told {
+            message: plain(&other.to_string()),
+            name: String::new(),
+            hint: None,
+        },
+    }
+}
+
+fn unknown(field: &Column, valid: &[Column]) -> Told {
+    let typed = match &field.relation {
+        Some(table) => format!("{}.{}", table.table(), field.name),
+        None => field.name.clone(),
+    };
+    let mut names = valid.iter().map(|column| column.name.as_str());
+    let meant = nearest(&field.name, names.clone());
+    let of = valid.iter().filter_map(|column| column.relation.as_ref());
+    let tables: BTreeSet<&str> = of.map(|table| table.table()).collect();
+    let hint = match meant {
+        Some(meant) => {
+            let twice = names.filter(|name| *name == meant).count() > 1;
+            let meant = quoted(meant);
+            let which = valid
+                .iter()
+                .find(|column| twice && quoted(&column.name) == meant);
+            match which.and_then(|column| column.relation.as_ref()) {
+                Some(table) => format!("did you mean `{}.{meant}`?", table.table()),
+                None => format!("did you mean `{meant}`?"),
+            }
+        }
+        None if valid.is_empty() => {
+            "there are no columns here: FROM is missing, or text goes in single quotes: 'text'"
+                .to_owned()
+        }
+        None if valid.len() <= LISTED_COLUMNS => {
+            let names: Vec<String> = names.by_ref().map(quoted).collect();
+            format!("there are {}", names.join(", "))
+        }
+        None => {
+            let known = known_tables();
+            let known = tables.iter().find(|table| known.contains(**table));
+            let looked = known.map_or_else(|| "TABLE".to_owned(), |table| (*table).to_owned());
+            format!(
+                "`tsql describe {looked}` lists the columns; text goes in single quotes: 'text'"
+            )
+        }
+    };
+    Told {
+        message: format!("no column named `{typed}`"),
+        name: field.name.clone(),
+        hint: Some(hint),
+    }
+}
+
+/// The name as it is written in SQL.
+fn quoted(name: &str) -> String {
+    let plain = name
+        .chars()
+        .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '_');
+    if plain {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+/// A table that there is not: `table 'x' not found`.
+pub(super) fn table(message: &str, context: &SessionContext) -> Option<Told> {
+    let name = message
+        .strip_prefix("table '")?
+        .strip_suffix("' not found")?;
+    let known = tables(context);
+    let hint = match nearest(name, known.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`tsql tables` lists the tables and views".to_owned(),
+    };
+    Some(Told {
+        message: format!("no table or view named `{name}`"),
+        name: name.to_owned(),
+        hint: Some(hint),
+    })
+}
+
+fn known_tables() -> BTreeSet<String> {
+    let tables = schema::tables().into_iter().flatten();
+    let views = schema::views().into_iter().flatten();
+    let tables = tables.map(|table| table.name.clone());
+    tables.chain(views.map(|view| view.name)).collect()
+}
+
+/// Tables and views of any store, and what the session has besides.
+fn tables(context: &SessionContext) -> BTreeSet<String> {
+    let mut known = known_tables();
+    let catalog = context.catalog("tsql");
+    let schema = catalog.and_then(|catalog| catalog.schema("public"));
+    known.extend(schema.into_iter().flat_map(|schema| schema.table_names()));
+    known
+}
+
+/// A function that there is not: `invalid function 'x'.`
+pub(super) fn function(message: &str, context: &SessionContext) -> Option<Told> {
+    let of_table = || {
+        message
+            .strip_prefix("table function '")?
+            .strip_suffix("' not found")
+    };
+    let of_row = || message.strip_prefix("invalid function '")?.split_once("'.");
+    let name = of_row().map(|(name, _)| name).or_else(of_table)?;
+    let state = context.state();
+    let mut known: BTreeSet<&str> = state
+        .scalar_functions()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    known.extend(state.aggregate_functions().keys().map(String::as_str));
+    known.extend(state.window_functions().keys().map(String::as_str));
+    known.extend(state.table_functions().keys().map(String::as_str));
+    let hint = match nearest(name, known) {
+        Some(meant) if meant == name => {
+            format!("it goes over rows: {name}(...) OVER (ORDER BY ...)")
+        }
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "`tsql functions` lists them, `tsql functions WORD` those about a word".to_owned(),
+    };
+    let message = if state.window_functions().contains_key(name) {
+        format!("`{name}` is a window function")
+    } else {
+        format!("no function named `{name}`")
+    };
+    Some(Told {
+        message,
+        name: name.to_owned(),
+        hint: Some(hint),
+    })
+}

@@ -1,0 +1,77 @@
+//! Text that is no SQL: what was expected, what was found, where.
+
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use super::place;
+use crate::error::{Mistake, Spot, nearest, plain, way_out};
+
+/// What a statement begins with.
+const BEGINNINGS: [&str; 16] = [
+    "select",
+    "with",
+    "from",
+    "explain",
+    "show",
+    "describe",
+    "summarize",
+    "pivot",
+    "create",
+    "drop",
+    "copy",
+    "set",
+    "reset",
+    "values",
+    "insert",
+    "prepare",
+];
+
+/// What is wrong with the text.
+pub(super) fn mistake(found: &ParserError, sql: &str) -> Mistake {
+    let text = match found {
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
+        ParserError::RecursionLimitExceeded => {
+            let message = "the SQL nests too deep".to_owned();
+            let hint = "a query may be split by WITH name AS (...)".to_owned();
+            return Mistake::new(sql, message, None, Some(hint));
+        }
+    };
+    let (text, spot) = located(text, sql);
+    let Some((expected, found)) = expectation(text) else {
+        return Mistake::new(sql, plain(text), spot, way_out(text).map(str::to_owned));
+    };
+    let at_the_end = found == "EOF";
+    let spot = spot.or_else(|| at_the_end.then(|| place::end(sql)));
+    let message = if at_the_end {
+        format!("expected {expected}, found the end")
+    } else {
+        format!("expected {expected}, found `{found}`")
+    };
+    let begun = expected
+        .contains("statement")
+        .then(|| nearest(found, BEGINNINGS));
+    let hint = match begun.flatten() {
+        Some(word) => Some(format!("did you mean `{}`?", word.to_uppercase())),
+        None => way_out(text).map(str::to_owned),
+    };
+    Mistake::new(sql, message, spot, hint)
+}
+
+/// The text without its ` at Line: 1, Column: 9`, and that place.
+fn located<'a>(text: &'a str, sql: &str) -> (&'a str, Option<Spot>) {
+    let split = || {
+        let (before, place) = text.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        let column: String = column.chars().take_while(char::is_ascii_digit).collect();
+        Some((before, line.parse().ok()?, column.parse().ok()?))
+    };
+    match split() {
+        Some((before, line, column)) => (before, Some(place::at(sql, line, column))),
+        None => (text, None),
+    }
+}
+
+/// `Expected: a, found: b` as `a` and `b`.
+fn expectation(text: &str) -> Option<(&str, &str)> {
+    let (expected, found) = text.strip_prefix("Expected: ")?.rsplit_once(", found: ")?;
+    Some((expected, found))
+}

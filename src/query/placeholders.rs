@@ -1,0 +1,126 @@
+//! Values for the `$NAME` of a query, of the types that it compares them with.
+
+use std::collections::{BTreeSet, HashMap};
+
+use arrow::datatypes::DataType;
+use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+use super::dialect::Typed;
+use crate::error::{Error, Result};
+
+/// The plan with the `given` values for its placeholders: the last one that is given for a name.
+///
+/// # Errors
+/// [`Error::Argument`] where a text is no value of the type that is wanted; [`Error::Query`].
+pub(super) fn bound(plan: LogicalPlan, given: &[(String, String)]) -> Result<LogicalPlan> {
+    let types = plan.get_parameter_types().map_err(Error::Query)?;
+    if types.is_empty() {
+        return Ok(plan);
+    }
+    let values = given.iter().map(|(name, text)| {
+        let wanted = types.get(&format!("${name}")).and_then(Option::as_ref);
+        value(name, text, wanted).map(|value| (name.clone(), value))
+    });
+    let values: HashMap<String, ScalarValue> = values.collect::<Result<_>>()?;
+    let values = ParamValues::from(values.into_iter().collect::<Vec<_>>());
+    plan.with_param_values(values).map_err(Error::Query)
+}
+
+/// Are the `$NAME` of a text those that are given?
+///
+/// # Errors
+/// [`Error::Unknown`] for a name that the text does not have, [`Error::Argument`] for one that is not given.
+pub(crate) fn match_placeholders(sql: &str, given: &[(String, String)]) -> Result<()> {
+    let wanted = placeholders(sql);
+    for (name, _) in given {
+        if wanted.is_empty() {
+            return Err(Error::Argument {
+                name: "set",
+                reason: format!(
+                    "the query has no `${name}`\nhint: WHERE platform = $platform, --set platform=k80"
+                ),
+            });
+        }
+        if !wanted.contains(name) {
+            return Err(Error::Unknown {
+                kind: "parameter",
+                name: name.clone(),
+                known: wanted.into_iter().collect::<Vec<_>>().join(", "),
+            });
+        }
+    }
+    let mut named = wanted.iter().filter(|name| !is_number(name));
+    match named.find(|name| !given.iter().any(|(given, _)| given == *name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::Argument {
+            name: "set",
+            reason: format!("`${name}` has no value\nhint: --set {name}=VALUE"),
+        }),
+    }
+}
+
+/// `$1` and the like belong to `PREPARE` and `EXECUTE`.
+fn is_number(name: &str) -> bool {
+    name.chars().all(|one| one.is_ascii_digit())
+}
+
+/// The names of a text that stand for values.
+fn placeholders(sql: &str) -> BTreeSet<String> {
+    let tokens = Tokenizer::new(&Typed, sql).tokenize().unwrap_or_default();
+    let names = tokens.into_iter().filter_map(|token| match token {
+        Token::Placeholder(name) => name.strip_prefix('$').map(str::to_owned),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// The value that a text is where this type is wanted; where none is known, a number if it is one.
+fn value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<ScalarValue> {
+    let Some(wanted) = wanted else {
+        return Ok(guessed(text));
+    };
+    let value = ScalarValue::try_from_string(text.to_owned(), wanted);
+    value.map_err(|_| Error::Argument {
+        name: "set",
+        reason: format!("`{text}` is no value of {name}, which is {wanted}"),
+    })
+}
+
+fn guessed(text: &str) -> ScalarValue {
+    if let Ok(integer) = text.parse::<i64>() {
+        return ScalarValue::Int64(Some(integer));
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => ScalarValue::Float64(Some(number)),
+        _ => ScalarValue::Utf8(Some(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matched(sql: &str, given: &[&str]) -> std::result::Result<(), String> {
+        let given = given
+            .iter()
+            .map(|name| ((*name).to_owned(), "1".to_owned()));
+        let given: Vec<_> = given.collect();
+        match_placeholders(sql, &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn placeholders_are_those_that_are_given() {
+        assert_eq!(matched("SELECT 1", &[]), Ok(()));
+        assert_eq!(matched("SELECT $a, $b, $a", &["b", "a"]), Ok(()));
+        assert_eq!(matched("SELECT '$a' -- $b", &[]), Ok(()));
+        assert_eq!(matched("PREPARE p AS SELECT $1; EXECUTE p(2)", &[]), Ok(()));
+        let missing = matched("SELECT $a", &[]).unwrap_err();
+        assert!(missing.contains("--set a=VALUE"), "{missing}");
+        let unknown = matched("SELECT $platform", &["platfrom"]).unwrap_err();
+        assert!(unknown.contains("did you mean `platform`?"), "{unknown}");
+        let none = matched("SELECT 1", &["a"]).unwrap_err();
+        assert!(none.contains("has no `$a`"), "{none}");
+    }
+}
