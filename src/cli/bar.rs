@@ -25,11 +25,11 @@ fn styled(bar: ProgressBar, style: &str) -> ProgressBar {
     bar
 }
 
-/// Moves a bar of rows: a table, its rows so far, its rows in all.
+/// Moves a bar of a table: its rows or bytes so far, and in all.
 pub(super) fn told(bar: ProgressBar) -> impl Fn(&str, u64, u64) + Send + Sync + 'static {
-    move |table, rows, of_rows| {
-        bar.set_length(of_rows);
-        bar.set_position(rows);
+    move |table, done, of| {
+        bar.set_length(of);
+        bar.set_position(done);
         bar.set_message(table.to_owned());
     }
 }

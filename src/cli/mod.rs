@@ -54,7 +54,7 @@ mod workers;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::error::Error;
 use outcome::{DONE, FAILED, Failure};
@@ -153,6 +153,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if let Some(code) = measure::serve(&args) {
         return code;
     }
+    typed::know(Cli::command);
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {

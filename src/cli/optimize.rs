@@ -33,7 +33,7 @@ pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure>
         ..OptimizeOptions::default()
     };
     let bar = std::io::stderr().is_terminal().then(|| {
-        bar::bar("{spinner} {bar:30} {human_pos} of {human_len} rows of {msg} written, {elapsed}")
+        bar::bar("{spinner} {bar:30} {bytes} of {total_bytes} of {msg} rewritten, {bytes_per_sec}, {elapsed}")
     });
     if let Some(bar) = bar.clone() {
         options = options.progress(bar::told(bar));

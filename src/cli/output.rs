@@ -42,6 +42,15 @@ impl Output {
         self.format.unwrap_or(usual)
     }
 
+    /// The same for a plan, whose lines a table would cut.
+    pub(super) fn of_plan(&self) -> Self {
+        let mut output = self.clone();
+        if self.is_table() {
+            output.format = Some(Format::Vertical);
+        }
+        output
+    }
+
     /// Is it for people to read, as a table?
     pub(super) fn is_table(&self) -> bool {
         self.output.is_none() && self.chosen() == Format::Table

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use datafusion::sql::parser::Statement;
 
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
@@ -62,9 +63,14 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     }
     while let Some(statement) = statements.pop_front() {
         let begin = Instant::now();
+        let output = if matches!(statement, Statement::Explain(_)) {
+            query.output.of_plan()
+        } else {
+            query.output.clone()
+        };
         let frame = planned_with(&context, statement, &text, &query.set).await?;
         let (watched, stream) = watching::run(frame).await?;
-        let printed = print(stream, &query.output).await;
+        let printed = print(stream, &output).await;
         place.tell_decisions(&context);
         let rows = printed?;
         if place.stats {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::outcome::{FAILED, Failure, INTERRUPTED, UNANSWERED};
 use super::printer::PrintError;
 use super::talk::talk;
+use super::typed::command;
 use crate::error::Error;
 
 /// What stands before the way out, on a line of its own.
@@ -103,7 +104,7 @@ fn in_json(failure: &Failure) -> Value {
 /// What could not be read on the command line: told by clap for people, in our form for programs.
 pub(super) fn tell_usage(error: &clap::Error, args: &[std::ffi::OsString]) {
     let format = ErrorFormat::of(args);
-    if let Some(meant) = super::typed::command(error, args) {
+    if let Some(meant) = command(error.kind(), args) {
         tell(&Failure::Usage(meant), format);
         return;
     }

@@ -68,7 +68,7 @@ impl OptimizeOptions {
         self
     }
 
-    /// Told now and then: the table at work, its rows that are written, its rows in all.
+    /// Told now and then: the table at work, the bytes of its files that are rewritten, their bytes in all.
     #[must_use]
     pub fn progress(mut self, told: impl Fn(&str, u64, u64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
@@ -273,6 +273,7 @@ struct Progress<'a> {
     table: &'static Table,
     rows: u64,
     of_rows: u64,
+    of_bytes: u64,
     options: &'a OptimizeOptions,
 }
 
@@ -282,7 +283,8 @@ impl<'a> Progress<'a> {
         Self {
             table,
             rows: 0,
-            of_rows: files.map(|file| file.stats.num_records).sum(),
+            of_rows: files.clone().map(|file| file.stats.num_records).sum(),
+            of_bytes: files.map(|file| file.size_bytes).sum(),
             options,
         }
     }
@@ -290,7 +292,10 @@ impl<'a> Progress<'a> {
     /// So many rows of the partition at work are written.
     fn advance(&self, rows: u64) {
         if let Some(progress) = &self.options.progress {
-            progress(&self.table.name, self.rows + rows, self.of_rows);
+            let bytes = u128::from(self.of_bytes) * u128::from(self.rows + rows);
+            let bytes = bytes / u128::from(self.of_rows.max(1));
+            let bytes = u64::try_from(bytes).unwrap_or(self.of_bytes);
+            progress(&self.table.name, bytes, self.of_bytes);
         }
     }
 

@@ -188,6 +188,7 @@ fn only_who_asks_for_the_sample_gets_it() {
     assert!(sample(&["tables"]).contains("records,480,"));
     assert!(sample(&question).lines().count() > 1);
     assert!(sample(&["describe", "records"]).contains("runtime_ns"));
+    place.write("p/a.json", log(1, 1));
     let written = place.tsql(&["--sample", "ingest", "p"]);
     assert_eq!(written.code, Some(2));
     assert!(
@@ -239,7 +240,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         assert!(ran.stdout.lines().count() > 1, "{name}: {}", ran.stderr);
         answered += 1;
     }
-    assert!(answered > 20, "{answered}");
+    assert!(answered > 15, "{answered}");
     // What was chosen is told, and what is given is not.
     let chosen = place.ok(&["--sample", "queries", "widest-tasks"]).stderr;
     assert_eq!(

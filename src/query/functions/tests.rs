@@ -66,6 +66,6 @@ fn calls_show_what_may_be_left_out() {
         call("aggregate_speedup_score"),
         "aggregate_speedup_score(speedup, passes, status[, p[, b[, interpretation]]])"
     );
-    let unknown = super::function("top_k").unwrap_err().to_string();
+    let unknown = super::function("nothing").unwrap_err().to_string();
     assert!(unknown.contains("tile_score"), "{unknown}");
 }

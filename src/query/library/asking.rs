@@ -232,7 +232,7 @@ mod tests {
         let values = Question::parse("q", needs).values(&context, &[]).await;
         assert_eq!(values.unwrap(), [("p".to_owned(), "a".to_owned())]);
         // Of another dataset than the first, though it has more records than the last.
-        let context = of_platforms(&["tenset's", "few", "most"]).await;
+        let context = of_platforms(&["tensets", "few", "most"]).await;
         let values = Question::parse("q", TWO)
             .values(&context, &[])
             .await
@@ -264,7 +264,7 @@ mod tests {
         let wrong = asked(&["a"], number, &[("n", "x")]).await.unwrap_err();
         assert!(matches!(wrong, Error::Argument { .. }), "{wrong}");
         let text = "-- T.\n-- parameter t = 100 : name\nSELECT * FROM records WHERE platform = $t";
-        assert_eq!(asked(&["a100", "100"], text, &[]).await.unwrap(), 1);
+        assert_eq!(asked(&["a100", "100"], text, &[]).await.unwrap(), 2);
         assert_eq!(
             asked(&["1e3", "1000"], text, &[("t", "1e3")])
                 .await
