@@ -15,6 +15,7 @@
 
 mod distinct;
 mod engine;
+mod files;
 mod functions;
 mod library;
 mod mended;
