@@ -53,6 +53,8 @@ mod durable;
 mod engines;
 #[path = "suite/exports.rs"]
 mod exports;
+#[path = "suite/files.rs"]
+mod files;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/foreign.rs"]
 mod foreign;

@@ -50,10 +50,6 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     let text = |of: &dyn Fn(&schema::Column) -> String| -> arrow::array::ArrayRef {
         Arc::new(StringArray::from_iter_values(columns.clone().map(of)))
     };
-    let output = Output {
-        format: command.output.format,
-        output: command.output.output.clone(),
-    };
     show(
         [
             ("column", text(&|column| column.name.clone())),
@@ -70,7 +66,7 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
             ("references", text(&refers)),
             ("doc", text(&|column| column.doc.clone())),
         ],
-        &output,
+        &command.output,
     )
     .await
 }

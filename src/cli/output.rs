@@ -1,7 +1,6 @@
-//! Where a result goes, and in which format.
+//! Where a result goes, in which format, and how it is laid out there.
 
-use std::fs::File;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -9,37 +8,55 @@ use clap::Args;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 
+use super::ending::{self, Packed, Packing};
 use super::outcome::{DONE, Failure};
-use super::printer::{self, Format, PrintError};
-use super::stdout::stdout;
+use super::pager::{self, Paged};
+use super::printer::{self, Format, PrintError, Style};
+use super::screen;
+use super::stdout::{escaping, stdout};
+use super::target::Target;
 use crate::error::Error;
 
 /// How and where a result is printed.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub(super) struct Output {
-    /// Format of the result [default: table on a terminal, csv elsewhere]
+    /// Format of the result [default: table on a terminal, csv elsewhere, or by the name of the file]
+    ///
+    /// A table fits the terminal (`COLUMNS` says another width); an answer that is longer than the screen goes to `TSQL_PAGER`
+    /// or `PAGER`, if one is set.
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
-    /// Write the result to this file
+    /// Write the result to this file, in the format of its name: x.parquet, x.arrow, x.csv.gz, x.jsonl.zst, ...
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    /// Rows of a table that are shown, the first and the last of them [default: all]
+    #[arg(long, value_name = "N")]
+    pub(super) max_rows: Option<usize>,
+    /// Show times and sizes in tables in a unit that reads well (`13.67 ms`, `1.2 MiB`)
+    #[arg(long)]
+    pub(super) units: bool,
 }
 
 impl Output {
     /// The format that is said, or follows from where the result goes.
-    pub(super) fn chosen(&self) -> Format {
-        let ending = self.output.as_ref().map(|path| path.extension());
-        let usual = match ending.map(|ending| ending.and_then(|ending| ending.to_str())) {
-            None if std::io::stdout().is_terminal() => Format::Table,
-            Some(Some("parquet")) => Format::Parquet,
-            Some(Some("arrow" | "arrows")) => Format::Arrow,
-            Some(Some("json")) => Format::Json,
-            Some(Some("jsonl")) => Format::Jsonl,
-            Some(Some("tsv")) => Format::Tsv,
-            Some(Some("md")) => Format::Markdown,
-            _ => Format::Csv,
+    ///
+    /// # Errors
+    /// A file whose name tells none.
+    pub(super) fn chosen(&self) -> Result<Format, Failure> {
+        let (format, _) = self.chosen_packing()?;
+        Ok(format)
+    }
+
+    fn chosen_packing(&self) -> Result<(Format, Packing), Failure> {
+        let usual = || match std::io::stdout().is_terminal() {
+            true => Format::Table,
+            false => Format::Csv,
         };
-        self.format.unwrap_or(usual)
+        match &self.output {
+            Some(path) if !is_device(path) => ending::of(path, self.format),
+            Some(_) => Ok((self.format.unwrap_or(Format::Csv), Packing::None)),
+            None => Ok((self.format.unwrap_or_else(usual), Packing::None)),
+        }
     }
 
     /// The same for a plan, whose lines a table would cut.
@@ -53,8 +70,26 @@ impl Output {
 
     /// Is it for people to read, as a table?
     pub(super) fn is_table(&self) -> bool {
-        self.output.is_none() && self.chosen() == Format::Table
+        self.output.is_none() && self.chosen().is_ok_and(|format| format == Format::Table)
     }
+
+    fn style(&self) -> Style {
+        let width = match self.output {
+            None => screen::columns(),
+            Some(_) => screen::said(),
+        };
+        Style {
+            width,
+            max_rows: self.max_rows,
+            units: self.units,
+            wraps: false,
+        }
+    }
+}
+
+/// Names of devices and pipes end as they like.
+fn is_device(path: &std::path::Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
 /// Prints a result where and how it is wanted; returns its rows.
@@ -62,23 +97,65 @@ pub(super) async fn print(
     stream: SendableRecordBatchStream,
     output: &Output,
 ) -> Result<u64, Failure> {
-    let format = output.chosen();
-    let Some(path) = &output.output else {
-        let printed = if format.is_text() {
-            printer::print(stream, format, stdout()).await
-        } else {
-            printer::print(stream, format, std::io::stdout()).await
-        };
-        return Ok(printed?);
-    };
-    let file = File::create(path).map_err(Error::io(path))?;
-    match printer::print(stream, format, file).await {
-        Err(PrintError::Io(error)) => Err(Error::io(path)(error).into()),
-        other => Ok(other?),
-    }
+    styled(stream, output, output.style()).await
 }
 
-/// Prints columns that were made here like the result of a query.
+async fn styled(
+    stream: SendableRecordBatchStream,
+    output: &Output,
+    style: Style,
+) -> Result<u64, Failure> {
+    let (format, packing) = output.chosen_packing()?;
+    let Some(path) = &output.output else {
+        return Ok(on_stdout(stream, format, style).await?);
+    };
+    let (target, file) = Target::create(path)?;
+    let mut packed = Packed::new(file, packing).map_err(Error::io(path))?;
+    let printed = printer::print(stream, format, style, &mut packed).await;
+    let rows = match printed {
+        Err(PrintError::Io(error)) => return Err(Error::io(path)(error).into()),
+        other => other?,
+    };
+    packed.finish().map_err(Error::io(path))?;
+    target.finish()?;
+    Ok(rows)
+}
+
+async fn on_stdout(
+    stream: SendableRecordBatchStream,
+    format: Format,
+    style: Style,
+) -> Result<u64, PrintError> {
+    if !format.is_text() {
+        return printer::print(stream, format, style, std::io::stdout()).await;
+    }
+    let (Some(command), Some(lines)) = (pager::command(), screen::lines()) else {
+        return printer::print(stream, format, style, stdout()).await;
+    };
+    let mut paged = Paged::new(std::io::stdout(), command, lines);
+    let printed = printer::print(stream, format, style, escaping(&mut paged)).await;
+    let left = paged.finish().map_err(PrintError::Io);
+    let rows = printed?;
+    left.map(|()| rows)
+}
+
+/// Writes a text that is in the format already.
+pub(super) fn whole(text: &str, output: &Output) -> Result<(), Failure> {
+    let (_, packing) = output.chosen_packing()?;
+    let Some(path) = &output.output else {
+        let written = stdout().write_all(text.as_bytes());
+        return Ok(written.map_err(PrintError::Io)?);
+    };
+    let (target, file) = Target::create(path)?;
+    let mut packed = Packed::new(file, packing).map_err(Error::io(path))?;
+    let written = packed.write_all(text.as_bytes());
+    written
+        .and_then(|()| packed.finish())
+        .map_err(Error::io(path))?;
+    Ok(target.finish()?)
+}
+
+/// Prints columns that were made here like the result of a query; what is written about them is wrapped, not cut.
 pub(super) async fn show<'a>(
     columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
     output: &Output,
@@ -88,6 +165,11 @@ pub(super) async fn show<'a>(
     let frame = SessionContext::new()
         .read_batch(batch)
         .map_err(Error::Query)?;
-    print(frame.execute_stream().await.map_err(Error::Query)?, output).await?;
+    let stream = frame.execute_stream().await.map_err(Error::Query)?;
+    let style = Style {
+        wraps: true,
+        ..output.style()
+    };
+    styled(stream, output, style).await?;
     Ok(DONE)
 }

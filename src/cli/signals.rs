@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::outcome::INTERRUPTED;
+#[cfg(unix)]
+use super::pager;
 
 /// Signals after which a command ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +121,9 @@ async fn first_of(kinds: &[tokio::signal::unix::SignalKind]) -> Option<i32> {
     for kind in kinds {
         let mut signal = tokio::signal::unix::signal(*kind).ok()?;
         waiting.push(Box::pin(async move {
-            signal.recv().await;
+            // Ctrl-C is the pager's while one has the terminal.
+            let interrupt = *kind == tokio::signal::unix::SignalKind::interrupt();
+            while signal.recv().await.is_some() && interrupt && pager::is_open() {}
             kind.as_raw_value()
         }));
     }

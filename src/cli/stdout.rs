@@ -14,6 +14,15 @@ pub(super) fn stdout() -> Text<io::Stdout> {
     }
 }
 
+/// Text that a terminal shows in the end.
+pub(super) fn escaping<W: Write>(out: W) -> Text<W> {
+    Text {
+        escapes: true,
+        out,
+        begun: Vec::new(),
+    }
+}
+
 /// Text on its way to `out`.
 pub(super) struct Text<W> {
     out: W,

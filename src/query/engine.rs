@@ -17,6 +17,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
 use super::distinct::CountInBitmap;
+use super::files::with_files;
 use super::functions;
 use super::limits::Limits;
 use super::mended;
@@ -57,7 +58,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
 
 /// A session that was set up by [`builder`], with what SQL finds by its name.
 pub(super) fn context(builder: SessionStateBuilder) -> SessionContext {
-    let context = SessionContext::new_with_state(builder.build()).enable_url_table();
+    let context = with_files(SessionContext::new_with_state(builder.build()));
     functions::register(&context);
     context
 }

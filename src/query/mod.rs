@@ -16,6 +16,7 @@
 mod dialect;
 mod distinct;
 mod engine;
+mod files;
 mod functions;
 mod library;
 pub(crate) mod limits;

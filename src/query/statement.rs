@@ -23,12 +23,13 @@ use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{CopyToSource, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, Value, VisitMut as _,
-    VisitorMut,
+    Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, TableFactor, Value,
+    VisitMut as _, VisitorMut,
 };
 
 use super::dialect::Typed;
 use super::engine::may_be_set;
+use super::files::as_table;
 use super::mistakes::{unplanned, unread};
 use super::placeholders::bound;
 use crate::error::{Error, Result};
@@ -132,6 +133,11 @@ impl VisitorMut for Written {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        as_table(factor);
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {

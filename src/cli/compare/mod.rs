@@ -2,19 +2,16 @@
 
 mod shown;
 
-use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::outcome::{DONE, Failure, REGRESSED};
-use super::output::{Output, show};
+use super::output::{Output, show, whole};
 use super::percent::percent;
 use super::place::Place;
 use super::printer::Format;
-use super::stdout::stdout;
 use super::talk::{counted, talk};
 use crate::compare::{CompareOptions, Comparison, Of, Side};
 use crate::error::Error;
@@ -129,7 +126,7 @@ pub(super) async fn run(place: &Place, command: Compare) -> Result<u8, Failure> 
 
 /// All of it as one document, or what was asked for as a table; both tables for people.
 async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), Failure> {
-    let format = output.chosen();
+    let format = output.chosen()?;
     if format == Format::Json {
         return document(found, output);
     }
@@ -148,11 +145,7 @@ async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), F
 fn document(found: &Comparison, output: &Output) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(found)
         .map_err(|error| Error::Internal(format!("a comparison is no JSON: {error}")))?;
-    match &output.output {
-        Some(path) => fs::write(path, text + "\n").map_err(Error::io(path))?,
-        None => writeln!(stdout(), "{text}").map_err(super::printer::PrintError::Io)?,
-    }
-    Ok(())
+    whole(&(text + "\n"), output)
 }
 
 /// The outcome in words.

@@ -1,4 +1,4 @@
-//! Arrow IPC streams and Parquet: results with their types, for another program.
+//! Arrow IPC files and streams, and Parquet: results with their types, for another program.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::writer::StreamWriter;
+use arrow::ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -16,13 +16,41 @@ use super::sink::Sink;
 /// A row group waits in memory until it is whole. Rows alone do not bound it: a graph is one value.
 const ROW_GROUP_BYTES: usize = 128 * 1024 * 1024;
 
-/// The Arrow IPC stream format, uncompressed: every reader of Arrow knows it.
-pub(super) struct Arrow<O: Write> {
+/// The Arrow IPC file format (Feather 2), uncompressed: with a directory at its end, so that it can be mapped.
+pub(super) struct ArrowFile<O: Write> {
+    writer: FileWriter<O>,
+    schema: SchemaRef,
+}
+
+impl<O: Write> ArrowFile<O> {
+    /// Writes the schema.
+    pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
+        Ok(Self {
+            writer: FileWriter::try_new(out, schema)?,
+            schema: Arc::clone(schema),
+        })
+    }
+}
+
+impl<O: Write> Sink for ArrowFile<O> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        self.writer.write(&declared(batch, &self.schema)?)?;
+        self.writer.flush()
+    }
+
+    fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
+        self.writer.finish()?;
+        self.writer.flush()
+    }
+}
+
+/// The Arrow IPC stream format, uncompressed: a reader has each batch as it comes.
+pub(super) struct ArrowStream<O: Write> {
     writer: StreamWriter<O>,
     schema: SchemaRef,
 }
 
-impl<O: Write> Arrow<O> {
+impl<O: Write> ArrowStream<O> {
     /// Writes the schema.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
         Ok(Self {
@@ -32,7 +60,7 @@ impl<O: Write> Arrow<O> {
     }
 }
 
-impl<O: Write> Sink for Arrow<O> {
+impl<O: Write> Sink for ArrowStream<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         self.writer.write(&declared(batch, &self.schema)?)?;
         self.writer.flush()
@@ -113,7 +141,9 @@ fn declared(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Arro
 #[cfg(test)]
 mod tests {
     use arrow::array::RecordBatch;
-    use arrow::ipc::reader::StreamReader;
+    use std::io::Cursor;
+
+    use arrow::ipc::reader::{FileReader, StreamReader};
     use bytes::Bytes;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::basic::Compression;
@@ -128,8 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn arrow_comes_back_as_it_was() {
-        let written = bytes(Format::Arrow, schema(), &[batch(), batch()]).unwrap();
+    fn an_arrow_stream_comes_back_as_it_was() {
+        let written = bytes(Format::Arrows, schema(), &[batch(), batch()]).unwrap();
         assert_eq!(
             format!("{:?}", read_arrow(&written)),
             format!("{:?}", [batch(), batch()])
@@ -139,8 +169,19 @@ mod tests {
     }
 
     #[test]
-    fn arrow_without_rows_holds_the_schema() {
-        assert!(read_arrow(&bytes(Format::Arrow, schema(), &[]).unwrap()).is_empty());
+    fn an_arrow_stream_without_rows_holds_the_schema() {
+        assert!(read_arrow(&bytes(Format::Arrows, schema(), &[]).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn an_arrow_file_comes_back_as_it_was() {
+        for batches in [vec![], vec![batch(), batch()]] {
+            let written = bytes(Format::Arrow, schema(), &batches).unwrap();
+            let reader = FileReader::try_new(Cursor::new(written), None).unwrap();
+            assert_eq!(reader.schema(), schema());
+            let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+            assert_eq!(format!("{read:?}"), format!("{batches:?}"));
+        }
     }
 
     #[test]

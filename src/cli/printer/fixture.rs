@@ -12,7 +12,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 
-use super::{Format, PrintError, print};
+use super::{Format, PrintError, Style, print};
 
 fn attributes() -> Fields {
     vec![
@@ -101,9 +101,18 @@ pub(super) fn bytes(
     schema: SchemaRef,
     batches: &[RecordBatch],
 ) -> Result<Vec<u8>, PrintError> {
+    styled_bytes(format, Style::default(), schema, batches)
+}
+
+pub(super) fn styled_bytes(
+    format: Format,
+    style: Style,
+    schema: SchemaRef,
+    batches: &[RecordBatch],
+) -> Result<Vec<u8>, PrintError> {
     let mut out = Vec::new();
     let stream = stream(schema, batches.iter().cloned().map(Ok).collect());
-    let rows = futures::executor::block_on(print(stream, format, &mut out))?;
+    let rows = futures::executor::block_on(print(stream, format, style, &mut out))?;
     assert_eq!(
         rows,
         batches

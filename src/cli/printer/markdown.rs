@@ -7,18 +7,20 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use arrow::json::EncoderOptions;
 
+use super::kind::is_number;
 use super::sink::Sink;
-use super::value::{Column, NULL, is_number, json_options};
+use super::value::{Column, json_options};
 
 /// A table as GitHub's Markdown has it.
 pub(super) struct Markdown<O> {
     out: O,
     options: EncoderOptions,
+    units: bool,
 }
 
 impl<O: Write> Markdown<O> {
     /// Writes the header.
-    pub(super) fn new(schema: &SchemaRef, mut out: O) -> Result<Self, ArrowError> {
+    pub(super) fn new(schema: &SchemaRef, units: bool, mut out: O) -> Result<Self, ArrowError> {
         let (mut names, mut rule) = (String::from("|"), String::from("|"));
         for field in schema.fields() {
             push_cell(field.name(), &mut names);
@@ -32,13 +34,14 @@ impl<O: Write> Markdown<O> {
         Ok(Self {
             out,
             options: json_options(),
+            units,
         })
     }
 }
 
 impl<O: Write> Sink for Markdown<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let mut columns = Column::of(batch, &self.options, NULL)?;
+        let mut columns = Column::readable(batch, &self.options, self.units)?;
         let (mut line, mut value) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
             line.clear();

@@ -2,16 +2,26 @@
 //!
 //! Takes a stream of record batches and an output, gives the number of rows. Formats for machines
 //! are written batch by batch and cut nothing; the table for people waits for its first rows to
-//! know the widths, and shortens long values (never rows). No colours, no paging, no thousands
-//! separators.
+//! know the widths, and shortens long values; what it leaves out beyond that is up to the [`Style`].
+//! No colours, no paging, no thousands separators.
 
 mod sink;
+
+mod style;
+
+mod kind;
+
+mod units;
 
 mod value;
 
 mod text;
 
 mod binary;
+
+mod cell;
+
+mod layout;
 
 mod table;
 
@@ -34,6 +44,7 @@ use futures::StreamExt;
 
 use crate::error::explained;
 use sink::{Nothing, Outlet, Sink};
+pub(crate) use style::Style;
 
 /// Output formats of `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,8 +63,10 @@ pub(crate) enum Format {
     Markdown,
     /// One line per value
     Vertical,
-    /// An Arrow IPC stream
+    /// An Arrow IPC file
     Arrow,
+    /// An Arrow IPC stream
+    Arrows,
     /// A Parquet file
     Parquet,
     /// Nothing: the query runs and its rows are counted
@@ -63,7 +76,7 @@ pub(crate) enum Format {
 impl Format {
     /// May a terminal show it?
     pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::Arrow | Self::Parquet)
+        !matches!(self, Self::Arrow | Self::Arrows | Self::Parquet)
     }
 }
 
@@ -108,10 +121,11 @@ pub(crate) enum PrintError {
 pub(crate) async fn print<W: Write + Send>(
     stream: SendableRecordBatchStream,
     format: Format,
+    style: Style,
     out: W,
 ) -> Result<u64, PrintError> {
     let mut out = Outlet::new(out);
-    let result = drain(stream, format, &mut out).await;
+    let result = drain(stream, format, style, &mut out).await;
     match out.into_failure() {
         Some(failure) => Err(PrintError::Io(failure)),
         None => result,
@@ -121,12 +135,13 @@ pub(crate) async fn print<W: Write + Send>(
 async fn drain<W: Write + Send>(
     mut stream: SendableRecordBatchStream,
     format: Format,
+    style: Style,
     out: &mut Outlet<W>,
 ) -> Result<u64, PrintError> {
     let unsupported = |source| PrintError::Unsupported { format, source };
     let schema = stream.schema();
     let mut next = stream.next().await.transpose().map_err(PrintError::Query)?;
-    let mut sink = open(format, &schema, out).map_err(unsupported)?;
+    let mut sink = open(format, style, &schema, out).map_err(unsupported)?;
     let mut rows = 0;
     while let Some(batch) = next {
         sink.write(&batch).map_err(unsupported)?;
@@ -140,6 +155,7 @@ async fn drain<W: Write + Send>(
 /// Begins `format`. A statement without columns (`CREATE VIEW`) has no header to write.
 fn open<'a, W: Write + Send>(
     format: Format,
+    style: Style,
     schema: &SchemaRef,
     out: &'a mut Outlet<W>,
 ) -> Result<Box<dyn Sink + Send + 'a>, ArrowError> {
@@ -148,14 +164,15 @@ fn open<'a, W: Write + Send>(
         Format::Csv | Format::Tsv | Format::Markdown | Format::Vertical if without_columns => {
             Box::new(Nothing)
         }
-        Format::Table => Box::new(table::Table::new(schema, out)),
+        Format::Table => Box::new(table::Table::new(schema, style, out)),
         Format::Csv => Box::new(text::Csv::new(schema, out)?),
         Format::Tsv => Box::new(text::Tsv::new(schema, out)?),
         Format::Json => Box::new(text::Json::array(out)),
         Format::Jsonl => Box::new(text::JsonLines::lines(out)),
-        Format::Markdown => Box::new(markdown::Markdown::new(schema, out)?),
-        Format::Vertical => Box::new(vertical::Vertical::new(schema, out)),
-        Format::Arrow => Box::new(binary::Arrow::new(schema, out)?),
+        Format::Markdown => Box::new(markdown::Markdown::new(schema, style.units, out)?),
+        Format::Vertical => Box::new(vertical::Vertical::new(schema, style.units, out)),
+        Format::Arrow => Box::new(binary::ArrowFile::new(schema, out)?),
+        Format::Arrows => Box::new(binary::ArrowStream::new(schema, out)?),
         Format::Parquet => Box::new(binary::Parquet::new(schema, out)?),
         Format::None => Box::new(Nothing),
     })
@@ -212,7 +229,12 @@ mod tests {
             }
             for left in [0, 20] {
                 let batches = vec![Ok(batch()), Ok(batch())];
-                let result = print(stream(schema(), batches), *format, Pipe { left });
+                let result = print(
+                    stream(schema(), batches),
+                    *format,
+                    Style::default(),
+                    Pipe { left },
+                );
                 let error = futures::executor::block_on(result).unwrap_err();
                 let PrintError::Io(error) = error else {
                     panic!("{format}: {error}")
@@ -231,8 +253,12 @@ mod tests {
             Err(DataFusionError::Plan("no".into())),
         ];
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, true)]));
-        let result =
-            futures::executor::block_on(print(stream(schema, batches), Format::Csv, &mut out));
+        let result = futures::executor::block_on(print(
+            stream(schema, batches),
+            Format::Csv,
+            Style::default(),
+            &mut out,
+        ));
         assert!(
             matches!(result, Err(PrintError::Query(DataFusionError::Plan(_)))),
             "{result:?}"
@@ -245,8 +271,12 @@ mod tests {
         for format in Format::value_variants() {
             let mut out = Vec::new();
             let batches = vec![Err(DataFusionError::Plan("no".into()))];
-            let result =
-                futures::executor::block_on(print(stream(schema(), batches), *format, &mut out));
+            let result = futures::executor::block_on(print(
+                stream(schema(), batches),
+                *format,
+                Style::default(),
+                &mut out,
+            ));
             assert!(
                 matches!(result, Err(PrintError::Query(_))),
                 "{format}: {result:?}"
@@ -266,7 +296,9 @@ mod tests {
         for format in Format::value_variants() {
             let text = bytes(*format, Arc::clone(&nothing), &[]).unwrap();
             match format {
-                Format::Arrow | Format::Parquet => assert!(!text.is_empty(), "{format}"),
+                Format::Arrow | Format::Arrows | Format::Parquet => {
+                    assert!(!text.is_empty(), "{format}")
+                }
                 Format::Table => assert_eq!(text, b"(0 rows)\n"),
                 Format::Json => assert_eq!(text, b"[]\n"),
                 _ => assert!(text.is_empty(), "{format}"),

@@ -13,8 +13,9 @@ use arrow::error::ArrowError;
 use arrow::json::EncoderOptions;
 use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer, WriterBuilder};
 
+use super::kind::is_json;
 use super::sink::Sink;
-use super::value::{Column, Encoders, is_json, json_options, texts};
+use super::value::{Column, Encoders, json_options, texts};
 
 /// RFC 4180 with `\n` line ends.
 pub(super) struct Csv<O: Write> {

@@ -7,18 +7,26 @@
 //! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
 //!   no word for NaN and the infinities, so they are null there.
 //! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
+//! - An unsigned 64-bit integer is a JSON string, whatever its value: hashes have that type, most readers of JSON round
+//!   what is beyond 2^53, and a column never mixes numbers and strings. Signed ones, which count, are numbers.
 //! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use arrow::array::cast::AsArray;
-use arrow::array::{Array, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch};
+use arrow::array::{
+    Array, ArrayRef, Float64Array, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch,
+};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef};
 use arrow::error::ArrowError;
 use arrow::json::writer::{NullableEncoder, make_encoder};
 use arrow::json::{Encoder, EncoderFactory, EncoderOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::kind::is_json;
+use super::units::Unit;
 
 /// What stands for NULL where people read.
 pub(super) const NULL: &str = "NULL";
@@ -30,6 +38,10 @@ pub(super) enum Column<'a> {
         encoder: NullableEncoder<'a>,
         null: &'a str,
         scratch: Vec<u8>,
+    },
+    Measured {
+        numbers: Float64Array,
+        unit: Unit,
     },
 }
 
@@ -45,6 +57,23 @@ impl<'a> Column<'a> {
             .zip(batch.columns())
             .map(|(field, array)| Self::new(field, array, options, null))
             .collect()
+    }
+
+    /// The columns of `batch` for people; with `units`, times and sizes in a unit that reads well.
+    pub(super) fn readable(
+        batch: &'a RecordBatch,
+        options: &'a EncoderOptions,
+        units: bool,
+    ) -> Result<Vec<Self>, ArrowError> {
+        let fields = batch.schema_ref().fields().iter();
+        let column = |(field, array): (&'a FieldRef, &'a ArrayRef)| match Unit::of(field) {
+            Some(unit) if units => {
+                let numbers = cast(array, &DataType::Float64)?.as_primitive().clone();
+                Ok(Self::Measured { numbers, unit })
+            }
+            _ => Self::new(field, array, options, NULL),
+        };
+        fields.zip(batch.columns()).map(column).collect()
     }
 
     fn new(
@@ -71,6 +100,8 @@ impl<'a> Column<'a> {
     pub(super) fn write(&mut self, row: usize, out: &mut String) -> Result<(), ArrowError> {
         match self {
             Self::Plain(formatter) => formatter.value(row).write(out)?,
+            Self::Measured { numbers, .. } if numbers.is_null(row) => out.push_str(NULL),
+            Self::Measured { numbers, unit } => out.push_str(&unit.spelled(numbers.value(row))),
             Self::Json { encoder, null, .. } if encoder.is_null(row) => out.push_str(null),
             Self::Json {
                 encoder, scratch, ..
@@ -81,20 +112,6 @@ impl<'a> Column<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether text formats show a value of this type as JSON.
-pub(super) fn is_json(data_type: &DataType) -> bool {
-    data_type.is_nested() && !matches!(data_type, DataType::Union(_, _))
-}
-
-/// Numbers are right-aligned.
-pub(super) fn is_number(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_number(values),
-        DataType::RunEndEncoded(_, values) => is_number(values.data_type()),
-        other => other.is_numeric(),
     }
 }
 
@@ -142,6 +159,8 @@ impl EncoderFactory for Encoders {
             DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
                 ArrayFormatter::try_new(array, &FormatOptions::new())?,
             )),
+            // Beyond 2^53 most readers of JSON round numbers.
+            DataType::UInt64 => Box::new(Quoted(texts(field, array, options)?)),
             DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
             DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
             data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {

@@ -9,12 +9,13 @@ use arrow::json::EncoderOptions;
 use unicode_width::UnicodeWidthStr;
 
 use super::sink::Sink;
-use super::value::{Column, NULL, json_options};
+use super::value::{Column, json_options};
 
 /// A block of `name | value` lines per row; further lines of a value stand below its first one.
 pub(super) struct Vertical<O> {
     out: O,
     options: EncoderOptions,
+    units: bool,
     /// The names of the columns, filled up to the same width.
     names: Vec<String>,
     /// What stands before the further lines of a value.
@@ -23,7 +24,7 @@ pub(super) struct Vertical<O> {
 }
 
 impl<O: Write> Vertical<O> {
-    pub(super) fn new(schema: &SchemaRef, out: O) -> Self {
+    pub(super) fn new(schema: &SchemaRef, units: bool, out: O) -> Self {
         let mut names: Vec<String> = schema
             .fields()
             .iter()
@@ -36,6 +37,7 @@ impl<O: Write> Vertical<O> {
         Self {
             out,
             options: json_options(),
+            units,
             names,
             blank: " ".repeat(width),
             rows: 0,
@@ -45,7 +47,7 @@ impl<O: Write> Vertical<O> {
 
 impl<O: Write> Sink for Vertical<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let mut columns = Column::of(batch, &self.options, NULL)?;
+        let mut columns = Column::readable(batch, &self.options, self.units)?;
         let mut value = String::new();
         for row in 0..batch.num_rows() {
             self.rows += 1;

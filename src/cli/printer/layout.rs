@@ -1,0 +1,163 @@
+//! How wide the columns of a table are where the screen is narrower than what they hold.
+//!
+//! The widest give first, down to one width for all that are wider; a number keeps its digits. Where even the
+//! least is too much, columns in the middle are left out.
+
+/// What a border and the spaces around it take of a line, for each column.
+const BORDER: usize = 3;
+
+/// Width of the column that stands for those that are left out.
+const DOTS: usize = 1;
+
+/// What a column would like, and what it can do with, in terminal columns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Need {
+    /// The widest of its values and its name.
+    pub(super) natural: usize,
+    /// Less would say too little.
+    pub(super) least: usize,
+}
+
+/// A place in each line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// A column by its number.
+    Column { index: usize, width: usize },
+    /// Columns that there is no room for.
+    LeftOut,
+}
+
+impl Slot {
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Column { width, .. } => width,
+            Self::LeftOut => DOTS,
+        }
+    }
+}
+
+/// Each column as wide as it would like to be.
+pub(super) fn natural(needs: &[Need]) -> Vec<Slot> {
+    let widths = needs.iter().map(|need| need.natural).enumerate();
+    widths
+        .map(|(index, width)| Slot::Column { index, width })
+        .collect()
+}
+
+/// Columns on lines of `width`.
+pub(super) fn fitted(needs: &[Need], width: usize) -> Vec<Slot> {
+    let (front, back) = kept(needs, width);
+    let leaves_out = front + back < needs.len();
+    let chosen = |index: &usize| *index < front || *index >= needs.len() - back;
+    let chosen: Vec<(usize, Need)> = needs
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(index, _)| chosen(index))
+        .collect();
+    let room = width.saturating_sub(borders(chosen.len(), leaves_out));
+    let needs: Vec<Need> = chosen.iter().map(|(_, need)| *need).collect();
+    let widths = levelled(&needs, room);
+    let mut slots: Vec<Slot> = chosen
+        .iter()
+        .zip(widths)
+        .map(|((index, _), width)| Slot::Column {
+            index: *index,
+            width,
+        })
+        .collect();
+    if leaves_out {
+        slots.insert(front, Slot::LeftOut);
+    }
+    slots
+}
+
+fn borders(columns: usize, leaves_out: bool) -> usize {
+    let dots = if leaves_out { DOTS + BORDER } else { 0 };
+    1 + columns * BORDER + dots
+}
+
+/// How many of the first and of the last columns there is room for; one at least.
+fn kept(needs: &[Need], width: usize) -> (usize, usize) {
+    let mut back = needs.len() / 2;
+    let mut front = needs.len() - back;
+    let least = |front: usize, back: usize| {
+        let first = needs.iter().take(front);
+        let last = needs.iter().rev().take(back);
+        let sum: usize = first.chain(last).map(|need| need.least).sum();
+        sum + borders(front + back, front + back < needs.len())
+    };
+    while front + back > 1 && least(front, back) > width {
+        if back >= front {
+            back -= 1;
+        } else {
+            front -= 1;
+        }
+    }
+    (front, back)
+}
+
+/// Widths that `room` is enough for.
+fn levelled(needs: &[Need], room: usize) -> Vec<usize> {
+    let at = |level: usize| {
+        let each = needs.iter();
+        each.map(move |need| need.natural.min(level.max(need.least)))
+    };
+    let level = (0..=room)
+        .rev()
+        .find(|level| at(*level).sum::<usize>() <= room);
+    let Some(level) = level else {
+        // One column that is wider than the screen.
+        return needs
+            .iter()
+            .map(|need| need.natural.min(room.max(1)))
+            .collect();
+    };
+    let mut left = room.saturating_sub(at(level).sum());
+    let widths = at(level).zip(needs).map(|(width, need)| {
+        let more = usize::from(left > 0 && width == level && need.natural > width);
+        left -= more;
+        width + more
+    });
+    widths.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widths(needs: &[(usize, usize)], width: usize) -> Vec<Option<usize>> {
+        let needs: Vec<Need> = needs
+            .iter()
+            .map(|&(natural, least)| Need { natural, least })
+            .collect();
+        let slots = fitted(&needs, width);
+        let taken: usize = slots.iter().map(|slot| slot.width() + BORDER).sum();
+        assert!(taken < width.max(6), "{slots:?}");
+        let width = |slot: &Slot| match slot {
+            Slot::Column { width, .. } => Some(*width),
+            Slot::LeftOut => None,
+        };
+        slots.iter().map(width).collect()
+    }
+
+    #[test]
+    fn what_fits_is_as_it_likes_to_be() {
+        assert_eq!(widths(&[(5, 5), (20, 8)], 32), [Some(5), Some(20)]);
+    }
+
+    #[test]
+    fn the_widest_give_first() {
+        let needs = [(12, 12), (60, 8), (10, 8), (40, 8)];
+        let wanted = [Some(12), Some(23), Some(10), Some(22)];
+        assert_eq!(widths(&needs, 80), wanted);
+    }
+
+    #[test]
+    fn columns_in_the_middle_are_left_out() {
+        let needs = [(10, 10); 10];
+        let wanted = [Some(10), Some(10), Some(10), None, Some(10), Some(10)];
+        assert_eq!(widths(&needs, 80), wanted);
+        assert_eq!(widths(&[(10, 10); 2], 15), [Some(8), None]);
+    }
+}
