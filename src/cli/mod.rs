@@ -8,16 +8,22 @@ mod bar;
 mod batch;
 mod check;
 mod compare;
+mod completions;
 mod copy;
 mod correct;
 mod describe;
 mod diff;
+#[cfg(test)]
+mod examples;
 mod export;
+mod found;
 mod functions;
 mod history;
 mod ingest;
 mod init;
+mod known;
 mod label;
+mod man;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod note;
@@ -33,6 +39,7 @@ mod report;
 mod score;
 #[cfg(feature = "cluster")]
 mod security;
+mod shell;
 mod signals;
 mod sql;
 mod stdout;
@@ -50,7 +57,7 @@ mod workers;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::error::Error;
 use outcome::{DONE, FAILED, Failure, INTERRUPTED};
@@ -74,7 +81,8 @@ const WORKER_STACK_BYTES: usize = 8 << 20;
     version,
     after_help = "Examples:\n  \
         tsql ingest logs/a100 --platform a100\n  \
-        tsql \"SELECT platform, count(*), min(runtime_ns) FROM records WHERE error_no = 0 GROUP BY platform\"\n  \
+        tsql \"SELECT platform, count(*), min(runtime_ns) FROM records GROUP BY 1\"\n  \
+        tsql                                    # the shell: type `.help` there\n  \
         tsql -f question.sql --format parquet -o answer.parquet\n  \
         tsql tables\n  \
         tsql export --to back/"
@@ -117,6 +125,8 @@ enum Command {
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
     Store(store::Store),
+    Completions(completions::Completions),
+    Man(man::Man),
     #[cfg(feature = "cluster")]
     Worker(worker::Worker),
     #[cfg(feature = "cluster")]
@@ -134,6 +144,7 @@ impl Cli {
             Some(Command::Measure(_)) => Stops::AtInterrupt,
             #[cfg(feature = "cluster")]
             Some(Command::Worker(_)) => Stops::AtAny,
+            None if self.query.is_to_come() => Stops::AtPrompt,
             _ => Stops::Never,
         }
     }
@@ -142,6 +153,9 @@ impl Cli {
 /// Runs the command line `args`; returns the exit code.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
+    if let Some(code) = completions::serve::<Cli>(&args) {
+        return code;
+    }
     #[cfg(all(feature = "measure", target_os = "linux"))]
     if let Some(code) = measure::serve(&args) {
         return code;
@@ -203,15 +217,7 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     if place.stats {
         talk(&format!("requests: {}", crate::store::traffic()));
     }
-    // In the past, a file is missing because nothing kept it.
-    code.map_err(|failure| {
-        let told = failure.to_string();
-        if place.is_past() && told.contains(".parquet not found") {
-            let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
-            return Failure::Usage(format!("{told}\nhint: {hint}"));
-        }
-        failure
-    })
+    code.map_err(|failure| place.explained(failure))
 }
 
 async fn run_command(
@@ -220,6 +226,7 @@ async fn run_command(
     query: sql::Query,
 ) -> Result<u8, Failure> {
     match command {
+        None if query.is_to_come() => shell::run(place, query).await,
         None => sql::run(place, query).await,
         Some(Command::Init(command)) => init::run(place, command).await,
         Some(Command::Ingest(command)) => ingest::run(place, command).await,
@@ -248,6 +255,8 @@ async fn run_command(
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
         Some(Command::Store(command)) => store::run(place, command).await,
+        Some(Command::Completions(command)) => completions::run(&command, Cli::command()),
+        Some(Command::Man(command)) => man::run(&command, Cli::command()),
         #[cfg(feature = "cluster")]
         Some(Command::Worker(command)) => worker::run(place, command).await,
         #[cfg(feature = "cluster")]

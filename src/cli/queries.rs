@@ -19,10 +19,10 @@ use crate::query::{Parameter, Question, question, questions};
 )]
 pub(super) struct Queries {
     /// The question to answer
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = super::known::question_names())]
     name: Option<String>,
     /// Value of a parameter
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name", add = super::known::parameters())]
     set: Vec<(String, String)>,
     /// Print the SQL instead of answering
     #[arg(long, requires = "name")]
@@ -63,7 +63,7 @@ fn platforms(question: &Question, given: &[(String, String)]) -> Vec<String> {
     given.map(|(_, value)| value.clone()).collect()
 }
 
-async fn list(output: &Output) -> Result<u8, Failure> {
+pub(super) async fn list(output: &Output) -> Result<u8, Failure> {
     let questions = questions();
     let parameters = |parameters: &[Parameter]| {
         let each = parameters.iter().map(|set| match &set.default {

@@ -1,7 +1,8 @@
 //! What happens at Ctrl-C and when the process is asked to end: temporary files go first.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use super::outcome::INTERRUPTED;
 
@@ -12,9 +13,22 @@ pub(super) enum Stops {
     Never,
     /// Ctrl-C.
     AtInterrupt,
+    /// Ctrl-C, and a terminal has to be put in order before the process ends at another one.
+    AtPrompt,
     /// Ctrl-C, SIGTERM and SIGHUP.
     #[cfg(feature = "cluster")]
     AtAny,
+}
+
+/// Time in which a terminal is put in order.
+const IN_ORDER: Duration = Duration::from_millis(400);
+
+/// Is the process about to end?
+static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set when the process is about to end, for whoever has changed how the terminal works.
+pub(super) fn ending() -> Arc<AtomicBool> {
+    Arc::clone(&ENDING)
 }
 
 /// Ends the process at SIGTERM, SIGHUP and SIGINT, but for those after which the command itself stops, without
@@ -30,7 +44,9 @@ pub(super) fn tidy_up(stops: Stops) {
             SignalKind::hangup(),
             SignalKind::interrupt(),
         ],
-        Stops::AtInterrupt => vec![SignalKind::terminate(), SignalKind::hangup()],
+        Stops::AtInterrupt | Stops::AtPrompt => {
+            vec![SignalKind::terminate(), SignalKind::hangup()]
+        }
         #[cfg(feature = "cluster")]
         Stops::AtAny => Vec::new(),
     };
@@ -44,6 +60,10 @@ pub(super) fn tidy_up(stops: Stops) {
             .build();
         let Ok(runtime) = runtime else { return };
         if let Some(number) = runtime.block_on(first_of(&kinds)) {
+            if stops == Stops::AtPrompt {
+                ENDING.store(true, Ordering::Relaxed);
+                std::thread::sleep(IN_ORDER);
+            }
             end(128 + number);
         }
     });

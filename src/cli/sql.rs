@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
 
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
@@ -35,9 +38,18 @@ pub(super) struct Query {
     file: Option<PathBuf>,
     /// Say on standard error how long each query took
     #[arg(long)]
-    timer: bool,
+    pub(super) timer: bool,
     #[command(flatten)]
-    output: Output,
+    pub(super) output: Output,
+}
+
+impl Query {
+    /// Is there no question yet, and somebody at a terminal who can ask some?
+    pub(super) fn is_to_come(&self) -> bool {
+        let is_given = self.sql.is_some() || self.command.is_some() || self.file.is_some();
+        let is_watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        !is_given && self.output.output.is_none() && is_watched
+    }
 }
 
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
@@ -52,19 +64,43 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         let reason = "--output takes the result of one query, several were given";
         return Err(Failure::Usage(reason.to_owned()));
     }
+    let shown = Shown {
+        output: &query.output,
+        timer: query.timer,
+        through: std::convert::identity,
+    };
     while let Some(statement) = statements.pop_front() {
-        let begin = Instant::now();
-        let frame = planned(&context, statement).await?;
-        let stream = frame.execute_stream().await.map_err(Error::Query)?;
-        let printed = print(stream, &query.output).await;
-        place.tell_decisions(&context);
-        let rows = printed?;
-        if query.timer {
-            let seconds = begin.elapsed().as_secs_f64();
-            talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
-        }
+        answer(place, &context, planned(&context, statement), &shown).await?;
     }
     Ok(DONE)
+}
+
+/// How the answer to a question is shown.
+pub(super) struct Shown<'a> {
+    pub(super) output: &'a Output,
+    /// Is it said how long it took?
+    pub(super) timer: bool,
+    /// What rows go through on their way.
+    pub(super) through: fn(SendableRecordBatchStream) -> SendableRecordBatchStream,
+}
+
+/// Plans a question, answers it and prints the answer.
+pub(super) async fn answer(
+    place: &Place,
+    context: &SessionContext,
+    frame: impl Future<Output = crate::Result<DataFrame>>,
+    shown: &Shown<'_>,
+) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let stream = frame.await?.execute_stream().await.map_err(Error::Query)?;
+    let printed = print((shown.through)(stream), shown.output).await;
+    place.tell_decisions(context);
+    let rows = printed?;
+    if shown.timer {
+        let seconds = begin.elapsed().as_secs_f64();
+        talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
+    }
+    Ok(())
 }
 
 fn text(query: &Query) -> Result<String, Failure> {

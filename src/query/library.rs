@@ -11,8 +11,9 @@ use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
-use super::{collect, frame};
+use super::{SessionOptions, collect, frame};
 use crate::error::{Error, Result};
+use crate::store::Store;
 
 macro_rules! questions {
     ($($name:literal),* $(,)?) => {
@@ -234,6 +235,15 @@ impl Question {
 fn last<'a>(given: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = given.iter().rev().find(|(given, _)| given == name);
     found.map(|(_, value)| value.as_str())
+}
+
+/// The platforms that a store has records of, by name.
+///
+/// # Errors
+/// As [`Store::session`].
+pub async fn platforms(store: &Store) -> Result<Vec<String>> {
+    let options = SessionOptions::default().sql("SELECT platform FROM records");
+    of_store(&store.session_with(&options).await?).await
 }
 
 /// The platforms that the store has records of.

@@ -1,6 +1,6 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
 //!
-//! A session sees the store as it was when the session was made. [`questions`] are ready-made.
+//! A session sees the store as it was when the session was made, a [`LiveSession`] what others commit, too. [`questions`] are ready-made.
 //!
 //! ```
 //! use tsql::{Store, query};
@@ -17,6 +17,7 @@ mod distinct;
 mod engine;
 mod functions;
 mod library;
+mod live;
 mod mended;
 mod names;
 mod retracted;
@@ -31,7 +32,8 @@ mod view;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
 pub use functions::{Function, function, functions};
-pub use library::{Parameter, Question, question, questions};
+pub use library::{Parameter, Question, platforms, question, questions};
+pub use live::LiveSession;
 pub(crate) use names::names_tables;
 pub use session::SessionOptions;
 

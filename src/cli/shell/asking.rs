@@ -1,0 +1,200 @@
+//! Questions to the store, one after the other, in a session that lives as long as the shell.
+
+use std::future::Future;
+
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use futures::StreamExt as _;
+
+use super::super::outcome::Failure;
+use super::super::output::Output;
+use super::super::place::Place;
+use super::super::sql::{Shown, answer};
+use super::prompt::{NO_STORE, Standing, name, version};
+use super::settings::Settings;
+use super::vocabulary::{Shared, Vocabulary};
+use crate::error::{Error, Result};
+use crate::query::statement::{planned, statements};
+use crate::query::{LiveSession, names_tables, question};
+use crate::store::Store;
+
+/// Batches that wait to be printed.
+const WAITING: usize = 2;
+
+/// Whoever asks.
+pub(super) struct Asker<'a> {
+    pub(super) place: &'a Place,
+    /// `None` where there is none.
+    store: Option<Store>,
+    pub(super) session: LiveSession,
+    pub(super) words: Shared,
+    /// The last SQL that was asked.
+    pub(super) last: Option<String>,
+}
+
+impl<'a> Asker<'a> {
+    /// A session over the store of a place, or one without any.
+    pub(super) async fn new(place: &'a Place) -> Result<Self> {
+        let store = found(place).await?;
+        let session = session(place, store.as_ref()).await?;
+        let asker = Self {
+            place,
+            store,
+            session,
+            words: Shared::default(),
+            last: None,
+        };
+        asker.look_up().await?;
+        Ok(asker)
+    }
+
+    /// What stands before what is typed next.
+    pub(super) fn prompt(&self) -> Standing {
+        let Some(store) = &self.store else {
+            return Standing::new(NO_STORE, None);
+        };
+        let version = version(self.place.at(), &self.session);
+        if self.place.is_sample() {
+            return Standing::new("sample", self.place.at().and(version.as_deref()));
+        }
+        Standing::new(&name(store), version.as_deref())
+    }
+
+    /// Answers each statement of a text; the first that fails ends it.
+    pub(super) async fn ask(&mut self, text: &str, settings: &mut Settings) -> Result<(), Failure> {
+        let statements = statements(text)?;
+        self.last = Some(text.trim().to_owned());
+        self.bring_up_to_date(text).await?;
+        for statement in statements {
+            let context = self.session.context();
+            self.show(planned(context, statement), settings).await?;
+            self.learn().await?;
+        }
+        Ok(())
+    }
+
+    /// Answers a ready-made question. Its files are tables only while it is asked.
+    pub(super) async fn ask_question(
+        &mut self,
+        name: &str,
+        given: &[(String, String)],
+        settings: &mut Settings,
+    ) -> Result<(), Failure> {
+        let question = question(name)?;
+        self.bring_up_to_date(question.sql).await?;
+        let context = self.session.context();
+        let mut hidden = Vec::new();
+        for (name, _) in &question.files {
+            let table = context.deregister_table(name.as_str());
+            hidden.push((name, table.map_err(Error::Query)?));
+        }
+        let asked = self.show(question.ask(context, given), settings).await;
+        for (name, table) in hidden {
+            context
+                .deregister_table(name.as_str())
+                .map_err(Error::Query)?;
+            if let Some(table) = table {
+                let back = context.register_table(name.as_str(), table);
+                back.map_err(Error::Query)?;
+            }
+        }
+        asked
+    }
+
+    /// Looks for what others have committed, and for a store where there was none.
+    async fn bring_up_to_date(&mut self, sql: &str) -> Result<(), Failure> {
+        if self.store.is_none() && names_tables(sql)? {
+            self.store = Some(self.place.open().await?);
+            self.session = session(self.place, self.store.as_ref()).await?;
+        }
+        if interruptible(self.session.refresh()).await? {
+            self.look_up().await?;
+        }
+        interruptible(self.session.reach(sql)).await
+    }
+
+    /// Prints an answer, unless Ctrl-C comes first.
+    async fn show(
+        &self,
+        frame: impl Future<Output = Result<datafusion::dataframe::DataFrame>>,
+        settings: &mut Settings,
+    ) -> Result<(), Failure> {
+        let outlet = settings.outlet()?;
+        let shown = Shown {
+            output: &outlet.output,
+            timer: settings.timer,
+            through: led,
+        };
+        let context = self.session.context();
+        interruptible(answer(self.place, context, frame, &shown)).await?;
+        Ok(outlet.close()?)
+    }
+
+    /// Looks at what the last statement has made.
+    async fn learn(&mut self) -> Result<()> {
+        if self.session.learn().await? {
+            self.look_up().await?;
+        }
+        Ok(())
+    }
+
+    async fn look_up(&self) -> Result<()> {
+        let vocabulary = Vocabulary::of(self.session.context()).await?;
+        self.words.learn(vocabulary);
+        Ok(())
+    }
+}
+
+/// Shows columns that were made here.
+pub(super) async fn list(
+    settings: &mut Settings,
+    show: impl AsyncFnOnce(&Output) -> Result<u8, Failure>,
+) -> Result<(), Failure> {
+    let outlet = settings.outlet()?;
+    show(&outlet.output).await?;
+    Ok(outlet.close()?)
+}
+
+/// The store of a place; `None` where none was named and none is near.
+async fn found(place: &Place) -> Result<Option<Store>> {
+    match place.open().await {
+        Err(Error::NoStore) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+async fn session(place: &Place, store: Option<&Store>) -> Result<LiveSession> {
+    let options = place.options(None)?;
+    match store {
+        Some(store) => store.live_session(&options).await,
+        None => {
+            let nothing = Store::create("memory:").await?;
+            nothing.live_session(&options).await
+        }
+    }
+}
+
+/// Does some work that Ctrl-C ends.
+async fn interruptible<T, E: Into<Failure>>(
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted.into()),
+        done = work => done.map_err(Into::into),
+    }
+}
+
+/// The same rows, read by a task of their own: whoever prints them is free to hear Ctrl-C, however long the next take.
+fn led(mut stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), WAITING);
+    let sender = builder.tx();
+    builder.spawn(async move {
+        while let Some(batch) = stream.next().await {
+            if sender.send(batch).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    builder.build()
+}
