@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use super::outcome::INTERRUPTED;
 
 /// Signals after which a command ends by itself.
@@ -29,6 +31,31 @@ static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set when the process is about to end, for whoever has changed how the terminal works.
 pub(super) fn ending() -> Arc<AtomicBool> {
     Arc::clone(&ENDING)
+}
+
+/// Told at each Ctrl-C.
+static INTERRUPTS: Notify = Notify::const_new();
+
+/// Hears Ctrl-C from now on, for [`interrupted`], and the process goes on.
+///
+/// A thread of its own, as in [`tidy_up`]: who hears signals in the runtime may be busy with a query.
+pub(super) fn hear_interrupts() {
+    std::thread::spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                INTERRUPTS.notify_waiters();
+            }
+        });
+    });
+}
+
+/// Ready at the next Ctrl-C.
+pub(super) async fn interrupted() {
+    INTERRUPTS.notified().await;
 }
 
 /// Ends the process at SIGTERM, SIGHUP and SIGINT, but for those after which the command itself stops, without

@@ -2,11 +2,14 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use datafusion::dataframe::DataFrame;
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 
 use super::outcome::{DONE, Failure};
@@ -67,7 +70,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let shown = Shown {
         output: &query.output,
         timer: query.timer,
-        through: std::convert::identity,
+        execute: execute_stream,
     };
     while let Some(statement) = statements.pop_front() {
         answer(place, &context, planned(&context, statement), &shown).await?;
@@ -75,13 +78,17 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
+/// Runs a plan: its rows.
+pub(super) type Execute =
+    fn(Arc<dyn ExecutionPlan>, Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream>;
+
 /// How the answer to a question is shown.
 pub(super) struct Shown<'a> {
     pub(super) output: &'a Output,
     /// Is it said how long it took?
     pub(super) timer: bool,
-    /// What rows go through on their way.
-    pub(super) through: fn(SendableRecordBatchStream) -> SendableRecordBatchStream,
+    /// What runs a plan.
+    pub(super) execute: Execute,
 }
 
 /// Plans a question, answers it and prints the answer.
@@ -92,8 +99,11 @@ pub(super) async fn answer(
     shown: &Shown<'_>,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
-    let stream = frame.await?.execute_stream().await.map_err(Error::Query)?;
-    let printed = print((shown.through)(stream), shown.output).await;
+    let frame = frame.await?;
+    let task = Arc::new(frame.task_ctx());
+    let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
+    let stream = (shown.execute)(plan, task).map_err(Error::Query)?;
+    let printed = print(stream, shown.output).await;
     place.tell_decisions(context);
     let rows = printed?;
     if shown.timer {

@@ -4,7 +4,8 @@
 
 Reads one JSON object per line and answers each with one: {"keys": TEXT} types; {"until": TEXT, "seconds": N} waits
 until the screen shows a text, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
-of its line, {"end": N} until the command ends; {} only looks. An answer has the lines of the screen, the line of the
+of its line, {"end": N} until the command ends, {"wait": N} so
+long; {} only looks. An answer has the lines of the screen, the line of the
 cursor, whether what was waited for came, the exit code, what colours there are, the process of the command, and whether the
 terminal echoes what is typed.
 """
@@ -87,6 +88,8 @@ class Terminal:
             came = self.until(lambda: text in "\n".join(self.screen.display), asked["seconds"])
         if "prompt" in asked:
             came = self.until(lambda: self.is_behind(asked["prompt"]), asked["seconds"])
+        if "wait" in asked:
+            self.until(lambda: False, asked["wait"])
         if "end" in asked:
             came = self.until(lambda: self.code is not None, asked["end"])
         while self.read(0.02):

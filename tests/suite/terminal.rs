@@ -179,7 +179,7 @@ fn a_long_question_ends_at_ctrl_c_and_the_shell_goes_on() {
     ] {
         shell.keys(CTRL_L).prompt("sample> ");
         shell.keys(long).keys(ENTER);
-        std::thread::sleep(Duration::from_secs(2));
+        shell.ask(&json!({ "wait": 2 }));
         let begun = Instant::now();
         shell.keys(CTRL_C);
         let screen = shell.until("interrupted");

@@ -1,14 +1,20 @@
 //! Questions to the store, one after the other, in a session that lives as long as the shell.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt as _;
 
 use super::super::outcome::Failure;
 use super::super::output::Output;
 use super::super::place::Place;
+use super::super::signals;
 use super::super::sql::{Shown, answer};
 use super::prompt::{NO_STORE, Standing, name, version};
 use super::settings::Settings;
@@ -123,7 +129,7 @@ impl<'a> Asker<'a> {
         let shown = Shown {
             output: &outlet.output,
             timer: settings.timer,
-            through: led,
+            execute: led,
         };
         let context = self.session.context();
         interruptible(answer(self.place, context, frame, &shown)).await?;
@@ -179,13 +185,17 @@ async fn interruptible<T, E: Into<Failure>>(
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, Failure> {
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted.into()),
+        () = signals::interrupted() => Err(Error::Interrupted.into()),
         done = work => done.map_err(Into::into),
     }
 }
 
-/// The same rows, read by a task of their own: whoever prints them is free to hear Ctrl-C, however long the next take.
-fn led(mut stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
+/// Runs a plan in a task of its own: whoever prints its rows is free to hear Ctrl-C, however long the next take.
+fn led(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+) -> DataFusionResult<SendableRecordBatchStream> {
+    let mut stream = execute_stream(making_way(plan)?, task)?;
     let mut builder = RecordBatchReceiverStream::builder(stream.schema(), WAITING);
     let sender = builder.tx();
     builder.spawn(async move {
@@ -196,5 +206,19 @@ fn led(mut stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
         }
         Ok(())
     });
-    builder.build()
+    Ok(builder.build())
+}
+
+/// The plan with nodes that make way where a few rows become many: a task ends only where it makes way, and what reads
+/// these rows may take all that one batch of files makes before it does.
+fn making_way(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    const MANY: [&str; 3] = ["CrossJoinExec", "NestedLoopJoinExec", "UnnestExec"];
+    let made = plan.transform_up(|node| {
+        if !MANY.contains(&node.name()) {
+            return Ok(Transformed::no(node));
+        }
+        let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
+        Ok(Transformed::yes(makes_way))
+    });
+    made.data()
 }

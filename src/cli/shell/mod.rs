@@ -46,6 +46,7 @@ const MENU: &str = "completions";
 
 /// Asks until somebody leaves.
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
+    signals::hear_interrupts();
     let mut asker = Asker::new(place).await?;
     let mut settings = Settings::new(query.output, query.timer);
     let mut editor = editor(&asker.words);
