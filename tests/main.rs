@@ -33,6 +33,8 @@ mod autotvm;
 mod bounds;
 #[path = "suite/compare.rs"]
 mod compare;
+#[path = "suite/completed.rs"]
+mod completed;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/confined.rs"]
 mod confined;
@@ -124,6 +126,9 @@ mod streams;
 mod tags;
 #[path = "suite/taken.rs"]
 mod taken;
+#[cfg(unix)]
+#[path = "suite/terminal.rs"]
+mod terminal;
 #[path = "suite/told.rs"]
 mod told;
 #[path = "suite/tpugraphs.rs"]

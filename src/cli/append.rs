@@ -27,7 +27,8 @@ use crate::ingest::{AppendOptions, Position, Report};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \
-    python3 tune.py | tsql append --stream night-7 --platform k80 --label night=7 --every 1s --ack\n  \
+    python3 tune.py | tsql append --stream night-7 --platform k80 \\\n      \
+    --label night=7 --every 1s --ack\n  \
     echo '{\"workload_key\": [\"mm\", 512], \"steps\": {\"TILE\": 8}, \"repeats_ns\": [4210, 4198.5]}' |\n      \
     tsql append --stream mine --platform laptop --format measured")]
 pub(super) struct Append {
@@ -38,7 +39,7 @@ pub(super) struct Append {
     #[arg(long, value_name = "NAME")]
     stream: String,
     /// Platform of its records
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = super::known::platforms())]
     platform: String,
     #[command(flatten)]
     label: Label,

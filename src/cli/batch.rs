@@ -51,10 +51,12 @@ enum Container {
 /// well under a millisecond. `runtime_ns` is NULL (in npz: 0) where the test split withholds it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql batch                                                      # the files there are\n  \
+    tsql batch                              # the files there are\n  \
     tsql batch layout:xla:default:unet3d -k 128 --seed 7 -o step.npz\n  \
-    tsql batch layout:xla:default:unet3d -k 16 --steps 1000 | python train.py   # pyarrow.ipc.open_stream\n  \
-    tsql batch layout:xla:default:unet3d --pick all --unique --values codes -o all.arrow")]
+    tsql batch layout:xla:default:unet3d -k 16 --steps 1000 \\\n      \
+    | python train.py   # pyarrow.ipc.open_stream\n  \
+    tsql batch layout:xla:default:unet3d --pick all --unique --values codes \\\n      \
+    -o all.arrow")]
 pub(super) struct Batch {
     /// File: COLLECTION:NAME, or the end of it; without it all are listed
     #[arg(value_name = "FILE")]

@@ -31,8 +31,10 @@ struct About {
 /// Files are given back as before; a file that is ingested again under the wrong platform is known.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql correct --set platform=k80 --where \"platform = 'k-80'\" --why \"a typing error\"\n  \
-    tsql correct --set split=valid --where \"source LIKE 'own/%7.npz'\" --why \"every seventh is for validation\"\n  \
+    tsql correct --set platform=k80 --where \"platform = 'k-80'\" \\\n      \
+    --why \"a typing error\"\n  \
+    tsql correct --set split=valid --where \"source LIKE 'own/%7.npz'\" \\\n      \
+    --why \"every seventh is for validation\"\n  \
     tsql \"SELECT * FROM corrections\"\n  \
     tsql diff records@12")]
 pub(super) struct Correct {
@@ -53,7 +55,8 @@ pub(super) struct Correct {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql retract --where \"source = 'logs/night7.json'\" --why \"the fan was broken\"\n  \
-    tsql retract --where \"platform = 'k80' AND measured_at >= '2026-11-07'\" --why \"a new driver\" --dry-run\n  \
+    tsql retract --where \"platform = 'k80' AND measured_at >= '2026-11-07'\" \\\n      \
+    --why \"a new driver\" --dry-run\n  \
     tsql \"SELECT * FROM retractions\"\n  \
     tsql \"SELECT count(*) FROM retracted WHERE platform = 'k80'\"")]
 pub(super) struct Retract {

@@ -18,10 +18,10 @@ use crate::schema::{self, Reference};
 #[command(after_help = "Example:\n  tsql describe records")]
 pub(super) struct Describe {
     /// The table
-    #[arg(value_name = "TABLE")]
-    table: String,
+    #[arg(value_name = "TABLE", add = super::known::tables())]
+    pub(super) table: String,
     #[command(flatten)]
-    output: Output,
+    pub(super) output: Output,
 }
 
 pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {

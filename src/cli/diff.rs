@@ -19,7 +19,8 @@ use crate::store::At;
 #[command(after_help = "Examples:\n  \
     tsql diff v1.0 v1.1\n  \
     tsql diff v1.0                        # with the store as it is\n  \
-    tsql diff 2026-11-01 --sources        # a row for each file that came, went or has grown\n  \
+    tsql diff 2026-11-01 \\\n      \
+    --sources        # a row for each file that came, went or has grown\n  \
     tsql diff records@12 records@13 --format json")]
 pub(super) struct Compared {
     /// The first version: a tag, a time or a version as for --at

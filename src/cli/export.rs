@@ -41,9 +41,12 @@ enum Form {
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
     tsql export --to back/ --source 'a100/*conv2d*' --overwrite\n  \
-    tsql export --to back/ --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
-    tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" -o best.json\n  \
-    tsql export --format submission --predictions predictions.parquet -o submission.csv\n  \
+    tsql export --to back/ \\\n      \
+    --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
+    tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" \\\n      \
+    -o best.json\n  \
+    tsql export --format submission --predictions predictions.parquet \\\n      \
+    -o submission.csv\n  \
     tsql export --format graphnet --where \"heuristic_tag = 'nlp'\" -o nlp.parquet")]
 pub(super) struct Export {
     /// Folder that the files are written to

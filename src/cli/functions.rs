@@ -16,7 +16,7 @@ use crate::query::{Function, function, functions};
 #[command(after_help = "Examples:\n  tsql functions\n  tsql functions top_k_error")]
 pub(super) struct Functions {
     /// The function to explain
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = super::known::functions())]
     name: Option<String>,
     #[command(flatten)]
     output: Output,

@@ -8,17 +8,23 @@ mod bar;
 mod batch;
 mod check;
 mod compare;
+mod completions;
 mod copy;
 mod correct;
 mod describe;
 mod diff;
 mod ending;
+#[cfg(test)]
+mod examples;
 mod export;
+mod found;
 mod functions;
 mod history;
 mod ingest;
 mod init;
+mod known;
 mod label;
+mod man;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod memory;
@@ -37,6 +43,7 @@ mod score;
 mod screen;
 #[cfg(feature = "cluster")]
 mod security;
+mod shell;
 mod signals;
 mod sql;
 mod stdout;
@@ -82,7 +89,8 @@ const WORKER_STACK_BYTES: usize = 8 << 20;
     version,
     after_help = "Examples:\n  \
         tsql ingest logs/a100 --platform a100\n  \
-        tsql \"SELECT platform, count(*), min(runtime_ns) FROM records WHERE error_no = 0 GROUP BY platform\"\n  \
+        tsql \"SELECT platform, count(*), min(runtime_ns) FROM records GROUP BY 1\"\n  \
+        tsql                                    # the shell: type `.help` there\n  \
         tsql -f question.sql --format parquet -o answer.parquet\n  \
         tsql tables\n  \
         tsql export --to back/"
@@ -128,6 +136,8 @@ enum Command {
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
     Store(store::Store),
+    Completions(completions::Completions),
+    Man(man::Man),
     #[cfg(feature = "cluster")]
     Worker(worker::Worker),
     #[cfg(feature = "cluster")]
@@ -145,6 +155,7 @@ impl Cli {
             Some(Command::Measure(_)) => Stops::AtInterrupt,
             #[cfg(feature = "cluster")]
             Some(Command::Worker(_)) => Stops::AtAny,
+            None if self.query.is_to_come() => Stops::AtPrompt,
             _ => Stops::Never,
         }
     }
@@ -153,6 +164,9 @@ impl Cli {
 /// Runs the command line `args`; returns the exit code.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
+    if let Some(code) = completions::serve::<Cli>(&args) {
+        return code;
+    }
     #[cfg(all(feature = "measure", target_os = "linux"))]
     if let Some(code) = measure::serve(&args) {
         return code;
@@ -219,15 +233,7 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     if place.stats {
         talk(&format!("requests: {}", crate::store::traffic()));
     }
-    // In the past, a file is missing because nothing kept it.
-    code.map_err(|failure| {
-        let told = failure.to_string();
-        if place.is_past() && told.contains(".parquet not found") {
-            let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
-            return Failure::Usage(format!("{told}\nhint: {hint}"));
-        }
-        failure
-    })
+    code.map_err(|failure| place.explained(failure))
 }
 
 async fn run_command(
@@ -236,6 +242,7 @@ async fn run_command(
     query: sql::Query,
 ) -> Result<u8, Failure> {
     match command {
+        None if query.is_to_come() => shell::run(place, query).await,
         None => sql::run(place, query).await,
         Some(Command::Init(command)) => init::run(place, command).await,
         Some(Command::Ingest(command)) => ingest::run(place, command).await,
@@ -264,6 +271,8 @@ async fn run_command(
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,
         Some(Command::Store(command)) => store::run(place, command).await,
+        Some(Command::Completions(command)) => completions::run(&command, Cli::command()),
+        Some(Command::Man(command)) => man::run(&command, Cli::command()),
         #[cfg(feature = "cluster")]
         Some(Command::Worker(command)) => worker::run(place, command).await,
         #[cfg(feature = "cluster")]

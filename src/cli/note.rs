@@ -26,11 +26,13 @@ const SHOWN_CHARS: usize = 160;
 /// `records` and `files` by source_id, or by platform. It is shown beside `tsql tables` and `tsql queries`, where these are read by people.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql note add \"the fan was broken\" --where \"platform = 'k80' AND measured_at > '2026-11-21'\"\n  \
+    tsql note add \"the fan was broken\" \\\n      \
+    --where \"platform = 'k80' AND measured_at > '2026-11-21'\"\n  \
     tsql note add \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
     tsql note add \"shared with others\" --platform t4\n  \
     tsql note list --platform k80\n  \
-    tsql \"SELECT DISTINCT note FROM notes JOIN files USING (source_id) WHERE dataset = 'tenset'\"\n  \
+    tsql \"SELECT DISTINCT note FROM notes JOIN files USING (source_id)\n      \
+    WHERE dataset = 'tenset'\"\n  \
     tsql note delete 3")]
 pub(super) struct Note {
     #[command(subcommand)]
@@ -58,7 +60,7 @@ struct About {
     #[arg(long, value_name = "PATTERN")]
     source: Option<String>,
     /// All of a platform
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = super::known::platforms())]
     platform: Option<String>,
 }
 

@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use datafusion::prelude::SessionContext;
-use tsql_formats::marker;
 
+use super::found::{self, FOLDER};
+use super::known;
 use super::memory::{self, Memory};
+use super::outcome::Failure;
 use super::talk::talk;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, names_tables};
 use crate::store::{At, Store};
-use tsql_folders;
-
-/// Folder of a project's store, found from any folder below.
-const FOLDER: &str = ".tsql";
 
 /// Variable with folders of questions.
 const QUESTIONS: &str = "TSQL_QUERIES";
@@ -29,6 +27,7 @@ const LEAST_ROWS: &str = "TSQL_WORKERS_LEAST_ROWS";
 
 /// Where the store is.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Store and limits")]
 pub(super) struct Place {
     /// Directory or URL of the store [default: the working directory's, or the next one's above
     /// it that has one in `.tsql`]
@@ -73,7 +72,7 @@ pub(super) struct Place {
     pub(super) temp_dir: Option<PathBuf>,
     /// Look at the store as it was when a tag was made (`v1.0`, see `tsql tag`), at a time (`2026-11-21T17:00:00Z`) or when a
     /// version was complete (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
-    #[arg(long, global = true, value_name = "TAG|TIME|VERSION")]
+    #[arg(long, global = true, value_name = "TAG|TIME|VERSION", add = known::tags())]
     at: Option<At>,
     /// Say at the end what was asked of object stores (requests by kind, and bytes), and where questions ran
     #[arg(long, global = true)]
@@ -107,9 +106,24 @@ impl Place {
         }
     }
 
+    /// Is the sample asked?
+    pub(super) fn is_sample(&self) -> bool {
+        self.sample
+    }
+
     /// Is the store looked at as it was?
     pub(super) fn is_past(&self) -> bool {
         self.at.is_some()
+    }
+
+    /// A failure with its reason, if it lies in the past: a file is missing there because nothing kept it.
+    pub(super) fn explained(&self, failure: Failure) -> Failure {
+        let told = failure.to_string();
+        if self.is_past() && told.contains(".parquet not found") {
+            let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
+            return Failure::Usage(format!("{told}\nhint: {hint}"));
+        }
+        failure
     }
 
     /// The moment that stores are looked at.
@@ -160,7 +174,12 @@ impl Place {
 
     /// A session over `store`: of all that it has, or of what `sql` names.
     pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
-        let options = SessionOptions {
+        store.session_with(&self.options(sql)?).await
+    }
+
+    /// What a session is for, and what it may take.
+    pub(super) fn options(&self, sql: Option<&str>) -> Result<SessionOptions> {
+        Ok(SessionOptions {
             sql: sql.map(str::to_owned),
             memory_limit_bytes: self.memory_limit_bytes(),
             memory_guard_bytes: match self.memory_limit {
@@ -170,8 +189,7 @@ impl Place {
             threads: self.threads.map(NonZeroUsize::get),
             #[cfg(feature = "cluster")]
             workers: self.workers()?,
-        };
-        store.session_with(&options).await
+        })
     }
 
     /// The machines that help.
@@ -259,37 +277,11 @@ impl Place {
         self.store.clone().unwrap_or_else(|| FOLDER.to_owned())
     }
 
-    /// What was named, or else the next store here or above, if it is the user's: whoever can write there
-    /// could have put one that names programs to be built, and hears what is asked.
+    /// What was named, or else the next store here or above.
     fn location(&self) -> Result<Option<String>> {
-        if let Some(store) = &self.store {
-            return Ok(Some(store.clone()));
+        match &self.store {
+            Some(store) => Ok(Some(store.clone())),
+            None => found::near(),
         }
-        let Ok(here) = std::env::current_dir() else {
-            return Ok(None);
-        };
-        let Some(found) = here.ancestors().find_map(store_at) else {
-            return Ok(None);
-        };
-        let location = found.to_string_lossy().into_owned();
-        // A link, too, is somebody's, and so is a file in a folder that all may write to.
-        let markers = marker::NAMES.map(|name| found.join(name).symlink_metadata());
-        let folder = [found.symlink_metadata(), found.metadata()];
-        for told in folder
-            .into_iter()
-            .chain(markers)
-            .filter_map(std::result::Result::ok)
-        {
-            if !tsql_folders::is_own(&told) {
-                let owner = tsql_folders::owner(&told);
-                return Err(Error::Foreign { location, owner });
-            }
-        }
-        Ok(Some(location))
     }
-}
-
-fn store_at(folder: &Path) -> Option<PathBuf> {
-    let both = [folder.to_path_buf(), folder.join(FOLDER)];
-    both.into_iter().find(|folder| marker::is_store(folder))
 }

@@ -28,7 +28,8 @@ const STYLE: &str = "{spinner} {human_pos} {msg}, {per_sec}, {prefix} written, {
 /// Not published: tags, the ledger with its paths on this machine, and texts that only serve to give files back.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql publish gemm --title \"GEMM on two GPUs\" --license CC-BY-4.0 --author \"Ada Lovelace\"\n  \
+    tsql publish gemm --title \"GEMM on two GPUs\" --license CC-BY-4.0 \\\n      \
+    --author \"Ada Lovelace\"\n  \
     tsql --at v1.0 publish s3://datasets/gemm --citation paper.bib\n  \
     tsql publish gemm --dry-run           # which tables, and how many rows\n  \
     tsql publish gemm --overwrite && tsql verify gemm")]

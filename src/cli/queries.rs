@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray};
 use clap::Args;
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 
 use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
-use super::output::{Output, print, show};
+use super::output::{Output, show};
 use super::place::Place;
+use super::sql::{self, Shown};
 use super::talk::talk;
-use super::watching;
 use crate::error::Error;
 use crate::query::{Question, own_questions, question_among, questions};
 use crate::store::Store;
@@ -26,10 +27,10 @@ use crate::store::Store;
 )]
 pub(super) struct Queries {
     /// The question to answer
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = super::known::question_names())]
     name: Option<String>,
     /// Value of a parameter
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name", add = super::known::parameters())]
     set: Vec<(String, String)>,
     /// Print the SQL instead of answering
     #[arg(long, requires = "name")]
@@ -62,33 +63,54 @@ pub(super) async fn answer(
     set: &[(String, String)],
     output: &Output,
 ) -> Result<u8, Failure> {
-    // What it needs is looked at where there is no answer.
-    let needs = question.needs.iter();
-    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
-    let named: String = [format!("{}\n", question.sql)]
-        .into_iter()
-        .chain(needs)
-        .collect();
-    let context = place.session(store, Some(&named)).await?;
-    let values = question.values(&context, set).await?;
-    tell_chosen(question, set, &values);
-    let frame = question.ask(&context, &with_files(set, &values)).await?;
-    let (watched, stream) = watching::run(frame).await?;
-    let printed = print(stream, output).await;
-    place.tell_decisions(&context);
-    let rows = printed?;
-    if place.stats {
-        watched.tell_stats();
-    }
-    if rows == 0 {
+    let context = place.session(store, Some(&named(question))).await?;
+    let values = chosen(question, &context, set).await?;
+    let frame = question.ask(&context, &values);
+    let shown = Shown {
+        output,
+        timer: false,
+        execute: execute_stream,
+    };
+    if sql::answer(place, &context, frame, &shown).await? == 0 {
         tell_empty(question, &context, &values).await?;
     }
     tell_notes(store, &platforms(question, &values), output).await;
     Ok(DONE)
 }
 
+/// The SQL of a question with what it needs, by which the tables are known that it may look at.
+pub(super) fn named(question: &Question) -> String {
+    let needs = question.needs.iter();
+    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
+    [format!("{}\n", question.sql)]
+        .into_iter()
+        .chain(needs)
+        .collect()
+}
+
+/// What was given, and what was chosen where nothing was, which is told.
+pub(super) async fn chosen(
+    question: &Question,
+    context: &SessionContext,
+    set: &[(String, String)],
+) -> Result<Vec<(String, String)>, Error> {
+    let values = question.values(context, set).await?;
+    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
+        if set.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        let chosen = values.iter().find(|(name, _)| *name == parameter.name);
+        if let Some((name, value)) = chosen {
+            talk(&format!(
+                "note: {name} = {value} (--set {name}=NAME for another)"
+            ));
+        }
+    }
+    Ok(set.iter().cloned().chain(values).collect())
+}
+
 /// The questions that come with tsql, and the user's own, which go before those of the same name.
-fn all(place: &Place) -> Result<Vec<Question>, Error> {
+pub(super) fn all(place: &Place) -> Result<Vec<Question>, Error> {
     let own = own_questions(&place.question_folders()?);
     for (path, reason) in &own.failed {
         talk(&format!("{}: {reason}", path.display()));
@@ -103,28 +125,8 @@ fn all(place: &Place) -> Result<Vec<Question>, Error> {
     Ok(all)
 }
 
-/// What was given and chosen, and the files that were given.
-fn with_files(set: &[(String, String)], values: &[(String, String)]) -> Vec<(String, String)> {
-    set.iter().chain(values).cloned().collect()
-}
-
-/// Says which platforms were chosen where the store has others.
-fn tell_chosen(question: &Question, set: &[(String, String)], values: &[(String, String)]) {
-    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
-        if set.iter().any(|(name, _)| *name == parameter.name) {
-            continue;
-        }
-        let chosen = values.iter().find(|(name, _)| *name == parameter.name);
-        if let Some((name, value)) = chosen {
-            talk(&format!(
-                "note: {name} = {value} (--set {name}=NAME for another)"
-            ));
-        }
-    }
-}
-
 /// Says why there are no rows.
-async fn tell_empty(
+pub(super) async fn tell_empty(
     question: &Question,
     context: &SessionContext,
     values: &[(String, String)],
@@ -159,7 +161,7 @@ fn platforms(question: &Question, values: &[(String, String)]) -> Vec<String> {
     given.map(|(_, value)| value.clone()).collect()
 }
 
-async fn list(questions: &[Question], output: &Output) -> Result<u8, Failure> {
+pub(super) async fn list(questions: &[Question], output: &Output) -> Result<u8, Failure> {
     let parameters = |question: &Question| {
         let values = question.parameters.iter().map(|set| match &set.default {
             Some(default) => format!("{}={default}", set.name),

@@ -46,8 +46,10 @@ enum Tolerated {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql report graphnet --to report/\n  \
-    tsql report graphnet --to report/ --by compiler --where \"hardware LIKE '%A100%'\"\n  \
-    tsql report graphnet --to report/ --category source --tolerated mismatch_extended")]
+    tsql report graphnet --to report/ --by compiler \\\n      \
+    --where \"hardware LIKE '%A100%'\"\n  \
+    tsql report graphnet --to report/ --category source \\\n      \
+    --tolerated mismatch_extended")]
 struct Graphnet {
     /// Folder that the files are written to
     #[arg(long, value_name = "DIR")]

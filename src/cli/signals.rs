@@ -1,7 +1,10 @@
 //! What happens at Ctrl-C and when the process is asked to end: temporary files go first.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use super::outcome::INTERRUPTED;
 #[cfg(unix)]
@@ -14,9 +17,47 @@ pub(super) enum Stops {
     Never,
     /// Ctrl-C.
     AtInterrupt,
+    /// Ctrl-C, and a terminal has to be put in order before the process ends at another one.
+    AtPrompt,
     /// Ctrl-C, SIGTERM and SIGHUP.
     #[cfg(feature = "cluster")]
     AtAny,
+}
+
+/// Time in which a terminal is put in order.
+const IN_ORDER: Duration = Duration::from_millis(400);
+
+/// Is the process about to end?
+static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Set when the process is about to end, for whoever has changed how the terminal works.
+pub(super) fn ending() -> Arc<AtomicBool> {
+    Arc::clone(&ENDING)
+}
+
+/// Told at each Ctrl-C.
+static INTERRUPTS: Notify = Notify::const_new();
+
+/// Hears Ctrl-C from now on, for [`interrupted`], and the process goes on.
+///
+/// A thread of its own, as in [`tidy_up`]: who hears signals in the runtime may be busy with a query.
+pub(super) fn hear_interrupts() {
+    std::thread::spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                INTERRUPTS.notify_waiters();
+            }
+        });
+    });
+}
+
+/// Ready at the next Ctrl-C.
+pub(super) async fn interrupted() {
+    INTERRUPTS.notified().await;
 }
 
 /// Ends the process at SIGTERM, SIGHUP and SIGINT, but for those after which the command itself stops, without
@@ -32,7 +73,9 @@ pub(super) fn tidy_up(stops: Stops) {
             SignalKind::hangup(),
             SignalKind::interrupt(),
         ],
-        Stops::AtInterrupt => vec![SignalKind::terminate(), SignalKind::hangup()],
+        Stops::AtInterrupt | Stops::AtPrompt => {
+            vec![SignalKind::terminate(), SignalKind::hangup()]
+        }
         #[cfg(feature = "cluster")]
         Stops::AtAny => Vec::new(),
     };
@@ -46,6 +89,10 @@ pub(super) fn tidy_up(stops: Stops) {
             .build();
         let Ok(runtime) = runtime else { return };
         if let Some(number) = runtime.block_on(first_of(&kinds)) {
+            if stops == Stops::AtPrompt {
+                ENDING.store(true, Ordering::Relaxed);
+                std::thread::sleep(IN_ORDER);
+            }
             end(128 + number);
         }
     });

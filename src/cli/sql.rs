@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use datafusion::sql::parser::Statement;
+use datafusion::dataframe::DataFrame;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionContext;
 
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
@@ -13,7 +16,7 @@ use super::place::Place;
 use super::queries::assignment;
 use super::talk::{counted, talk};
 use super::typed::{is_word, no_command};
-use super::watching;
+use super::watching::{self, Execute};
 use crate::error::Error;
 use crate::query::match_placeholders;
 use crate::query::statement::{planned_with, statements};
@@ -43,9 +46,18 @@ pub(super) struct Query {
     set: Vec<(String, String)>,
     /// Say on standard error how long each query took
     #[arg(long)]
-    timer: bool,
+    pub(super) timer: bool,
     #[command(flatten)]
-    output: Output,
+    pub(super) output: Output,
+}
+
+impl Query {
+    /// Is there no question yet, and somebody at a terminal who can ask some?
+    pub(super) fn is_to_come(&self) -> bool {
+        let is_given = self.sql.is_some() || self.command.is_some() || self.file.is_some();
+        let is_watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        !is_given && self.output.output.is_none() && is_watched
+    }
 }
 
 pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
@@ -61,27 +73,54 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         let reason = "--output takes the result of one query, several were given";
         return Err(Failure::Usage(reason.to_owned()));
     }
+    let shown = Shown {
+        output: &query.output,
+        timer: query.timer,
+        execute: execute_stream,
+    };
     while let Some(statement) = statements.pop_front() {
-        let begin = Instant::now();
-        let output = if matches!(statement, Statement::Explain(_)) {
-            query.output.of_plan()
-        } else {
-            query.output.clone()
-        };
-        let frame = planned_with(&context, statement, &text, &query.set).await?;
-        let (watched, stream) = watching::run(frame).await?;
-        let printed = print(stream, &output).await;
-        place.tell_decisions(&context);
-        let rows = printed?;
-        if place.stats {
-            watched.tell_stats();
-        }
-        if query.timer {
-            let seconds = begin.elapsed().as_secs_f64();
-            talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
-        }
+        let frame = planned_with(&context, statement, &text, &query.set);
+        answer(place, &context, frame, &shown).await?;
     }
     Ok(DONE)
+}
+
+/// How the answer to a question is shown.
+pub(super) struct Shown<'a> {
+    pub(super) output: &'a Output,
+    /// Is it said how long it took?
+    pub(super) timer: bool,
+    /// What runs a plan.
+    pub(super) execute: Execute,
+}
+
+/// Plans a question, answers it and prints the answer; its rows.
+pub(super) async fn answer(
+    place: &Place,
+    context: &SessionContext,
+    frame: impl Future<Output = crate::Result<DataFrame>>,
+    shown: &Shown<'_>,
+) -> Result<u64, Failure> {
+    let begin = Instant::now();
+    let frame = frame.await?;
+    let plan = frame.logical_plan();
+    let output = if matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_)) {
+        shown.output.of_plan()
+    } else {
+        shown.output.clone()
+    };
+    let (watched, stream) = watching::run(frame, shown.execute).await?;
+    let printed = print(stream, &output).await;
+    place.tell_decisions(context);
+    let rows = printed?;
+    if place.stats {
+        watched.tell_stats();
+    }
+    if shown.timer {
+        let seconds = begin.elapsed().as_secs_f64();
+        talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
+    }
+    Ok(rows)
 }
 
 fn text(query: &Query) -> Result<String, Failure> {

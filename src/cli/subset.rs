@@ -18,11 +18,15 @@ use crate::graphnet::{self, SubsetOptions};
 /// its answer with a seed; making it again makes the next version, older ones stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql subset create nlp --query \"SELECT path FROM samples WHERE heuristic_tag = 'nlp'\"\n  \
-    tsql subset create random400 --query \"SELECT path FROM samples WHERE variant_of IS NULL\" --random 400 --seed 7\n  \
+    tsql subset create nlp \\\n      \
+    --query \"SELECT path FROM samples WHERE heuristic_tag = 'nlp'\"\n  \
+    tsql subset create random400 \\\n      \
+    --query \"SELECT path FROM samples WHERE variant_of IS NULL\" --random 400 \\\n      \
+    --seed 7\n  \
     tsql subset list\n  \
     tsql subset show nlp -o nlp.txt          # one path a line\n  \
-    tsql \"SELECT avg(node_count) FROM samples WHERE path IN (SELECT member FROM subset_members WHERE name = 'nlp')\"")]
+    tsql \"SELECT avg(node_count) FROM samples JOIN subset_members\n      \
+    ON path = member WHERE name = 'nlp'\"")]
 pub(super) struct Subset {
     #[command(subcommand)]
     action: Action,

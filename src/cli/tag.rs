@@ -56,6 +56,7 @@ struct List {
 #[derive(Args, Debug)]
 struct Show {
     /// Name of the tag
+    #[arg(add = super::known::tags())]
     name: String,
     #[command(flatten)]
     output: Output,
@@ -64,6 +65,7 @@ struct Show {
 #[derive(Args, Debug)]
 struct Delete {
     /// Name of the tag
+    #[arg(add = super::known::tags())]
     name: String,
 }
 

@@ -12,9 +12,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result as Answer;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::{Stream, StreamExt as _};
 use indicatif::{HumanBytes, HumanCount, ProgressBar};
 
@@ -35,11 +35,18 @@ pub(super) struct Watched {
     plan: Arc<dyn ExecutionPlan>,
 }
 
+/// Runs a plan: its rows.
+pub(super) type Execute =
+    fn(Arc<dyn ExecutionPlan>, Arc<TaskContext>) -> Answer<SendableRecordBatchStream>;
+
 /// Starts a question; its rows, and what counts for it.
-pub(super) async fn run(frame: DataFrame) -> Result<(Watched, SendableRecordBatchStream)> {
+pub(super) async fn run(
+    frame: DataFrame,
+    execute: Execute,
+) -> Result<(Watched, SendableRecordBatchStream)> {
     let context = Arc::new(frame.task_ctx());
     let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
-    let rows = execute_stream(Arc::clone(&plan), context).map_err(Error::Query)?;
+    let rows = execute(Arc::clone(&plan), context).map_err(Error::Query)?;
     let watched = Watched { plan };
     let rows = if std::io::stderr().is_terminal() {
         watched.shown(rows)
@@ -247,6 +254,8 @@ fn most_memory_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::physical_plan::execute_stream;
+
     use super::*;
     use crate::store::Store;
 
@@ -256,7 +265,7 @@ mod tests {
         let context = store.session().await.unwrap();
         let sql = "SELECT line, runtime_ns FROM records WHERE platform = 'epyc-1t' AND line > 3";
         let frame = context.sql(sql).await.unwrap();
-        let (watched, mut rows) = run(frame).await.unwrap();
+        let (watched, mut rows) = run(frame, execute_stream).await.unwrap();
         let mut count = 0;
         while let Some(batch) = rows.next().await {
             count += batch.unwrap().num_rows();

@@ -19,8 +19,10 @@ use crate::worker::{Worker as Listening, WorkerOptions};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql worker --listen 127.0.0.1:7700 --store s3://measurements/tenset\n  \
-    TSQL_TOKEN_FILE=/etc/tsql/token tsql worker --listen 0.0.0.0:7700 s3://measurements/tenset s3://measurements/own\n  \
-    tsql --workers 127.0.0.1:7700,127.0.0.1:7701 --store s3://measurements/tenset \"SELECT ...\"")]
+    TSQL_TOKEN_FILE=/etc/tsql/token tsql worker \\\n      \
+    --listen 0.0.0.0:7700 s3://measurements/tenset s3://measurements/own\n  \
+    tsql --workers 127.0.0.1:7700,127.0.0.1:7701 \\\n      \
+    --store s3://measurements/tenset \"SELECT ...\"")]
 pub(super) struct Worker {
     /// Stores that it serves, beside that of --store
     #[arg(value_name = "DIR|URL")]

@@ -1,6 +1,6 @@
 //! SQL over a store: one DataFusion session with the tables, the views and the functions.
 //!
-//! A session sees the store as it was when the session was made. [`questions`] are ready-made.
+//! A session sees the store as it was when the session was made, a [`LiveSession`] what others commit, too. [`questions`] are ready-made.
 //!
 //! ```
 //! use tsql::{Store, query};
@@ -20,6 +20,7 @@ mod files;
 mod functions;
 mod library;
 pub(crate) mod limits;
+mod live;
 mod mended;
 mod mistakes;
 mod names;
@@ -37,7 +38,10 @@ mod view;
 pub(crate) use engine::{of_part, runtime};
 pub use functions::{Function, function, functions};
 pub(crate) use library::among as question_among;
-pub use library::{Need, OwnQuestions, Parameter, Question, own_questions, question, questions};
+pub use library::{
+    Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, questions,
+};
+pub use live::LiveSession;
 pub(crate) use names::names_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use session::SessionOptions;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::catalog::MemorySchemaProvider;
-use datafusion::catalog::SchemaProvider as _;
+use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::prelude::SessionContext;
 use url::Url;
 
@@ -17,7 +16,10 @@ use super::view::view;
 use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{SCHEMES, Store, objects_at};
+use crate::store::{SCHEMES, Snapshots, Store, objects_at};
+
+/// Schema of the stored columns.
+const STORED: &str = "stored";
 
 /// What a session is for.
 #[derive(Clone, Debug, Default)]
@@ -104,25 +106,29 @@ impl Store {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
-        let mut places = BTreeSet::new();
-        for file in &names.urls {
-            places.extend(elsewhere(file)?);
-        }
-        for url in places {
-            context.register_object_store(&url, objects_at(&url).await?);
-        }
+        reach(&context, &names).await?;
+        let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
+        self.show(&context, &names, &snapshots).await?;
+        Ok(context)
+    }
+
+    /// Gives a session the tables and views of these names, at these versions, in the place of those that it has.
+    pub(super) async fn show(
+        &self,
+        context: &SessionContext,
+        names: &Names,
+        snapshots: &Snapshots,
+    ) -> Result<()> {
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
-        let tables = schema::tables()?.iter();
-        let tables: Vec<&'static Table> = tables
-            .filter(|table| names.tables.contains(table.name.as_str()))
-            .collect();
-        let snapshots = self.snapshots_of(&tables).await?;
-        let stored = MemorySchemaProvider::new();
+        let tables = tables_of(names)?;
+        let stored = stored(context)?;
         for table in &tables {
             let snapshot = snapshots.get(table.name.as_str());
             let files = snapshot.map(|snapshot| snapshot.files().as_slice());
             let provider = Arc::new(self.stored_table(table, files.unwrap_or_default())?);
+            let replaced = stored.deregister_table(&table.name);
+            replaced.map_err(Error::Query)?;
             stored
                 .register_table(table.name.clone(), provider)
                 .map_err(Error::Query)?;
@@ -133,27 +139,21 @@ impl Store {
             .map(|(name, snapshot)| ((*name).to_owned(), snapshot.version()))
             .collect();
         #[cfg(feature = "cluster")]
-        crate::cluster::pin(&context, &versions);
-        let catalog = context
-            .catalog("tsql")
-            .ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
-        catalog
-            .register_schema("stored", Arc::new(stored))
-            .map_err(Error::Query)?;
-        with_retracted(&context, &snapshots).await?;
+        crate::cluster::pin(context, &versions);
+        with_retracted(context, snapshots).await?;
         for table in tables {
-            view(&context, &table.name, &table.view_sql()).await?;
+            view(context, &table.name, &table.view_sql()).await?;
         }
         for extra in schema::views()? {
             if names.views.contains(&extra.name) {
-                view(&context, &extra.name, &extra.sql).await?;
+                view(context, &extra.name, &extra.sql).await?;
             }
         }
-        Ok(context)
+        Ok(())
     }
 
     #[cfg(feature = "cluster")]
-    fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
+    pub(super) fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
         let Some(workers) = &options.workers else {
             return engine(options.limits());
         };
@@ -164,9 +164,40 @@ impl Store {
     }
 
     #[cfg(not(feature = "cluster"))]
-    fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
+    pub(super) fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
         engine(options.limits())
     }
+}
+
+/// The tables of these names.
+pub(super) fn tables_of(names: &Names) -> Result<Vec<&'static Table>> {
+    let tables = schema::tables()?.iter();
+    let named = tables.filter(|table| names.tables.contains(table.name.as_str()));
+    Ok(named.collect())
+}
+
+/// Makes the buckets and web servers of the files of these names known to a session.
+pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()> {
+    let mut places = BTreeSet::new();
+    for file in &names.urls {
+        places.extend(elsewhere(file)?);
+    }
+    for url in places {
+        context.register_object_store(&url, objects_at(&url).await?);
+    }
+    Ok(())
+}
+
+/// Where a session has the stored columns of tables.
+fn stored(context: &SessionContext) -> Result<Arc<dyn SchemaProvider>> {
+    let catalog = context.catalog("tsql");
+    let catalog = catalog.ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
+    if catalog.schema(STORED).is_none() {
+        let made = catalog.register_schema(STORED, Arc::new(MemorySchemaProvider::new()));
+        made.map_err(Error::Query)?;
+    }
+    let stored = catalog.schema(STORED);
+    stored.ok_or_else(|| Error::Internal("no stored columns".to_owned()))
 }
 
 /// The bucket or web server of a file; `None` for a file on this machine.

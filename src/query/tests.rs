@@ -12,10 +12,10 @@ use super::sums::tests::{add, answer, store};
 use crate::store::Store;
 
 /// Rows of each file.
-const ROWS: i64 = 3000;
+pub(super) const ROWS: i64 = 3000;
 
 /// Records with a cost and without a split, or the other way round.
-fn records(platform: i64, costs: bool) -> BTreeMap<&'static str, ArrayRef> {
+pub(super) fn records(platform: i64, costs: bool) -> BTreeMap<&'static str, ArrayRef> {
     let long = |of: fn(i64) -> i64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values((0..ROWS).map(of)))
     };

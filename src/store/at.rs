@@ -1,6 +1,7 @@
 //! Moments in the history of a store.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -57,6 +58,23 @@ impl FromStr for At {
     }
 }
 
+impl fmt::Display for At {
+    /// As it is read.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(at_ms) => match chrono::DateTime::from_timestamp_millis(*at_ms) {
+                Some(time) => {
+                    let parts = chrono::SecondsFormat::AutoSi;
+                    formatter.write_str(&time.to_rfc3339_opts(parts, true))
+                }
+                None => write!(formatter, "{at_ms} ms"),
+            },
+            Self::Version { table, version } => write!(formatter, "{table}@{version}"),
+            Self::Tag(name) => formatter.write_str(name),
+        }
+    }
+}
+
 /// The moment that a store is looked at: each table as of a time, unless a version is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moment {
@@ -81,6 +99,9 @@ mod tests {
         let (table, version) = ("records".to_owned(), 12);
         assert_eq!(at("records@12"), At::Version { table, version });
         assert_eq!(at("v1.0"), At::Tag("v1.0".to_owned()));
+        for text in ["2026-11-21T17:00:00Z", "records@12", "v1.0"] {
+            assert_eq!(at(text).to_string(), text);
+        }
         for wrong in ["records@x", "nothing@1"] {
             assert!(wrong.parse::<At>().is_err(), "{wrong}");
         }

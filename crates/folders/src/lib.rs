@@ -14,9 +14,7 @@
     )
 )]
 
-#[cfg(target_os = "linux")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 mod error;
 mod scratch;
@@ -30,7 +28,6 @@ pub fn cache() -> Option<PathBuf> {
 }
 
 /// For what must survive: `TSQL_STATE`, else `~/.local/state/tsql`; `None` where there is neither.
-#[cfg(target_os = "linux")]
 pub fn state() -> Option<PathBuf> {
     own("TSQL_STATE", "XDG_STATE_HOME", ".local/state")
 }
@@ -91,7 +88,7 @@ pub fn owner(_: &std::fs::Metadata) -> String {
 ///
 /// # Errors
 /// Where somebody else has made it: what lies in it is not the user's.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub fn private(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt as _;
     owned(folder, variable)?;
@@ -107,7 +104,7 @@ pub fn private(folder: &Path, variable: &str) -> Result<(), Error> {
 ///
 /// # Errors
 /// As [`private`].
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub fn owned(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;
     let mut maker = std::fs::DirBuilder::new();
@@ -128,7 +125,16 @@ pub fn owned(folder: &Path, variable: &str) -> Result<(), Error> {
     Ok(())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+/// Makes a folder. Who may look into it is not asked for here.
+///
+/// # Errors
+/// [`Error::Io`] where it cannot be made.
+#[cfg(not(unix))]
+pub fn private(folder: &Path, _: &str) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

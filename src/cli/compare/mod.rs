@@ -48,8 +48,10 @@ const PNG_WIDTH: u32 = 1600;
     tsql compare k80 t4\n  \
     tsql compare v1.0 v1.1 --fail-on-regression 5%\n  \
     tsql compare label:night=7 label:night=8 --plot nights.svg\n  \
-    tsql compare 2026-11-01..2026-11-08 2026-11-08.. --where \"platform = 'k80'\" --format json\n  \
-    tsql compare 'main-*' 'tag:v1.0 AND source:pull-17' --pairs --top 100 -o changes.csv"
+    tsql compare 2026-11-01..2026-11-08 2026-11-08.. --where \"platform = 'k80'\" \\\n      \
+    --format json\n  \
+    tsql compare 'main-*' 'tag:v1.0 AND source:pull-17' --pairs --top 100 \\\n      \
+    -o changes.csv"
 )]
 pub(super) struct Compare {
     /// What to compare with

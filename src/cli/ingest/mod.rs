@@ -53,9 +53,11 @@ use crate::store::Store;
     tsql ingest 'measure_records/*/'            # the same\n  \
     tsql ingest k80_logs.tar.gz                 # so do those in an archive\n  \
     zcat log.json.gz | tsql ingest - --platform k80\n  \
-    tsql ingest npz_layout_xla_random_train.tar # or the folder npz/ that it unpacks to\n  \
-    tsql ingest samples.tar.zst logs/*.log      # GraphNet; the logs name their hardware\n  \
-    tsql ingest --dry-run data/                 # what of all this would be taken, and as what?\n  \
+    tsql ingest npz_layout_xla_random_train.tar # or npz/, the folder in it\n  \
+    tsql ingest samples.tar.zst \\\n      \
+    logs/*.log      # GraphNet; the logs name their hardware\n  \
+    tsql ingest --dry-run \\\n      \
+    data/                 # what of all this would be taken, and as what?\n  \
     tsql ingest --format autotvm odd.txt --platform k80\n  \
     tsql ingest --part $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
@@ -63,7 +65,7 @@ pub(super) struct Ingest {
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
     /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = super::known::platforms())]
     platform: Option<String>,
     #[command(flatten)]
     label: Label,

@@ -20,7 +20,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "DEVICE", value_parser = Address::parse)]
     target: Option<Address>,
     /// Platform of the records [default: the device's name in short]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = crate::cli::known::platforms())]
     platform: Option<String>,
     /// Name of the run, of which the source's name is made [default: the program's]
     #[arg(long, value_name = "NAME")]

@@ -23,10 +23,11 @@ use crate::trials::exec::{ExecOptions, exec};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure exec --platform a100 --label night=7 -- python3 time_kernels.py\n  \
-    tsql measure exec --platform k80 --format tenset --log tuning.json -- python3 tune.py")]
+    tsql measure exec --platform k80 --format tenset --log tuning.json \\\n      \
+    -- python3 tune.py")]
 pub(super) struct Exec {
     /// Platform of its records
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = crate::cli::known::platforms())]
     platform: String,
     /// Name of the run, of which the source's name is made [default: the program's]
     #[arg(long, value_name = "NAME")]

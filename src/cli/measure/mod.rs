@@ -40,7 +40,8 @@ use crate::trials::Loaded;
     tsql measure run matmul --trials 200\n  \
     tsql measure run kernel.toml --search grid --skip-existing\n  \
     tsql measure exec --platform a100 -- python3 tune.py\n  \
-    tsql measure repeat --where \"error_no = 0 AND platform = 'epyc-7452'\" --limit 20\n  \
+    tsql measure repeat --where \"error_no = 0 AND platform = 'epyc-7452'\" \\\n      \
+    --limit 20\n  \
     tsql measure doctor")]
 pub(super) struct Measure {
     #[command(subcommand)]

@@ -37,7 +37,8 @@ use crate::trials::sink;
 /// these, and not only the kernel. Exit code 1 where any differs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" --limit 20\n  \
+    tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" \\\n      \
+    --limit 20\n  \
     tsql measure repeat --where \"measured_at < '2026-11-01'\" --change 5%")]
 pub(super) struct Repeat {
     /// Which records: SQL over the columns of `records`

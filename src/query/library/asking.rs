@@ -6,9 +6,10 @@ use datafusion::dataframe::DataFrame;
 use datafusion::prelude::SessionContext;
 
 use super::super::placeholders::bound;
-use super::super::{collect, frame};
+use super::super::{SessionOptions, collect, frame};
 use super::question::{Parameter, Question};
 use crate::error::{Error, Result};
+use crate::store::Store;
 
 /// The table whose platforms are meant.
 const RECORDS: &str = "records";
@@ -168,6 +169,18 @@ impl Question {
         }
         Ok(platforms)
     }
+}
+
+/// The platforms that a store has records of, by name.
+///
+/// # Errors
+/// As [`Store::session`].
+pub async fn platforms(store: &Store) -> Result<Vec<String>> {
+    let options = SessionOptions::default().sql("SELECT platform, dataset FROM records");
+    let context = store.session_with(&options).await?;
+    let mut platforms = Question::parse("platforms", "").platforms(&context).await?;
+    platforms.sort();
+    Ok(platforms)
 }
 
 impl Parameter {

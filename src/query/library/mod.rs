@@ -15,6 +15,7 @@ mod empty;
 mod own;
 mod question;
 
+pub use asking::platforms;
 pub use own::{OwnQuestions, own_questions};
 pub use question::{Need, Parameter, Question};
 

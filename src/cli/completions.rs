@@ -1,0 +1,82 @@
+//! `tsql completions SHELL`: what a shell runs to complete the words of this command.
+//!
+//! The scripts for all but nushell call the command itself, which knows the tables, tags and platforms of the store
+//! that is meant.
+
+use std::io::Write as _;
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::CompleteEnv;
+use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
+use clap_complete_nushell::Nushell;
+
+use super::outcome::{DONE, FAILED, Failure};
+use crate::error::Error;
+
+/// Variable by which a script asks for completions.
+const VARIABLE: &str = "TSQL_COMPLETE";
+
+/// The command, as it is called.
+const NAME: &str = "tsql";
+
+/// Print the script by which a shell completes tsql's commands, options, tables, tags and questions
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql completions bash >> ~/.bashrc\n  \
+    tsql completions zsh >> ~/.zshrc\n  \
+    tsql completions fish > ~/.config/fish/completions/tsql.fish\n  \
+    tsql completions nushell > ~/.config/nushell/autoload/tsql.nu")]
+pub(super) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Nushell,
+    Powershell,
+    Zsh,
+}
+
+pub(super) fn run(command: &Completions, mut cli: clap::Command) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    let dynamic: &dyn EnvCompleter = match command.shell {
+        Shell::Bash => &Bash,
+        Shell::Elvish => &Elvish,
+        Shell::Fish => &Fish,
+        Shell::Powershell => &Powershell,
+        Shell::Zsh => &Zsh,
+        Shell::Nushell => {
+            clap_complete::generate(Nushell, &mut cli, NAME, &mut script);
+            return printed(&script);
+        }
+    };
+    let written = dynamic.write_registration(VARIABLE, NAME, NAME, NAME, &mut script);
+    written.map_err(Error::io("standard output"))?;
+    printed(&script)
+}
+
+fn printed(script: &[u8]) -> Result<u8, Failure> {
+    let printed = std::io::stdout().lock().write_all(script);
+    printed.map_err(Error::io("standard output"))?;
+    Ok(DONE)
+}
+
+/// Answers a script that asks for completions; `None` where none does.
+pub(super) fn serve<Cli: CommandFactory>(args: &[std::ffi::OsString]) -> Option<u8> {
+    std::env::var_os(VARIABLE)?;
+    let folder = std::env::current_dir().ok();
+    let completing = CompleteEnv::with_factory(Cli::command).var(VARIABLE);
+    match completing.try_complete(args, folder.as_deref()) {
+        Ok(true) => Some(DONE),
+        Ok(false) => None,
+        Err(error) => {
+            let _ = error.print();
+            Some(FAILED)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Questions to the store, one after the other, in a session that lives as long as the shell.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt as _;
+
+use super::super::outcome::Failure;
+use super::super::output::Output;
+use super::super::place::Place;
+use super::super::queries;
+use super::super::signals;
+use super::super::sql::{Shown, answer};
+use super::prompt::{NO_STORE, Standing, name, version};
+use super::settings::Settings;
+use super::vocabulary::{Shared, Vocabulary};
+use crate::error::{Error, Result};
+use crate::query::statement::{planned, statements};
+use crate::query::{LiveSession, names_tables, question_among};
+use crate::store::Store;
+
+/// Batches that wait to be printed.
+const WAITING: usize = 2;
+
+/// Whoever asks.
+pub(super) struct Asker<'a> {
+    pub(super) place: &'a Place,
+    /// `None` where there is none.
+    store: Option<Store>,
+    pub(super) session: LiveSession,
+    pub(super) words: Shared,
+    /// The last SQL that was asked.
+    pub(super) last: Option<String>,
+}
+
+impl<'a> Asker<'a> {
+    /// A session over the store of a place, or one without any.
+    pub(super) async fn new(place: &'a Place) -> Result<Self> {
+        let store = found(place).await?;
+        let session = session(place, store.as_ref()).await?;
+        let asker = Self {
+            place,
+            store,
+            session,
+            words: Shared::default(),
+            last: None,
+        };
+        asker.look_up().await?;
+        Ok(asker)
+    }
+
+    /// What stands before what is typed next.
+    pub(super) fn prompt(&self) -> Standing {
+        let Some(store) = &self.store else {
+            return Standing::new(NO_STORE, None);
+        };
+        let version = version(self.place.at(), &self.session);
+        if self.place.is_sample() {
+            return Standing::new("sample", self.place.at().and(version.as_deref()));
+        }
+        Standing::new(&name(store), version.as_deref())
+    }
+
+    /// Answers each statement of a text; the first that fails ends it.
+    pub(super) async fn ask(&mut self, text: &str, settings: &mut Settings) -> Result<(), Failure> {
+        let statements = statements(text)?;
+        self.last = Some(text.trim().to_owned());
+        self.bring_up_to_date(text).await?;
+        for statement in statements {
+            let context = self.session.context();
+            let frame = planned(context, statement, text);
+            self.show(frame, settings).await?;
+            self.learn().await?;
+        }
+        Ok(())
+    }
+
+    /// Answers a ready-made question. Its files are tables only while it is asked.
+    pub(super) async fn ask_question(
+        &mut self,
+        name: &str,
+        given: &[(String, String)],
+        settings: &mut Settings,
+    ) -> Result<(), Failure> {
+        let question = question_among(queries::all(self.place)?, name)?;
+        self.bring_up_to_date(&queries::named(&question)).await?;
+        let context = self.session.context();
+        let mut hidden = Vec::new();
+        for (name, _) in &question.files {
+            let table = context.deregister_table(name.as_str());
+            hidden.push((name, table.map_err(Error::Query)?));
+        }
+        let values = queries::chosen(&question, context, given).await?;
+        let asked = self.show(question.ask(context, &values), settings).await;
+        if let Ok(0) = asked {
+            queries::tell_empty(&question, context, &values).await?;
+        }
+        for (name, table) in hidden {
+            context
+                .deregister_table(name.as_str())
+                .map_err(Error::Query)?;
+            if let Some(table) = table {
+                let back = context.register_table(name.as_str(), table);
+                back.map_err(Error::Query)?;
+            }
+        }
+        asked.map(|_| ())
+    }
+
+    /// Looks for what others have committed, and for a store where there was none.
+    async fn bring_up_to_date(&mut self, sql: &str) -> Result<(), Failure> {
+        if self.store.is_none() && names_tables(sql)? {
+            self.store = Some(self.place.open().await?);
+            self.session = session(self.place, self.store.as_ref()).await?;
+        }
+        if interruptible(self.session.refresh()).await? {
+            self.look_up().await?;
+        }
+        interruptible(self.session.reach(sql)).await
+    }
+
+    /// Prints an answer, unless Ctrl-C comes first; its rows.
+    async fn show(
+        &self,
+        frame: impl Future<Output = Result<datafusion::dataframe::DataFrame>>,
+        settings: &mut Settings,
+    ) -> Result<u64, Failure> {
+        let outlet = settings.outlet()?;
+        let shown = Shown {
+            output: &outlet.output,
+            timer: settings.timer,
+            execute: led,
+        };
+        let context = self.session.context();
+        let rows = interruptible(answer(self.place, context, frame, &shown)).await?;
+        outlet.close()?;
+        Ok(rows)
+    }
+
+    /// Looks at what the last statement has made.
+    async fn learn(&mut self) -> Result<()> {
+        if self.session.learn().await? {
+            self.look_up().await?;
+        }
+        Ok(())
+    }
+
+    async fn look_up(&self) -> Result<()> {
+        let vocabulary = Vocabulary::of(self.session.context()).await?;
+        self.words.learn(vocabulary);
+        Ok(())
+    }
+}
+
+/// Shows columns that were made here.
+pub(super) async fn list(
+    settings: &mut Settings,
+    show: impl AsyncFnOnce(&Output) -> Result<u8, Failure>,
+) -> Result<(), Failure> {
+    let outlet = settings.outlet()?;
+    show(&outlet.output).await?;
+    Ok(outlet.close()?)
+}
+
+/// The store of a place; `None` where none was named and none is near.
+async fn found(place: &Place) -> Result<Option<Store>> {
+    match place.open().await {
+        Err(Error::NoStore) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+async fn session(place: &Place, store: Option<&Store>) -> Result<LiveSession> {
+    let options = place.options(None)?;
+    match store {
+        Some(store) => store.live_session(&options).await,
+        None => {
+            let nothing = Store::create("memory:").await?;
+            nothing.live_session(&options).await
+        }
+    }
+}
+
+/// Does some work that Ctrl-C ends.
+async fn interruptible<T, E: Into<Failure>>(
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        () = signals::interrupted() => Err(Error::Interrupted.into()),
+        done = work => done.map_err(Into::into),
+    }
+}
+
+/// Runs a plan in a task of its own: whoever prints its rows is free to hear Ctrl-C, however long the next take.
+fn led(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+) -> DataFusionResult<SendableRecordBatchStream> {
+    let mut stream = execute_stream(making_way(plan)?, task)?;
+    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), WAITING);
+    let sender = builder.tx();
+    builder.spawn(async move {
+        while let Some(batch) = stream.next().await {
+            if sender.send(batch).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    Ok(builder.build())
+}
+
+/// The plan with nodes that make way where a few rows become many: a task ends only where it makes way, and what reads
+/// these rows may take all that one batch of files makes before it does.
+fn making_way(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    const MANY: [&str; 3] = ["CrossJoinExec", "NestedLoopJoinExec", "UnnestExec"];
+    let made = plan.transform_up(|node| {
+        if !MANY.contains(&node.name()) {
+            return Ok(Transformed::no(node));
+        }
+        let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
+        Ok(Transformed::yes(makes_way))
+    });
+    made.data()
+}

@@ -1,0 +1,175 @@
+//! The commands of the shell: their names, what they take, and what was typed of them.
+
+use super::super::outcome::Failure;
+
+/// What a command takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    Nothing,
+    Command,
+    File,
+    Mode,
+    Question,
+    Rows,
+    Sql,
+    Switch,
+    Table,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Describe,
+    Explain,
+    Help,
+    MaxRows,
+    Mode,
+    Once,
+    Output,
+    Queries,
+    Quit,
+    Read,
+    Schema,
+    Tables,
+    Timer,
+}
+
+/// A command.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    /// Its arguments, for a reader.
+    pub(super) arguments: &'static str,
+    pub(super) doc: &'static str,
+    pub(super) takes: Takes,
+    pub(super) action: Action,
+}
+
+macro_rules! commands {
+    ($($name:literal $arguments:literal $takes:ident $action:ident $doc:literal;)*) => {
+        &[$(Command {
+            name: $name,
+            arguments: $arguments,
+            doc: $doc,
+            takes: Takes::$takes,
+            action: Action::$action,
+        }),*]
+    };
+}
+
+/// All of them, by name.
+pub(super) const COMMANDS: &[Command] = commands![
+    ".exit" "" Nothing Quit "Leave (so does Ctrl-D)";
+    ".explain" "[SQL]" Sql Explain "Show the plan of this question, or of the last one";
+    ".help" "[COMMAND]" Command Help "List the commands, or explain one";
+    ".maxrows" "[N|all]" Rows MaxRows "Rows of a table that are shown";
+    ".mode" "[FORMAT]" Mode Mode "Format of results, as of --format";
+    ".once" "FILE" File Once "Write the next result to a file";
+    ".output" "[FILE]" File Output "Write results to a file; without one, to the terminal again";
+    ".queries" "[NAME [PARAMETER=VALUE ...]]" Question Queries "List the ready-made questions, or answer one";
+    ".quit" "" Nothing Quit "Leave (so does Ctrl-D)";
+    ".read" "FILE" File Read "Run the commands and the SQL of a file";
+    ".schema" "[TABLE]" Table Schema "List the columns of all tables, or of one";
+    ".tables" "[PATTERN]" Table Tables "List the tables and views; * and % stand for anything";
+    ".timer" "[on|off]" Switch Timer "Say how long each question took";
+    "\\d" "[TABLE]" Table Describe "List the tables, or what the columns of one mean";
+    "\\q" "" Nothing Quit "Leave (so does Ctrl-D)";
+];
+
+/// Other names of formats: those of DuckDB.
+const MODES: [(&str, &str); 5] = [
+    ("box", "table"),
+    ("duckbox", "table"),
+    ("jsonlines", "jsonl"),
+    ("line", "vertical"),
+    ("tabs", "tsv"),
+];
+
+/// The format that a word of `.mode` means.
+pub(super) fn mode(word: &str) -> &str {
+    let other = MODES.iter().find(|(name, _)| *name == word);
+    other.map_or(word, |(_, format)| format)
+}
+
+/// The command that a line begins with, and its arguments.
+///
+/// # Errors
+/// A line that begins with no command, with the nearest one.
+pub(super) fn parse(line: &str) -> Result<(&'static Command, &str), Failure> {
+    let line = line.trim().trim_end_matches(';').trim_end();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match named(word) {
+        Some(command) => Ok((command, rest.trim())),
+        None => {
+            let hint = match nearest(word) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`.help` lists the commands".to_owned(),
+            };
+            Err(Failure::Usage(format!("no command `{word}`\nhint: {hint}")))
+        }
+    }
+}
+
+/// The command of this name.
+pub(super) fn named(word: &str) -> Option<&'static Command> {
+    COMMANDS
+        .iter()
+        .find(|command| command.name.eq_ignore_ascii_case(word))
+}
+
+/// The command that is most like a word, if one is.
+fn nearest(word: &str) -> Option<&'static str> {
+    /// Likeness of 1 is the same.
+    const ALIKE: f64 = 0.75;
+    let likeness = |command: &&Command| strsim::jaro_winkler(command.name, word);
+    let all = COMMANDS.iter();
+    let near = all.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&near) >= ALIKE).then_some(near.name)
+}
+
+/// The words of arguments, where quotes keep some together.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_and_mistyped_ones_say_the_nearest() {
+        let (command, rest) = parse(".tables  rec* ;").unwrap();
+        assert_eq!((command.name, rest), (".tables", "rec*"));
+        assert_eq!(parse("\\d").unwrap().0.action, Action::Describe);
+        let told = |line: &str| parse(line).unwrap_err().to_string();
+        assert_eq!(
+            told(".tabels x"),
+            "no command `.tabels`\nhint: did you mean `.tables`?"
+        );
+        assert_eq!(
+            told(".0000"),
+            "no command `.0000`\nhint: `.help` lists the commands"
+        );
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+    }
+
+    #[test]
+    fn quotes_keep_words_together() {
+        let kept = words("a 'b c.csv' x=\"it's\"  ''");
+        assert_eq!(kept, ["a", "b c.csv", "x=it's", ""]);
+    }
+}

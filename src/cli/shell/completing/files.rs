@@ -1,0 +1,79 @@
+//! Files whose names begin as what was typed.
+
+use std::path::{MAIN_SEPARATOR, Path};
+
+use super::candidate::Candidate;
+
+/// Files and folders; a folder ends in a slash.
+pub(super) fn beginning_with(path: &str) -> Vec<Candidate> {
+    let paths = paths(path);
+    paths
+        .into_iter()
+        .map(|path| Candidate::new(path, ""))
+        .collect()
+}
+
+/// As [`beginning_with`], where a quote ends the name of a file.
+pub(super) fn quoted(path: &str) -> Vec<Candidate> {
+    let paths = paths(path)
+        .into_iter()
+        .map(|path| match path.ends_with(MAIN_SEPARATOR) {
+            true => path,
+            false => path + "'",
+        });
+    paths.map(|path| Candidate::new(path, "")).collect()
+}
+
+fn paths(path: &str) -> Vec<String> {
+    let (folder, name) = match path.rsplit_once(MAIN_SEPARATOR) {
+        Some((folder, name)) => (format!("{folder}{MAIN_SEPARATOR}"), name),
+        None => (String::new(), path),
+    };
+    let place = match folder.as_str() {
+        "" => Path::new("."),
+        folder => Path::new(folder),
+    };
+    let entries = std::fs::read_dir(place).into_iter().flatten();
+    let mut found = Vec::new();
+    for entry in entries.filter_map(std::result::Result::ok) {
+        let Ok(own) = entry.file_name().into_string() else {
+            continue;
+        };
+        let is_hidden = own.starts_with('.') && !name.starts_with('.');
+        if is_hidden || !own.starts_with(name) || own.contains(char::is_control) {
+            continue;
+        }
+        let mut path = format!("{folder}{own}");
+        if entry.path().is_dir() {
+            path.push(MAIN_SEPARATOR);
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_found_hidden_ones_only_where_asked_for() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["a.csv", "b.csv", ".hidden"] {
+            std::fs::write(place.path().join(name), "").unwrap();
+        }
+        std::fs::create_dir(place.path().join("all")).unwrap();
+        let folder = place.path().to_str().unwrap();
+        let found = |name: &str| paths(&format!("{folder}/{name}"));
+        assert_eq!(
+            found("a"),
+            [format!("{folder}/a.csv"), format!("{folder}/all/")]
+        );
+        assert_eq!(found("").len(), 3);
+        assert_eq!(found(".h"), [format!("{folder}/.hidden")]);
+        let first = quoted(&format!("{folder}/a"));
+        assert_eq!(first[0], Candidate::new(format!("{folder}/a.csv'"), ""));
+        assert!(paths("/no/such/folder/x").is_empty());
+    }
+}

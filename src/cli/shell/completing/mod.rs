@@ -1,0 +1,110 @@
+//! What can stand where the cursor is.
+
+mod candidate;
+mod command;
+mod files;
+mod statement;
+
+use reedline::{Completer, CompletionResult, Span};
+
+use super::entries::is_command;
+use super::vocabulary::Shared;
+use command::of_command;
+use statement::of_sql;
+
+/// Suggests what the words of the session make of the beginning of a word.
+pub(super) struct Words {
+    pub(super) words: Shared,
+}
+
+impl Completer for Words {
+    fn complete(&mut self, line: &str, pos: usize) -> CompletionResult {
+        let before = line.get(..pos).unwrap_or(line);
+        let found = self.words.with(|words| {
+            if is_command(line) {
+                of_command(words, before)
+            } else {
+                of_sql(words, line, before)
+            }
+        });
+        let (begun, mut found) = found;
+        found.retain(|candidate| candidate.fits(begun));
+        let span = Span::new(before.len() - begun.len(), before.len());
+        let suggestions = found.into_iter().map(|found| found.suggestion(begun, span));
+        CompletionResult::fresh(suggestions.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::shell::vocabulary::{Known, Named, Vocabulary};
+
+    fn completer() -> Words {
+        let named = |name: &str| Named {
+            name: name.to_owned(),
+            doc: "what it is".to_owned(),
+        };
+        let table = |columns: &[&str]| Known {
+            doc: "a table".to_owned(),
+            columns: columns.iter().map(|name| named(name)).collect(),
+        };
+        let words = Shared::default();
+        words.learn(Vocabulary {
+            tables: [
+                ("records".to_owned(), table(&["runtime_ns", "platform"])),
+                ("runs".to_owned(), table(&["run_id", "repeat"])),
+            ]
+            .into(),
+            functions: [("round".to_owned(), "round(x): to whole numbers".to_owned())].into(),
+        });
+        Words { words }
+    }
+
+    /// What is suggested where `|` stands.
+    fn suggested(line: &str) -> Vec<String> {
+        let pos = line.find('|').unwrap();
+        let found = completer().complete(&line.replacen('|', "", 1), pos);
+        let values = found.suggestions().iter();
+        values.map(|found| found.value.clone()).collect()
+    }
+
+    #[test]
+    fn names_fit_where_the_cursor_is() {
+        assert_eq!(suggested("SELECT * FROM r|"), ["records", "runs"]);
+        assert_eq!(suggested("select count(*) from RU|"), ["runs"]);
+        assert_eq!(suggested("sel|"), ["select"]);
+        assert_eq!(suggested("SEL|"), ["SELECT"]);
+        assert_eq!(
+            suggested("SELECT r.| FROM records AS r"),
+            ["runtime_ns", "platform"]
+        );
+        assert_eq!(suggested("SELECT runs.re| FROM runs"), ["repeat"]);
+        assert_eq!(suggested("SELECT | FROM runs"), ["run_id", "repeat"]);
+        let first = suggested("SELECT r| FROM runs");
+        assert_eq!(first.first().map(String::as_str), Some("run_id"));
+        for also in ["round(", "RIGHT", "records", "runtime_ns"] {
+            let also = match also {
+                "RIGHT" => "right",
+                also => also,
+            };
+            assert!(first.iter().any(|value| value == also), "{also}: {first:?}");
+        }
+        assert!(suggested("SELECT 1 -- rec|").is_empty());
+    }
+
+    #[test]
+    fn commands_and_what_they_take_are_suggested() {
+        assert_eq!(suggested(".ti|"), [".timer"]);
+        assert_eq!(suggested(".timer o|"), ["on", "off"]);
+        assert_eq!(suggested(".mode mark|"), ["markdown"]);
+        assert_eq!(suggested("\\d rec|"), ["records"]);
+        assert_eq!(
+            suggested(".queries best-program-per|"),
+            ["best-program-per-graph"]
+        );
+        let set = suggested(".queries best-program-per-graph pl|");
+        assert_eq!(set, ["platform="]);
+        assert_eq!(suggested(".explain select run_| from runs"), ["run_id"]);
+    }
+}

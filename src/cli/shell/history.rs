@@ -1,0 +1,111 @@
+//! What was typed before, in the user's state folder, for whoever comes back.
+
+use std::path::PathBuf;
+
+use reedline::{
+    FileBackedHistory, History, HistoryItem, HistoryItemId, HistorySessionId, Result, SearchQuery,
+};
+
+use crate::cli::talk::talk;
+
+/// Entries that are kept; the oldest go first.
+const ENTRIES: usize = 2000;
+
+/// Bytes of the longest entry that is kept: what is pasted may have megabytes.
+const ENTRY_BYTES: usize = 10_000;
+
+/// Name of the file.
+const FILE: &str = "shell-history";
+
+/// Variable that names another folder.
+const VARIABLE: &str = "TSQL_STATE";
+
+/// The history of the user; one that ends with the shell where there can be none.
+pub(super) fn kept() -> Bounded {
+    let file = file().and_then(|file| {
+        let opened = file.map(|file| FileBackedHistory::with_file(ENTRIES, file));
+        opened.transpose().map_err(|error| error.to_string())
+    });
+    let history = file.unwrap_or_else(|reason| {
+        talk(&format!("nothing of this goes into the history: {reason}"));
+        None
+    });
+    Bounded(history.unwrap_or_default())
+}
+
+/// Where it is, in a folder that only the user can look into; `None` where there is no home.
+fn file() -> std::result::Result<Option<PathBuf>, String> {
+    let Some(folder) = tsql_folders::state() else {
+        return Ok(None);
+    };
+    let private = tsql_folders::private(&folder, VARIABLE);
+    private.map_err(|error| error.to_string())?;
+    Ok(Some(folder.join(FILE)))
+}
+
+/// A history without entries that are too long.
+#[derive(Debug)]
+pub(super) struct Bounded(FileBackedHistory);
+
+impl History for Bounded {
+    fn save(&mut self, item: HistoryItem) -> Result<HistoryItem> {
+        if item.command_line.len() > ENTRY_BYTES {
+            return Ok(item);
+        }
+        self.0.save(item)
+    }
+
+    fn load(&self, id: HistoryItemId) -> Result<HistoryItem> {
+        self.0.load(id)
+    }
+
+    fn count(&self, query: SearchQuery) -> Result<i64> {
+        self.0.count(query)
+    }
+
+    fn search(&self, query: SearchQuery) -> Result<Vec<HistoryItem>> {
+        self.0.search(query)
+    }
+
+    fn update(
+        &mut self,
+        id: HistoryItemId,
+        updater: &dyn Fn(HistoryItem) -> HistoryItem,
+    ) -> Result<()> {
+        self.0.update(id, updater)
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.0.clear()
+    }
+
+    fn delete(&mut self, id: HistoryItemId) -> Result<()> {
+        self.0.delete(id)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        self.0.sync()
+    }
+
+    fn session(&self) -> Option<HistorySessionId> {
+        self.0.session()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_bounded_in_length_and_number() {
+        let mut history = Bounded(FileBackedHistory::new(3).unwrap());
+        for entry in ["a", "b", "c", "d", &"x".repeat(ENTRY_BYTES + 1)] {
+            let item = HistoryItem::from_command_line(entry);
+            history.save(item).unwrap();
+        }
+        let everything = SearchQuery::everything(reedline::SearchDirection::Forward, None);
+        let kept = history.search(everything).unwrap();
+        let kept: Vec<&str> = kept.iter().map(|item| item.command_line.as_str()).collect();
+        assert_eq!(kept, ["b", "c", "d"]);
+    }
+}

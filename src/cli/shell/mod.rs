@@ -1,0 +1,134 @@
+//! The shell: `tsql` alone on a terminal.
+//!
+//! ```text
+//! editor (reedline) -> entry -> command of the shell -> settings, lists
+//!                            -> SQL -> session that lives on -> printer
+//! ```
+//!
+//! One session serves all questions, so that views, tables and settings stay; what others commit to the store shows
+//! with the next question. An error is shown, and the shell goes on.
+
+mod acting;
+mod asking;
+mod commands;
+mod completing;
+mod entries;
+mod highlighting;
+mod history;
+mod prompt;
+mod settings;
+mod tokens;
+mod vocabulary;
+
+use std::io::IsTerminal as _;
+
+use reedline::{
+    ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder as _,
+    Reedline, ReedlineEvent, ReedlineMenu, Signal, default_emacs_keybindings,
+};
+
+use super::outcome::{DONE, Failure};
+use super::place::Place;
+use super::signals;
+use super::sql::Query;
+use super::talk::talk;
+use crate::error::Error;
+use acting::{Then, act};
+use asking::Asker;
+use completing::Words;
+use entries::{Ends, says_something};
+use highlighting::Colours;
+use settings::Settings;
+use vocabulary::Shared;
+
+/// Name of the menu of completions.
+const MENU: &str = "completions";
+
+/// Asks until somebody leaves.
+pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
+    signals::hear_interrupts();
+    let mut asker = Asker::new(place).await?;
+    let mut settings = Settings::new(query.output, query.timer);
+    let mut editor = editor(&asker.words);
+    talk(&format!(
+        "tsql {}: `.help` lists commands, SQL ends with `;`, Ctrl-D leaves",
+        env!("CARGO_PKG_VERSION")
+    ));
+    loop {
+        let typed = editor.read_line(&asker.prompt());
+        match typed.map_err(Error::io("terminal"))? {
+            Signal::Success(entry) if says_something(&entry) => {
+                keep(&mut editor);
+                match act(&mut asker, &mut settings, &entry).await {
+                    Ok(Then::GoOn) => {}
+                    Ok(Then::Leave) => return Ok(DONE),
+                    Err(failure) => tell(place, failure),
+                }
+            }
+            Signal::CtrlD => return Ok(DONE),
+            // The terminal is in order; whoever heard the signal ends the process.
+            Signal::ExternalBreak(_) => std::future::pending::<()>().await,
+            _ => {}
+        }
+    }
+}
+
+fn tell(place: &Place, failure: Failure) {
+    match failure {
+        Failure::Library(Error::Interrupted) => talk("interrupted"),
+        failure => talk(&format!("error: {}", place.explained(failure))),
+    }
+}
+
+/// Writes what was typed into the history at once: another shell finds it, and no signal loses it.
+fn keep(editor: &mut Reedline) {
+    // What cannot be written is told when the shell begins.
+    let _ = editor.sync_history();
+}
+
+fn editor(words: &Shared) -> Reedline {
+    let is_coloured = is_coloured();
+    let words = || words.clone();
+    let menu = ColumnarMenu::default().with_name(MENU);
+    let mut editor = Reedline::create()
+        .with_history(Box::new(history::kept()))
+        .with_history_exclusion_prefix(Some(" ".to_owned()))
+        .with_validator(Box::new(Ends))
+        .with_completer(Box::new(Words { words: words() }))
+        .with_highlighter(Box::new(Colours { words: words() }))
+        .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
+        .with_quick_completions(true)
+        .with_partial_completions(true)
+        .with_ansi_colors(is_coloured)
+        .with_edit_mode(Box::new(Emacs::new(keys())))
+        .with_break_signal(signals::ending());
+    if is_coloured {
+        // Without colours it would look like what was typed.
+        let hints = DefaultHinter::default().with_style(reedline::Color::DarkGray.normal());
+        editor = editor
+            .with_hinter(Box::new(hints))
+            .use_bracketed_paste(true);
+    }
+    editor
+}
+
+/// Are colours wanted, and understood?
+fn is_coloured() -> bool {
+    let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    !is_refused && !is_dumb && std::io::stdout().is_terminal()
+}
+
+fn keys() -> reedline::Keybindings {
+    let mut keys = default_emacs_keybindings();
+    let next = ReedlineEvent::UntilFound(vec![
+        ReedlineEvent::Menu(MENU.to_owned()),
+        ReedlineEvent::MenuNext,
+    ]);
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, next);
+    let before = ReedlineEvent::MenuPrevious;
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, before);
+    let line = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, line);
+    keys
+}

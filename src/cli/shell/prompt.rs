@@ -1,0 +1,118 @@
+//! The prompt: which store is asked, and at which version.
+
+use std::borrow::Cow;
+
+use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
+
+use super::super::found::FOLDER;
+use crate::error::shown::escaped;
+use crate::query::LiveSession;
+use crate::store::{At, Store};
+
+/// Longest name that is shown whole.
+const NAME_CHARS: usize = 30;
+
+/// The table whose version is that of the store: every file that was ingested is a row of it, committed last.
+const LEDGER: &str = "sources";
+
+/// Where no store is found.
+pub(super) const NO_STORE: &str = "no store";
+
+/// What stands before each line.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    first: String,
+}
+
+impl Standing {
+    /// `name> ` or `name@version> `.
+    pub(super) fn new(name: &str, version: Option<&str>) -> Self {
+        let name: String = escaped(name).chars().take(NAME_CHARS).collect();
+        let first = match version {
+            Some(version) => format!("{name}@{}> ", escaped(version)),
+            None => format!("{name}> "),
+        };
+        Self { first }
+    }
+
+    /// How wide it is, in columns.
+    fn width(&self) -> usize {
+        unicode_width::UnicodeWidthStr::width(self.first.as_str())
+    }
+}
+
+/// The name of a store: its folder's, or that of the project whose store it is.
+pub(super) fn name(store: &Store) -> String {
+    let Some(folder) = store.location().local_directory() else {
+        let url = store.location().as_str().trim_end_matches('/');
+        return url.rsplit('/').next().unwrap_or(url).to_owned();
+    };
+    let whole = folder.canonicalize();
+    let folder = whole.as_deref().unwrap_or(folder);
+    let names = folder.ancestors().filter_map(|folder| folder.file_name());
+    let mut names = names.map(|name| name.to_string_lossy().into_owned());
+    let name = names.find(|name| name != FOLDER);
+    name.unwrap_or_else(|| folder.to_string_lossy().into_owned())
+}
+
+/// What the store is looked at by: a tag or a moment, or the newest version.
+pub(super) fn version(at: Option<&At>, session: &LiveSession) -> Option<String> {
+    match at {
+        Some(at) => Some(at.to_string()),
+        None => session.version(LEDGER).map(|version| version.to_string()),
+    }
+}
+
+impl Prompt for Standing {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.first)
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        Cow::Owned(format!("{:>width$}", "-> ", width = self.width()))
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        let found = match search.status {
+            PromptHistorySearchStatus::Passing => "history",
+            PromptHistorySearchStatus::Failing => "not in the history",
+        };
+        Cow::Owned(format!("({found}: {}) ", search.term))
+    }
+
+    fn get_prompt_color(&self) -> Color {
+        Color::Green
+    }
+
+    fn get_prompt_multiline_color(&self) -> Color {
+        Color::Green
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_go_on_are_aligned() {
+        for (name, version, wanted) in [
+            ("lab", Some("12"), "lab@12> "),
+            ("größe", None, "größe> "),
+            ("x\u{1b}[2J", None, "x\\u{1b}[2J> "),
+        ] {
+            let prompt = Standing::new(name, version);
+            assert_eq!(prompt.render_prompt_left(), wanted);
+            let next = prompt.render_prompt_multiline_indicator();
+            assert_eq!(next.chars().count(), wanted.chars().count());
+            assert!(next.ends_with("-> "), "{next}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The words that the shell knows: tables, columns, functions, keywords.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use datafusion::logical_expr::Documentation;
+use datafusion::prelude::SessionContext;
+
+use crate::error::{Error, Result};
+use crate::schema;
+
+/// Keywords that people type.
+pub(super) const KEYWORDS: &[&str] = &[
+    "ALL",
+    "ANALYZE",
+    "AND",
+    "ANY",
+    "AS",
+    "ASC",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "COPY",
+    "CREATE",
+    "CROSS",
+    "CURRENT",
+    "DELETE",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "DROP",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "EXCLUDE",
+    "EXISTS",
+    "EXPLAIN",
+    "EXTERNAL",
+    "FALSE",
+    "FETCH",
+    "FILTER",
+    "FIRST",
+    "FOLLOWING",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INNER",
+    "INSERT",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LAST",
+    "LATERAL",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "LOCATION",
+    "NATURAL",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "OVER",
+    "PARTITION",
+    "PRECEDING",
+    "PREPARE",
+    "RANGE",
+    "RECURSIVE",
+    "REPLACE",
+    "RESET",
+    "RIGHT",
+    "ROW",
+    "ROWS",
+    "SELECT",
+    "SEMI",
+    "SET",
+    "SHOW",
+    "SIMILAR",
+    "STORED",
+    "TABLE",
+    "THEN",
+    "TO",
+    "TRUE",
+    "UNBOUNDED",
+    "UNION",
+    "UNNEST",
+    "UPDATE",
+    "USING",
+    "VALUES",
+    "VIEW",
+    "WHEN",
+    "WHERE",
+    "WINDOW",
+    "WITH",
+    "WITHIN",
+];
+
+/// Is this word a keyword, in whatever case?
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// What is said of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) doc: String,
+}
+
+/// A table or view.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) doc: String,
+    /// In their order.
+    pub(super) columns: Vec<Named>,
+}
+
+/// All names of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vocabulary {
+    /// By name.
+    pub(super) tables: BTreeMap<String, Known>,
+    /// By name: how it is called, and what it gives.
+    pub(super) functions: BTreeMap<String, String>,
+}
+
+/// A vocabulary that those who complete and highlight share with whoever learns words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared(Arc<RwLock<Vocabulary>>);
+
+impl Shared {
+    /// Looks something up.
+    pub(super) fn with<T>(&self, look: impl FnOnce(&Vocabulary) -> T) -> T {
+        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the place of what was known.
+    pub(super) fn learn(&self, vocabulary: Vocabulary) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = vocabulary;
+    }
+}
+
+impl Vocabulary {
+    /// What a session knows.
+    pub(super) async fn of(context: &SessionContext) -> Result<Self> {
+        let mut tables = BTreeMap::new();
+        let catalog = context.catalog("tsql");
+        let public = catalog.and_then(|catalog| catalog.schema("public"));
+        for name in public.iter().flat_map(|public| public.table_names()) {
+            let provider = context.table_provider(name.as_str()).await;
+            let schema = provider.map_err(Error::Query)?.schema();
+            let mut known = told(&name)?;
+            let docs = std::mem::take(&mut known.columns);
+            let columns = schema.fields().iter().map(|field| {
+                let told = docs.iter().find(|doc| doc.name == *field.name());
+                let doc =
+                    told.map_or_else(|| field.data_type().to_string(), |told| told.doc.clone());
+                let name = field.name().clone();
+                Named { name, doc }
+            });
+            known.columns = columns.collect();
+            tables.insert(name, known);
+        }
+        Ok(Self {
+            tables,
+            functions: functions(context),
+        })
+    }
+}
+
+/// What the schema says of a table or view of the store, and of its columns; nothing of others.
+fn told(name: &str) -> Result<Known> {
+    let views = schema::views()?;
+    let view = views.iter().find(|view| view.name == name);
+    let table = schema::tables()?.iter().find(|table| table.name == name);
+    let (doc, columns) = match (view, table) {
+        (Some(view), _) => (&view.doc, &view.columns),
+        (None, Some(table)) => (&table.doc, &table.columns),
+        (None, None) => return Ok(Known::default()),
+    };
+    let columns = columns.iter().map(|column| Named {
+        name: column.name.clone(),
+        doc: format!("{}: {}", column.type_name, column.doc),
+    });
+    Ok(Known {
+        doc: doc.clone(),
+        columns: columns.collect(),
+    })
+}
+
+fn functions(context: &SessionContext) -> BTreeMap<String, String> {
+    let state = context.state();
+    let said = |name: &str, said: Option<&Documentation>| {
+        let said = said.map(|said| format!("{}: {}", said.syntax_example, said.description));
+        (name.to_owned(), said.unwrap_or_default())
+    };
+    let scalars = state.scalar_functions().iter();
+    let scalars = scalars.map(|(name, function)| said(name, function.documentation()));
+    let aggregates = state.aggregate_functions().iter();
+    let aggregates = aggregates.map(|(name, function)| said(name, function.documentation()));
+    let windows = state.window_functions().iter();
+    let windows = windows.map(|(name, function)| said(name, function.documentation()));
+    let tables = state.table_functions().keys();
+    let tables = tables.map(|name| said(name, None));
+    let all = tables.chain(windows).chain(aggregates).chain(scalars);
+    all.collect()
+}
