@@ -4,10 +4,9 @@
 
 Reads one JSON object per line and answers each with one: {"keys": TEXT} types; {"until": TEXT, "seconds": N} waits
 until the screen shows a text, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
-of its line, {"end": N} until the command ends, {"wait": N} so
-long; {} only looks. An answer has the lines of the screen, the line of the
-cursor, whether what was waited for came, the exit code, what colours there are, the process of the command, and whether the
-terminal echoes what is typed.
+of its line, {"end": N} until the command ends, {"wait": N} so long; {} only looks. An answer has the lines of the
+screen, the line of the cursor, whether what was waited for came, the exit code, what colours there are, the process of
+the command, and whether the terminal echoes what is typed.
 """
 
 import fcntl

@@ -137,7 +137,7 @@ fn statements_span_lines_and_errors_do_not_end_the_shell() {
     let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
         return;
     };
-    let greeting = shell.prompt("lab@0> ");
+    let greeting = shell.prompt("lab@1> ");
     assert!(greeting.contains("`.help` lists commands"), "{greeting}");
     shell.keys("SELECT count(*) AS many,").keys(ENTER);
     shell.keys("  'a;b' AS text -- not yet;").keys(ENTER);
@@ -149,19 +149,19 @@ fn statements_span_lines_and_errors_do_not_end_the_shell() {
         answer.contains("many") && answer.contains("a;b"),
         "{answer}"
     );
-    shell.prompt("lab@0> ");
+    shell.prompt("lab@1> ");
 
-    let wrong = shell.line("SELECT nothing FROM records;", "lab@0> ");
+    let wrong = shell.line("SELECT nothing FROM records;", "lab@1> ");
     assert!(wrong.contains("error: "), "{wrong}");
-    let going_on = shell.line("SELECT 40 + 2 AS x; SELECT 'second' AS y;", "lab@0> ");
+    let going_on = shell.line("SELECT 40 + 2 AS x; SELECT 'second' AS y;", "lab@1> ");
     assert!(
         going_on.contains("42") && going_on.contains("second"),
         "{going_on}"
     );
 
-    shell.keys(CTRL_L).prompt("lab@0> ");
+    shell.keys(CTRL_L).prompt("lab@1> ");
     shell.keys("SELECT half").until("SELECT half");
-    shell.keys(CTRL_C).prompt("lab@0> ");
+    shell.keys(CTRL_C).prompt("lab@1> ");
     shell.keys(CTRL_D);
     assert_eq!(shell.code(), json!(0));
 }
@@ -199,39 +199,39 @@ fn what_another_process_commits_shows_and_what_was_made_stays() {
     let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
         return;
     };
-    shell.prompt("lab@0> ");
+    shell.prompt("lab@1> ");
     for made in [
         "CREATE VIEW mine AS SELECT line, 'seen' AS word FROM records;",
         "CREATE OR REPLACE VIEW yours AS SELECT count(*) AS n FROM mine;",
         "CREATE TABLE kept AS SELECT count(*) AS before FROM records;",
         "SET datafusion.execution.batch_size = 4321;",
     ] {
-        shell.line(made, "lab@0> ");
+        shell.line(made, "lab@1> ");
     }
     place.write("q/b.json", log(10, 4));
     place.ok(&["ingest", "-q", "--store", "lab", "q"]);
     let sql = "SELECT n, before, 'n=' || n AS told FROM yours, kept;";
-    shell.keys(CTRL_L).prompt("lab@0> ");
+    shell.keys(CTRL_L).prompt("lab@1> ");
     shell.keys(sql).keys(ENTER);
-    let answer = shell.prompt("lab@1> ");
+    let answer = shell.prompt("lab@2> ");
     assert!(
         answer.contains("n=7"),
         "the view shows the commit:\n{answer}"
     );
-    let kept = shell.line("SELECT 'kept=' || before AS told FROM kept;", "lab@1> ");
+    let kept = shell.line("SELECT 'kept=' || before AS told FROM kept;", "lab@2> ");
     assert!(kept.contains("kept=3"), "{kept}");
-    let set = shell.line("SHOW datafusion.execution.batch_size;", "lab@1> ");
+    let set = shell.line("SHOW datafusion.execution.batch_size;", "lab@2> ");
     assert!(set.contains("4321"), "{set}");
-    shell.line("DROP VIEW yours;", "lab@1> ");
+    shell.line("DROP VIEW yours;", "lab@2> ");
     place.write("r/c.json", log(20, 1));
     place.ok(&["ingest", "-q", "--store", "lab", "r"]);
-    shell.keys(CTRL_L).prompt("lab@1> ");
+    shell.keys(CTRL_L).prompt("lab@2> ");
     shell
         .keys("SELECT 'has=' || count(*) AS told FROM mine;")
         .keys(ENTER);
-    let answer = shell.prompt("lab@2> ");
+    let answer = shell.prompt("lab@3> ");
     assert!(answer.contains("has=8"), "{answer}");
-    let gone = shell.line("SELECT * FROM yours;", "lab@2> ");
+    let gone = shell.line("SELECT * FROM yours;", "lab@3> ");
     assert!(gone.contains("error: "), "{gone}");
 }
 
@@ -242,7 +242,7 @@ fn tab_completes_names_that_fit() {
     let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
         return;
     };
-    shell.prompt("lab@0> ");
+    shell.prompt("lab@1> ");
     for (typed, wanted) in [
         ("SELECT * FROM recor", "SELECT * FROM records"),
         ("SELECT * FROM 'mi", "SELECT * FROM 'mine.csv'"),
@@ -259,7 +259,7 @@ fn tab_completes_names_that_fit() {
             .keys(ESCAPE)
             .keys(CTRL_C)
             .keys(CTRL_L)
-            .prompt("lab@0> ");
+            .prompt("lab@1> ");
     }
     // Columns of the table that is named later come first, with what they mean.
     let typed = "SELECT runtime FROM records";
@@ -267,7 +267,7 @@ fn tab_completes_names_that_fit() {
     shell.keys(&"\u{1b}[D".repeat(" FROM records".len()));
     shell.keys(TAB);
     shell.until("SELECT runtime_ns FROM records");
-    shell.keys(CTRL_C).keys(CTRL_L).prompt("lab@0> ");
+    shell.keys(CTRL_C).keys(CTRL_L).prompt("lab@1> ");
     shell
         .keys("SELECT e FROM records")
         .keys(&"\u{1b}[D".repeat(" FROM records".len()));
@@ -287,12 +287,12 @@ fn what_was_typed_is_there_after_a_restart_and_for_nobody_else() {
         let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &environment) else {
             return;
         };
-        shell.prompt("lab@0> ");
+        shell.prompt("lab@1> ");
         if round == 0 {
             shell.line("SELECT 'first'", "    -> ");
             shell.keys("AS told;").keys(ENTER);
-            shell.prompt("lab@0> ");
-            shell.line(" SELECT 'not this one' AS told;", "lab@0> ");
+            shell.prompt("lab@1> ");
+            shell.line(" SELECT 'not this one' AS told;", "lab@1> ");
         } else {
             shell.keys(UP);
             let screen = shell.until("AS told;");
@@ -322,7 +322,7 @@ fn commands_do_what_their_help_says() {
     let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
         return;
     };
-    let prompt = "lab@0> ";
+    let prompt = "lab@1> ";
     shell.prompt(prompt);
     for (line, wanted) in [
         (".help", &[".tables", ".maxrows", "\\q"][..]),
@@ -431,7 +431,7 @@ fn a_terminal_is_in_order_when_the_shell_is_asked_to_end() {
     let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
         return;
     };
-    shell.prompt("lab@0> ");
+    shell.prompt("lab@1> ");
     let typing = shell.ask(&json!({}));
     assert_eq!(
         typing["echoes"],

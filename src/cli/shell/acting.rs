@@ -124,8 +124,8 @@ fn help(arguments: &str) -> Result<(), Failure> {
     });
     let mut text: String = lines.collect();
     if asked.is_none() {
-        text += "SQL ends with `;` and may have many lines. Tab completes, Ctrl-R searches what was typed before,\n\
-                 Ctrl-C ends a question or clears the line, Ctrl-D leaves.\n";
+        text += "SQL ends with `;` and may have many lines. Tab completes, Ctrl-R searches\n\
+                 what was typed before, Ctrl-C ends a question or clears the line.\n";
     }
     let written = stdout().write_all(text.as_bytes());
     Ok(written.map_err(Error::io("standard output"))?)

@@ -65,7 +65,7 @@ pub(super) const COMMANDS: &[Command] = commands![
     ".maxrows" "[N|all]" Rows MaxRows "Rows of a table that are shown";
     ".mode" "[FORMAT]" Mode Mode "Format of results, as of --format";
     ".once" "FILE" File Once "Write the next result to a file";
-    ".output" "[FILE]" File Output "Write results to a file; without one, to the terminal again";
+    ".output" "[FILE]" File Output "Write results to a file, or to the terminal again";
     ".queries" "[NAME [PARAMETER=VALUE ...]]" Question Queries "List the ready-made questions, or answer one";
     ".quit" "" Nothing Quit "Leave (so does Ctrl-D)";
     ".read" "FILE" File Read "Run the commands and the SQL of a file";

@@ -23,8 +23,8 @@ mod vocabulary;
 use std::io::IsTerminal as _;
 
 use reedline::{
-    ColumnarMenu, DefaultHinter, EditCommand, Emacs, KeyCode, KeyModifiers, MenuBuilder as _,
-    Reedline, ReedlineEvent, ReedlineMenu, Signal, default_emacs_keybindings,
+    ColumnarMenu, DefaultHinter, EditCommand, Emacs, InputMode, KeyCode, KeyModifiers,
+    MenuBuilder as _, Reedline, ReedlineEvent, ReedlineMenu, Signal, default_emacs_keybindings,
 };
 
 use super::outcome::{DONE, Failure};
@@ -89,7 +89,10 @@ fn keep(editor: &mut Reedline) {
 fn editor(words: &Shared) -> Reedline {
     let is_coloured = is_coloured();
     let words = || words.clone();
-    let menu = ColumnarMenu::default().with_name(MENU);
+    let menu = ColumnarMenu::default()
+        .with_name(MENU)
+        .with_marker("")
+        .with_input_mode(InputMode::FullBuffer);
     let mut editor = Reedline::create()
         .with_history(Box::new(history::kept()))
         .with_history_exclusion_prefix(Some(" ".to_owned()))
