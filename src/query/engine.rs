@@ -17,6 +17,7 @@ use tsql_folders::Scratch;
 use super::distinct::CountInBitmap;
 use super::functions;
 use super::mended;
+use super::relations::OfQueries;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
@@ -77,6 +78,8 @@ pub(super) fn builder(memory_limit_bytes: Option<usize>) -> Result<SessionStateB
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
     let mut state = mended::rules(state);
+    let planners = state.relation_planners().get_or_insert_default();
+    planners.push(Arc::new(OfQueries));
     if let Some(bytes) = memory_limit_bytes {
         spilling::joins(&mut state, bytes);
     }

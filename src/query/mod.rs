@@ -19,8 +19,11 @@ mod functions;
 mod library;
 mod mended;
 mod names;
+mod relations;
 mod retracted;
 mod session;
+#[cfg(test)]
+mod slt;
 mod spilling;
 pub(crate) mod statement;
 mod sums;
@@ -30,7 +33,7 @@ mod view;
 
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
-pub use functions::{Function, function, functions};
+pub use functions::{Function, FunctionKind, function, functions};
 pub use library::{Parameter, Question, question, questions};
 pub(crate) use names::names_tables;
 pub use session::SessionOptions;
@@ -46,7 +49,8 @@ use crate::error::{Error, Result};
 pub(crate) fn version() -> String {
     let functions = functions()
         .into_iter()
-        .map(|function| function.name.to_string());
+        .filter(|function| function.is_ours)
+        .map(|function| function.name);
     let tables = crate::schema::tables().into_iter().flatten();
     let tables = tables.map(|table| format!("{}@{}", table.name, table.version));
     crate::cluster::version(functions.chain(tables))
