@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arrow::array::StringArray;
 use clap::Args;
 
+use super::functions::explain;
 use super::outcome::Failure;
 use super::output::{Output, show};
 use super::place::Place;
+use crate::query::function;
 use crate::schema::{self, Reference};
 
 /// List the columns of a table with type, unit and meaning, and the tables that they refer to
@@ -15,22 +17,29 @@ use crate::schema::{self, Reference};
 /// A column refers to the column of the same name of another table. `computed` columns are worked out when
 /// a query asks for them, `hidden` ones can be had from `stored.TABLE`.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tsql describe records")]
+#[command(after_help = "Examples:\n  tsql describe records\n  tsql describe --function median_ci")]
 pub(super) struct Describe {
     /// The table
-    #[arg(value_name = "TABLE", add = super::known::tables())]
-    pub(super) table: String,
+    #[arg(value_name = "TABLE", required_unless_present = "function", add = super::known::tables())]
+    pub(super) table: Option<String>,
+    /// Explain a function instead
+    #[arg(long, value_name = "NAME", conflicts_with = "table", add = super::known::functions())]
+    pub(super) function: Option<String>,
     #[command(flatten)]
     pub(super) output: Output,
 }
 
 pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
+    if let Some(name) = &command.function {
+        return explain(&function(name)?, &command.output).await;
+    }
+    let wanted = command.table.as_deref().unwrap_or_default();
     let views = schema::views()?;
-    let view = views.iter().find(|view| view.name == command.table);
+    let view = views.iter().find(|view| view.name == wanted);
     let (columns, references): (_, Vec<Reference>) = match view {
         Some(view) => (view.columns.iter(), view.references().collect()),
         None => {
-            let table = schema::table(&command.table)?;
+            let table = schema::table(wanted)?;
             (table.columns.iter(), table.references().collect())
         }
     };

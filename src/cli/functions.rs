@@ -1,4 +1,4 @@
-//! `tsql functions`: the functions that SQL has here and nowhere else.
+//! `tsql functions`: the functions that SQL has here, and what each of them is.
 
 use std::sync::Arc;
 
@@ -7,63 +7,87 @@ use clap::Args;
 
 use super::outcome::Failure;
 use super::output::{Output, show};
-use crate::query::{Function, function, functions};
+use crate::error::Error;
+use crate::query::{Function, functions};
 
-/// List the SQL functions of tsql, or explain one
+/// List the SQL functions, or explain one
 ///
-/// Those of DataFusion, which there are too, are listed by `tsql "SHOW FUNCTIONS"`.
+/// Those of tsql come first, then DataFusion's with what DataFusion says of them. The name of a function explains
+/// it; any other word lists those whose name or description has it.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tsql functions\n  tsql functions top_k_error")]
+#[command(
+    after_help = "Examples:\n  tsql functions\n  tsql functions median\n  tsql functions top_k_error"
+)]
 pub(super) struct Functions {
-    /// The function to explain
-    #[arg(value_name = "NAME", add = super::known::functions())]
-    name: Option<String>,
+    /// A function to explain, or a word to look for
+    #[arg(value_name = "WORD", add = super::known::functions())]
+    word: Option<String>,
     #[command(flatten)]
     output: Output,
 }
 
 pub(super) async fn run(command: Functions) -> Result<u8, Failure> {
-    match &command.name {
-        Some(name) => explain(&function(name)?, &command.output).await,
-        None => list(&command.output).await,
+    let functions = functions();
+    let Some(word) = &command.word else {
+        return list(&functions, &command.output).await;
+    };
+    let named = |function: &&Function| {
+        function.name == *word || function.aliases.iter().any(|alias| alias == word)
+    };
+    if let Some(function) = functions.iter().find(named) {
+        return explain(function, &command.output).await;
     }
+    let found: Vec<Function> = functions.into_iter().filter(|one| one.has(word)).collect();
+    if found.is_empty() {
+        let reason = format!(
+            "no function has `{word}` in its name or description\nhint: `tsql functions` lists all"
+        );
+        return Err(Error::Empty(reason).into());
+    }
+    list(&found, &command.output).await
 }
 
-async fn list(output: &Output) -> Result<u8, Failure> {
-    let functions = functions();
-    let kind = |function: &Function| {
-        if function.is_aggregate {
-            "aggregate"
-        } else {
-            "scalar"
-        }
+async fn list(functions: &[Function], output: &Output) -> Result<u8, Failure> {
+    let text = |of: fn(&Function) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(functions.iter().map(of)))
     };
-    let calls = functions.iter().map(|function| function.call.as_str());
-    let docs = functions.iter().map(|function| function.doc.as_str());
-    let kinds = functions.iter().map(kind);
     show(
         [
-            (
-                "function",
-                Arc::new(StringArray::from_iter_values(calls)) as ArrayRef,
-            ),
-            ("kind", Arc::new(StringArray::from_iter_values(kinds))),
-            ("doc", Arc::new(StringArray::from_iter_values(docs))),
+            ("function", text(|function| &function.call)),
+            ("kind", text(|function| function.kind.word())),
+            ("of", text(whose)),
+            ("doc", text(|function| &function.doc)),
         ],
         output,
     )
     .await
 }
 
-async fn explain(function: &Function, output: &Output) -> Result<u8, Failure> {
-    let mut parts = vec![("function", &function.call), ("doc", &function.doc)];
+fn whose(function: &Function) -> &str {
+    if function.is_ours {
+        "tsql"
+    } else {
+        "DataFusion"
+    }
+}
+
+/// Prints what is said of a function.
+pub(super) async fn explain(function: &Function, output: &Output) -> Result<u8, Failure> {
+    let aliases = function.aliases.join(", ");
+    let mut parts = vec![
+        ("function", function.call.as_str()),
+        ("kind", function.kind.word()),
+        ("of", whose(function)),
+        ("doc", &function.doc),
+    ];
     let arguments = function.arguments.iter();
-    parts.extend(arguments.map(|(name, meaning)| (name.as_str(), meaning)));
-    parts.push(("example", &function.example));
-    let (names, texts): (Vec<&str>, Vec<&str>) = parts
-        .iter()
-        .map(|(name, text)| (*name, text.as_str()))
-        .unzip();
+    parts.extend(arguments.map(|(name, meaning)| (name.as_str(), meaning.as_str())));
+    parts.extend([
+        ("also called", aliases.as_str()),
+        ("example", &function.example),
+    ]);
+    parts.retain(|(_, text)| !text.is_empty());
+    let (names, texts): (Vec<&str>, Vec<&str>) = parts.into_iter().unzip();
     show(
         [
             ("part", Arc::new(StringArray::from(names)) as ArrayRef),

@@ -21,6 +21,7 @@ use super::files::with_files;
 use super::functions;
 use super::limits::Limits;
 use super::mended;
+use super::relations::OfQueries;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use crate::error::{Error, Result};
@@ -84,6 +85,8 @@ pub(super) fn builder(limits: Limits) -> Result<SessionStateBuilder> {
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
     let mut state = mended::rules(state);
+    let planners = state.relation_planners().get_or_insert_default();
+    planners.push(Arc::new(OfQueries));
     if let Some(bytes) = limits.memory_bytes {
         spilling::joins(&mut state, bytes);
     }

@@ -25,8 +25,11 @@ mod mended;
 mod mistakes;
 mod names;
 mod placeholders;
+mod relations;
 mod retracted;
 mod session;
+#[cfg(test)]
+mod slt;
 mod spilling;
 pub(crate) mod statement;
 mod sums;
@@ -36,7 +39,7 @@ mod view;
 
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
-pub use functions::{Function, function, functions};
+pub use functions::{Function, FunctionKind, function, functions};
 pub(crate) use library::among as question_among;
 pub use library::{
     Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, questions,
@@ -57,7 +60,8 @@ use crate::error::{Error, Result};
 pub(crate) fn version() -> String {
     let functions = functions()
         .into_iter()
-        .map(|function| function.name.to_string());
+        .filter(|function| function.is_ours)
+        .map(|function| function.name);
     let tables = crate::schema::tables().into_iter().flatten();
     let tables = tables.map(|table| format!("{}@{}", table.name, table.version));
     crate::cluster::version(functions.chain(tables))

@@ -19,11 +19,12 @@ pub mod ranking;
 pub mod speedup;
 pub mod stats;
 mod student;
+mod summary;
 
 pub use metric::{Argument, Gives, Group, Kind, Metric};
 
 /// All metrics, in the order in which they are listed: those of each folder.
-pub const METRICS: &[&[Metric]] = &[ranking::METRICS, speedup::METRICS];
+pub const METRICS: &[&[Metric]] = &[ranking::METRICS, speedup::METRICS, summary::METRICS];
 
 #[cfg(test)]
 mod tests {

@@ -17,13 +17,28 @@ pub fn median(values: &[f64]) -> Option<Median> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len();
-    let half_width = lower_rank(count).and_then(|rank| {
+    let half_width = lower_rank(count, 0.025).and_then(|rank| {
         let low = sorted.get(rank)?;
         let high = sorted.get(count - 1 - rank)?;
         Some((high - low) / 2.0)
     });
     let value = middle(&sorted)?;
     Some(Median { value, half_width })
+}
+
+/// The ends of an interval that holds the median of what `values` are taken from with this confidence, between 0 and 1;
+/// `None` for too few values, or where the confidence is none.
+///
+/// Both ends are values: those of the [`median`]'s interval where the confidence is 0.95.
+pub fn interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = lower_rank(sorted.len(), (1.0 - confidence) / 2.0)?;
+    let high = sorted.len().checked_sub(1 + rank)?;
+    Some((*sorted.get(rank)?, *sorted.get(high)?))
 }
 
 /// The middle of sorted values, or between the two in the middle; `None` of none.
@@ -34,15 +49,15 @@ pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
 }
 
 /// Index of the lower end: the largest `k` for which at most `k` of `count` values lie below the median
-/// with a probability of at most 2.5 %.
-fn lower_rank(count: usize) -> Option<usize> {
+/// with a probability of at most `tail`.
+fn lower_rank(count: usize, tail: f64) -> Option<usize> {
     // Beyond this the first term is no longer a normal number; nobody repeats so often.
     let size = u16::try_from(count).ok().filter(|size| *size <= 1000)?;
     let mut term = 0.5_f64.powi(i32::from(size));
     let mut sum = term;
     let mut rank = None;
     for k in 0..size {
-        if sum > 0.025 {
+        if sum > tail {
             break;
         }
         rank = Some(usize::from(k));
@@ -67,13 +82,30 @@ mod tests {
     /// Ranks from published tables of the sign test (two-sided, 95 %), here counted from 0.
     #[test]
     fn interval_ends_are_those_of_the_sign_test() {
-        assert_eq!(lower_rank(5), None);
-        assert_eq!(lower_rank(6), Some(0));
-        assert_eq!(lower_rank(8), Some(0));
-        assert_eq!(lower_rank(9), Some(1));
-        assert_eq!(lower_rank(10), Some(1));
-        assert_eq!(lower_rank(20), Some(5));
-        assert_eq!(lower_rank(100), Some(39));
+        assert_eq!(lower_rank(5, 0.025), None);
+        assert_eq!(lower_rank(6, 0.025), Some(0));
+        assert_eq!(lower_rank(8, 0.025), Some(0));
+        assert_eq!(lower_rank(9, 0.025), Some(1));
+        assert_eq!(lower_rank(10, 0.025), Some(1));
+        assert_eq!(lower_rank(20, 0.025), Some(5));
+        assert_eq!(lower_rank(100, 0.025), Some(39));
+    }
+
+    /// Coverage of (x_(k), x_(n+1-k)) from tables of the binomial distribution: 0.9375 and 0.9688 for the extremes of five
+    /// and six values, 0.9785 and 0.8906 for the first and second of ten.
+    #[test]
+    fn intervals_hold_the_median_with_the_confidence_that_was_asked_for() {
+        let values = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
+        assert_eq!(interval(&values(5), 0.93), Some((1.0, 5.0)));
+        assert_eq!(interval(&values(5), 0.94), None);
+        assert_eq!(interval(&values(6), 0.95), Some((1.0, 6.0)));
+        assert_eq!(interval(&values(10), 0.95), Some((2.0, 9.0)));
+        assert_eq!(interval(&values(10), 0.97), Some((2.0, 9.0)));
+        assert_eq!(interval(&values(10), 0.98), Some((1.0, 10.0)));
+        for bad in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(interval(&values(10), bad), None, "{bad}");
+        }
+        assert_eq!(interval(&[], 0.5), None);
     }
 
     #[test]

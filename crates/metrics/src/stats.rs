@@ -41,6 +41,51 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (at(below + 1).unwrap_or(low) - low) * place.fract()
 }
 
+/// The value at a share of values in any order, between two neighbours by distance; `None` of none.
+pub fn quantile_of(values: &mut [f64], share: f64) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place among values that are in memory"
+    )]
+    let (place, below) = {
+        let place = share.clamp(0.0, 1.0) * last as f64;
+        (place, place.floor() as usize)
+    };
+    let low = *values.get(below)?;
+    let high = values.get(below + 1).copied().unwrap_or(low);
+    let part = place.fract();
+    // Of two infinite ones the distance is none.
+    if part == 0.0 || low == high {
+        return Some(low);
+    }
+    Some((1.0 - part) * low + part * high)
+}
+
+/// Standard deviation as that of a sample (n - 1); `None` of fewer than two.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        let off = value - mean;
+        mean += off / count;
+        squares += off * (value - mean);
+    }
+    (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
+}
+
+/// Median of the distances from the median; `None` of none.
+pub fn median_distance(values: &mut [f64]) -> Option<f64> {
+    let middle = quantile_of(values, 0.5)?;
+    for value in &mut *values {
+        *value = (*value - middle).abs();
+    }
+    quantile_of(values, 0.5)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +97,29 @@ mod tests {
             assert!((quantile(&values, share) - expected).abs() < 1e-12);
         }
         assert!(quantile(&[], 0.5).is_nan());
+    }
+
+    /// NumPy: `quantile`, `std(ddof=1)`; SciPy: `median_abs_deviation`.
+    #[test]
+    fn spreads_are_numpys() {
+        let values = || [9.0, 1.0, 2.0, 4.0, 4.5];
+        assert_eq!(quantile_of(&mut values(), 0.5), Some(4.0));
+        assert_eq!(quantile_of(&mut values(), 0.1), Some(1.4));
+        assert_eq!(quantile_of(&mut [], 0.5), None);
+        assert_eq!(
+            quantile_of(&mut [f64::INFINITY; 2], 0.5),
+            Some(f64::INFINITY)
+        );
+        let deviation_of = deviation(&values()).unwrap();
+        assert!(
+            (deviation_of - 3.090_307_428_072_488_7).abs() < 1e-12,
+            "{deviation_of}"
+        );
+        assert_eq!((deviation(&[]), deviation(&[1.0])), (None, None));
+        assert_eq!(median_distance(&mut values()), Some(2.0));
+        assert_eq!(median_distance(&mut [7.0]), Some(0.0));
+        assert_eq!(median_distance(&mut []), None);
+        assert!(median_distance(&mut [1.0, f64::NAN]).unwrap().is_nan());
     }
 
     #[test]

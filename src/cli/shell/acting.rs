@@ -206,7 +206,13 @@ async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Re
     let table = table.to_owned();
     list(settings, async move |output| {
         let output = output.clone();
-        describe::run(place, Describe { table, output }).await
+        let table = Some(table);
+        let described = Describe {
+            table,
+            function: None,
+            output,
+        };
+        describe::run(place, described).await
     })
     .await
 }

@@ -77,6 +77,11 @@ impl About {
         }
     }
 
+    /// How many arguments cannot be left out.
+    pub(super) fn needed(&self) -> usize {
+        self.arguments.iter().filter(|one| !one.optional).count()
+    }
+
     /// The types that it takes: all of them, or those without the last optional ones.
     pub(super) fn signature(&self) -> Signature {
         let types: Option<Vec<DataType>> =
@@ -84,7 +89,7 @@ impl About {
         let Some(types) = types else {
             return Signature::any(self.arguments.len(), Volatility::Immutable);
         };
-        let needed = self.arguments.iter().filter(|one| !one.optional).count();
+        let needed = self.needed();
         let exact = |length| TypeSignature::Exact(types.iter().take(length).cloned().collect());
         let signature = if needed == types.len() {
             exact(needed)

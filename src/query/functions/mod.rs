@@ -7,6 +7,7 @@
 
 mod about;
 mod aggregate;
+mod aliases;
 mod lists;
 mod metric;
 mod scalar;
@@ -16,6 +17,8 @@ mod extreme_by;
 mod fill_sketch;
 mod hlo_opcode;
 mod json_text;
+mod list_statistics;
+mod listed;
 mod lossy_text;
 mod macro_speedup_score;
 mod node_feature;
@@ -25,6 +28,7 @@ mod packed_repeats;
 mod percentile_cont;
 mod scaled;
 mod sketch_params;
+mod speedup;
 #[cfg(test)]
 mod tests;
 mod time_at;
@@ -35,15 +39,15 @@ mod unpack_tasks;
 mod unpack_tensors;
 mod workload;
 
-use datafusion::logical_expr::{AggregateUDF, Documentation, ScalarUDF};
+use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionContext;
 
+pub use self::listed::{Function, FunctionKind, function, functions};
 use self::scalar::Scalar;
-use crate::error::{Error, Result};
 
 /// Those of the values of a row.
 fn scalars() -> Vec<Scalar> {
-    vec![
+    let mut scalars = vec![
         fill_sketch::function(),
         hlo_opcode::function(),
         json_text::field(),
@@ -74,7 +78,10 @@ fn scalars() -> Vec<Scalar> {
         unpack_tensors::function(),
         workload::name(),
         workload::args(),
-    ]
+        speedup::function(),
+    ];
+    scalars.extend(list_statistics::all());
+    scalars
 }
 
 /// Those of the rows of a group.
@@ -95,71 +102,5 @@ pub(crate) fn register(context: &SessionContext) {
     for aggregate in aggregates() {
         context.register_udaf(aggregate);
     }
-}
-
-/// What is said of a function, for those who write SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its name.
-    pub name: String,
-    /// How it is called: `name(one, two[, three])`.
-    pub call: String,
-    /// Does it take the rows of a group?
-    pub is_aggregate: bool,
-    /// What it gives, and where that is defined.
-    pub doc: String,
-    /// Its arguments: name and meaning.
-    pub arguments: Vec<(String, String)>,
-    /// A query that any store answers.
-    pub example: String,
-}
-
-/// The functions that SQL has beside DataFusion's, by name.
-#[must_use]
-pub fn functions() -> Vec<Function> {
-    let mut functions = Vec::new();
-    for scalar in scalars().into_iter().map(ScalarUDF::from) {
-        functions.extend(Function::of(scalar.name(), false, scalar.documentation()));
-    }
-    for aggregate in aggregates() {
-        functions.extend(Function::of(
-            aggregate.name(),
-            true,
-            aggregate.documentation(),
-        ));
-    }
-    functions.sort_by(|a, b| a.name.cmp(&b.name));
-    functions
-}
-
-impl Function {
-    fn of(name: &str, is_aggregate: bool, said: Option<&Documentation>) -> Option<Self> {
-        let said = said?;
-        Some(Self {
-            name: name.to_owned(),
-            call: said.syntax_example.clone(),
-            is_aggregate,
-            doc: said.description.clone(),
-            arguments: said.arguments.clone().unwrap_or_default(),
-            example: said.sql_example.clone().unwrap_or_default(),
-        })
-    }
-}
-
-/// The function of this name.
-///
-/// # Errors
-/// [`Error::Unknown`] where there is none of ours.
-pub fn function(name: &str) -> Result<Function> {
-    let functions = functions();
-    let found = functions.iter().find(|function| function.name == name);
-    found.cloned().ok_or_else(|| Error::Unknown {
-        kind: "function",
-        name: name.to_owned(),
-        known: functions
-            .iter()
-            .map(|function| function.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-    })
+    aliases::register(context);
 }

@@ -1,46 +1,76 @@
 //! A function of the values of a row: what is said of it, and what it does with arrays of them.
 
+use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Documentation, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature,
+    TypeSignature, Volatility,
 };
 
 use super::about::About;
 
 /// From arrays of the arguments to an array of what it gives.
-type Computation = fn(&[ArrayRef]) -> Result<ArrayRef>;
+type Computation = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
 /// From arguments and a literal to the arguments for which the function gives the literal.
 type Inverse = fn(&[Expr], &Expr) -> Result<PreimageResult>;
 
 /// A function without a state.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Scalar {
     name: &'static str,
     signature: Signature,
     documentation: Documentation,
     gives: DataType,
+    /// Types of its arguments, if any numbers are made such.
+    numbers: Option<Vec<DataType>>,
+    /// How many of them cannot be left out.
+    needed: usize,
     run: Computation,
     /// Rises with its first argument, and compares with literals through this.
     inverse: Option<Inverse>,
 }
 
 impl Scalar {
-    pub(super) fn new(about: &About, gives: DataType, run: Computation) -> Self {
+    pub(super) fn new(
+        about: &About,
+        gives: DataType,
+        run: impl Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             name: about.name,
             signature: about.signature(),
             documentation: about.documentation(),
             gives,
-            run,
+            numbers: None,
+            needed: about.needed(),
+            run: Arc::new(run),
             inverse: None,
+        }
+    }
+
+    /// The same, which takes numbers and lists of numbers of any type.
+    pub(super) fn of_numbers(self) -> Self {
+        let longest = match &self.signature.type_signature {
+            TypeSignature::OneOf(several) => several.last(),
+            one => Some(one),
+        };
+        let numbers = match longest {
+            Some(TypeSignature::Exact(types)) => Some(types.clone()),
+            _ => None,
+        };
+        Self {
+            numbers,
+            signature: Signature::user_defined(Volatility::Immutable),
+            ..self
         }
     }
 
@@ -51,6 +81,14 @@ impl Scalar {
             inverse: Some(inverse),
             ..self
         }
+    }
+}
+
+impl Debug for Scalar {
+    fn fmt(&self, to: &mut Formatter) -> fmt::Result {
+        to.debug_struct("Scalar")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -86,6 +124,24 @@ impl ScalarUDFImpl for Scalar {
         Ok(self.gives.clone())
     }
 
+    fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        let types = self.numbers.as_deref().unwrap_or_default();
+        let needed = self.needed;
+        if !(needed..=types.len()).contains(&given.len()) {
+            return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
+        }
+        for (of, wanted) in given.iter().zip(types) {
+            if !fits(of, wanted) {
+                return plan_err!(
+                    "{} takes numbers, not {of}: {}",
+                    self.name,
+                    self.documentation.syntax_example
+                );
+            }
+        }
+        Ok(types.iter().take(given.len()).cloned().collect())
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         (self.run)(&arrays).map(ColumnarValue::Array)
@@ -106,6 +162,24 @@ impl ScalarUDFImpl for Scalar {
             Some(inverse) => inverse(args, literal),
             None => Ok(PreimageResult::None),
         }
+    }
+}
+
+/// A list of numbers.
+pub(super) fn numbers() -> DataType {
+    DataType::new_list(DataType::Float64, true)
+}
+
+/// Can it be made numbers, or a list of them, without reading text?
+fn fits(of: &DataType, wanted: &DataType) -> bool {
+    use DataType::{FixedSizeList, LargeList, List, Null};
+    match (of, wanted) {
+        (Null, _) => true,
+        (List(of) | LargeList(of) | FixedSizeList(of, _), List(wanted)) => {
+            fits(of.data_type(), wanted.data_type())
+        }
+        (of, DataType::Float64) => of.is_numeric(),
+        (of, wanted) => of == wanted,
     }
 }
 

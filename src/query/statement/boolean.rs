@@ -13,7 +13,7 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::pieces::nothing;
+use super::super::dialect::pieces::nothing;
 
 /// Groups a condition as it is meant.
 pub(super) fn regroup(expr: &mut Expr) {

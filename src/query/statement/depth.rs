@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::pieces::nothing;
+use super::super::dialect::pieces::nothing;
 use crate::error::{Error, Result};
 use crate::query::mended::chains::trees::{FLAT, terms, tree};
 use crate::query::mended::chains::{DEEPEST, too_deep};

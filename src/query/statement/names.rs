@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
 
-use super::pieces::{nothing, quoted};
+use super::super::dialect::pieces::{nothing, quoted};
+use super::calls;
 
 /// Names columns that are not named and would be called like one before them: `a_2`.
 pub(super) fn make_unique(items: &mut [SelectItem]) {
@@ -27,6 +28,7 @@ pub(super) fn make_unique(items: &mut [SelectItem]) {
         let alias = match expr {
             // All of these are called `(<subquery>)`.
             Expr::Subquery(_) if is_new => Some(name.clone()),
+            _ if is_new && calls::is_other(expr) => Some(name.clone()),
             _ if is_new => None,
             _ => free.next(),
         };

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::super::dialect::Typed;
-use super::pieces::nothing;
+use super::super::dialect::pieces::nothing;
 use crate::error::{Error, Result};
 
 /// Rewrites the parts of a condition that must be true.

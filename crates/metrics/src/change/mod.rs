@@ -150,10 +150,15 @@ impl Comparison {
     /// What would be said of it were this the smallest change that is called one. [`corrected`](Self::corrected) comes
     /// before.
     pub fn verdict_at(&self, minimal_change: f64) -> Verdict {
+        self.verdict_with(minimal_change, ALPHA)
+    }
+
+    /// The same where `alpha` is the probability of calling something changed that did not change.
+    pub fn verdict_with(&self, minimal_change: f64, alpha: f64) -> Verdict {
         if self.spoiled {
             Verdict::Unclear
         } else {
-            verdict(self, minimal_change)
+            verdict(self, minimal_change, alpha)
         }
     }
 }
@@ -173,12 +178,12 @@ pub fn compare(pairs: &[Pair], minimal_change: f64) -> Vec<Comparison> {
 /// one-sided tests, Schuirmann 1987; with a 95 % interval each of them at 2.5 %).
 ///
 /// The smallest change is symmetric in ratios: 2 % more time, or its inverse.
-fn verdict(comparison: &Comparison, minimal_change: f64) -> Verdict {
+fn verdict(comparison: &Comparison, minimal_change: f64, alpha: f64) -> Verdict {
     let (slow, fast) = (1.0 + minimal_change, 1.0 / (1.0 + minimal_change));
     let (ratio, least) = (comparison.change + 1.0, comparison.least_change + 1.0);
-    if comparison.p_corrected < ALPHA && ratio.min(least) >= slow {
+    if comparison.p_corrected < alpha && ratio.min(least) >= slow {
         Verdict::Slower
-    } else if comparison.p_corrected < ALPHA && ratio.max(least) <= fast {
+    } else if comparison.p_corrected < alpha && ratio.max(least) <= fast {
         Verdict::Faster
     } else if comparison.change_low + 1.0 > fast && comparison.change_high + 1.0 < slow {
         Verdict::Same

@@ -1,7 +1,10 @@
-//! PostgreSQL's SQL, but for names of arguments.
+//! PostgreSQL's SQL, with what DuckDB's users write beside it, and but for names of arguments.
 //!
 //! There a name may be any expression, so that the parser reads each argument of a call once for the name
 //! that it is not, and once more: calls that nest thirty deep would take it days. Here a name is a word.
+
+pub(super) mod leading;
+pub(super) mod pieces;
 
 use datafusion::sql::sqlparser::ast::{Expr, Statement};
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
@@ -21,9 +24,32 @@ macro_rules! as_postgres {
     };
 }
 
+/// What it takes beyond PostgreSQL's.
+macro_rules! also {
+    ($($name:ident;)*) => {
+        $(fn $name(&self) -> bool {
+            true
+        })*
+    };
+}
+
 impl Dialect for Typed {
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
+    }
+
+    fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
+        leading::parsed(parser).or_else(|| PostgreSqlDialect {}.parse_statement(parser))
+    }
+
+    also! {
+        supports_from_first_select;
+        supports_lambda_functions;
+        supports_order_by_all;
+        supports_select_wildcard_except;
+        supports_select_wildcard_exclude;
+        supports_select_wildcard_rename;
+        supports_select_wildcard_replace;
     }
 
     as_postgres! {
@@ -39,7 +65,6 @@ impl Dialect for Typed {
         is_reserved_for_identifier(keyword: Keyword) -> bool;
         parse_infix(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>>;
         parse_prefix(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>>;
-        parse_statement(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>>;
         prec_value(precedence: Precedence) -> u8;
         supports_alter_column_type_using() -> bool;
         supports_array_typedef_with_brackets() -> bool;

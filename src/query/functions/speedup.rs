@@ -1,0 +1,34 @@
+//! `speedup`: how many times as fast something is.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array};
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::common::cast::as_float64_array;
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "speedup",
+        "The old time over the new one: 2 where it takes half the time; NULL where one is no time (0 or less, infinite, NaN)",
+        "SELECT speedup(baseline_ns, runtime_ns) FROM records LIMIT 3",
+    )
+    .takes("base_ns", DataType::Float64, "the time before")
+    .takes("new_ns", DataType::Float64, "the time now, in the same unit")
+    .by("Hennessy and Patterson, Computer Architecture, section 1.9");
+    Scalar::new(&about, DataType::Float64, speedups).of_numbers()
+}
+
+fn speedups(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let base = as_float64_array(argument(args, 0)?)?;
+    let new = as_float64_array(argument(args, 1)?)?;
+    let is_time = |time: &f64| time.is_finite() && *time > 0.0;
+    let ratio = |(base, new): (Option<f64>, Option<f64>)| {
+        Some(base.filter(is_time)? / new.filter(is_time)?)
+    };
+    let ratios: Float64Array = base.iter().zip(new).map(ratio).collect();
+    Ok(Arc::new(ratios))
+}

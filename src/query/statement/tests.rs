@@ -1,0 +1,297 @@
+use super::*;
+
+fn written(sql: &str) -> String {
+    statements(sql).unwrap().pop_front().unwrap().to_string()
+}
+
+#[test]
+fn fetch_is_a_limit() {
+    assert_eq!(
+        written("SELECT 1 FETCH FIRST 5 ROWS ONLY"),
+        "SELECT 1 LIMIT 5"
+    );
+    assert_eq!(written("SELECT 1 FETCH NEXT ROW ONLY"), "SELECT 1 LIMIT 1");
+    let offset = written("SELECT 1 OFFSET 2 ROWS FETCH FIRST 5 ROWS ONLY");
+    assert_eq!(offset, "SELECT 1 LIMIT 5 OFFSET 2 ROWS");
+    let inside = written("SELECT * FROM (SELECT 1 FETCH FIRST ROW ONLY) AS t");
+    assert_eq!(inside, "SELECT * FROM (SELECT 1 LIMIT 1) AS t");
+    for refused in [
+        "SELECT 1 FETCH FIRST 5 PERCENT ROWS ONLY",
+        "SELECT 1 FETCH FIRST 5 ROWS WITH TIES",
+    ] {
+        assert!(
+            matches!(statements(refused), Err(Error::Refused(_))),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn names_are_unique() {
+    for (sql, wanted) in [
+        (
+            "SELECT a, a, A FROM t",
+            "SELECT a, a AS \"a_2\", A AS \"a_3\" FROM t",
+        ),
+        (
+            "SELECT a, CAST(a AS DOUBLE) FROM t",
+            "SELECT a, CAST(a AS DOUBLE) AS \"a_2\" FROM t",
+        ),
+        ("SELECT a.x, b.x FROM a, b", "SELECT a.x, b.x FROM a, b"),
+        ("SELECT a, b AS a FROM t", "SELECT a, b AS a FROM t"),
+        (
+            "SELECT a AS \"a_2\", b, b FROM t",
+            "SELECT a AS \"a_2\", b, b AS \"b_2\" FROM t",
+        ),
+        (
+            "SELECT a, a AS \"a_2\", a FROM t",
+            "SELECT a, a AS \"a_2\", a AS \"a_3\" FROM t",
+        ),
+        (
+            "SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)",
+            "SELECT (SELECT count(*) FROM a) AS \"count(*)\", (SELECT count(*) FROM b) AS \"count(*)_2\"",
+        ),
+        (
+            "COPY (SELECT a, a FROM t) TO 'x.csv'",
+            "COPY (SELECT a, a AS \"a_2\" FROM t) TO x.csv",
+        ),
+    ] {
+        assert_eq!(written(sql), wanted);
+    }
+}
+
+#[test]
+fn rows_in_a_subquery_exist() {
+    let exists = written("SELECT 1 FROM t WHERE (a, b + 1) IN (SELECT x, y FROM u) AND c");
+    assert!(
+        exists.contains("EXISTS (SELECT 1 FROM (SELECT x, y FROM u) AS "),
+        "{exists}"
+    );
+    assert!(
+        exists.contains("= (a)") && exists.contains("= (b + 1)"),
+        "{exists}"
+    );
+    let refused = statements("SELECT 1 FROM t WHERE (a, b) NOT IN (SELECT x, y FROM u)");
+    assert!(matches!(refused, Err(Error::Refused(_))));
+    let refused = statements("SELECT 1 FROM t WHERE NOT ((a, b) IN (SELECT x, y FROM u))");
+    assert!(matches!(refused, Err(Error::Refused(_))));
+}
+
+#[test]
+fn what_is_distinct_ends_at_and() {
+    for (condition, wanted) in [
+        ("x IS DISTINCT FROM y AND z", "(x IS DISTINCT FROM y) AND z"),
+        (
+            "p AND x IS NOT DISTINCT FROM y OR z",
+            "p AND (x IS NOT DISTINCT FROM y) OR z",
+        ),
+        (
+            "x IS DISTINCT FROM y AND z IS DISTINCT FROM w OR v",
+            "(x IS DISTINCT FROM y) AND (z IS DISTINCT FROM w) OR v",
+        ),
+        (
+            "NOT x IS DISTINCT FROM y AND z",
+            "(NOT x IS DISTINCT FROM y) AND z",
+        ),
+        (
+            "x IS DISTINCT FROM (y AND z)",
+            "(y AND z) IS DISTINCT FROM x",
+        ),
+        (
+            "(x IS DISTINCT FROM y OR v) AND z",
+            "((x IS DISTINCT FROM y) OR v) AND z",
+        ),
+        ("x = y AND z OR v", "x = y AND z OR v"),
+        (
+            "CASE WHEN x IS DISTINCT FROM y AND z THEN 1 END = 1",
+            "CASE WHEN (x IS DISTINCT FROM y) AND z THEN 1 END = 1",
+        ),
+    ] {
+        let wanted = written(&format!("SELECT {wanted}"));
+        let wanted = wanted.replace("(x IS DISTINCT FROM y)", "x IS DISTINCT FROM y");
+        let wanted = wanted.replace("(x IS NOT DISTINCT FROM y)", "x IS NOT DISTINCT FROM y");
+        let wanted = wanted.replace("(z IS DISTINCT FROM w)", "z IS DISTINCT FROM w");
+        let wanted = wanted.replace("(NOT x IS DISTINCT FROM y)", "NOT x IS DISTINCT FROM y");
+        assert_eq!(
+            written(&format!("SELECT {condition}")),
+            wanted,
+            "{condition}"
+        );
+    }
+}
+
+#[test]
+fn what_is_too_long_or_deep_is_refused_with_a_hint() {
+    let chain = |word: &str, count: usize| vec!["1"; count].join(word);
+    for (sql, wanted) in [
+        (
+            format!("SELECT {}", chain(" + ", 50_000)),
+            "more than 500 operators",
+        ),
+        (
+            format!("SELECT {}", chain(" || ", 600)),
+            "concat(a, b, ...)",
+        ),
+        (
+            format!("SELECT 1{}", "::int".repeat(600)),
+            "more than 500 operators",
+        ),
+        (
+            format!("SELECT {}", chain("+", 200_000)),
+            "a chain of more than",
+        ),
+        (
+            format!("SELECT 1 WHERE {}", chain(" OR ", 200_000)),
+            "`x IN (...)`",
+        ),
+        (
+            chain(" UNION SELECT ", 5000).replacen('1', "SELECT 1", 1),
+            "5000 queries in one UNION",
+        ),
+        (
+            format!("SELECT {}1{}", "(".repeat(200), ")".repeat(200)),
+            "nests too deep",
+        ),
+    ] {
+        let error = statements(&sql).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    // Lists are no chains, and what stands in them by itself neither.
+    let list = (0..200_000).map(|n| format!("{n} + 1"));
+    let list = list.collect::<Vec<_>>().join(", ");
+    assert!(statements(&format!("SELECT 1 WHERE 1 IN ({list})")).is_ok());
+    assert!(statements(&format!("SELECT 1 WHERE {}", chain(" OR ", 20_000))).is_ok());
+}
+
+#[test]
+fn calls_nest_without_taking_twice_as_long_each() {
+    let sql = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
+    assert!(statements(&sql).is_ok());
+    let named = written("SELECT f(a => 1, b)");
+    assert_eq!(named, "SELECT f(a => 1, b)");
+}
+
+#[test]
+fn settings_that_make_answers_wrong_are_refused() {
+    let set = "SET datafusion.optimizer.enable_window_topn = true";
+    assert!(matches!(statements(set), Err(Error::Refused(_))));
+    assert!(statements("SET datafusion.execution.batch_size = 100").is_ok());
+}
+
+#[test]
+fn a_query_may_begin_with_its_tables() {
+    for (sql, wanted) in [
+        ("FROM t", "SELECT * FROM t"),
+        (
+            "FROM t WHERE a > 1 LIMIT 2",
+            "SELECT * FROM t WHERE a > 1 LIMIT 2",
+        ),
+        ("FROM t SELECT a", "FROM t SELECT a"),
+        ("FROM t SELECT a WHERE b", "FROM t SELECT a WHERE b"),
+        (
+            "FROM t UNION ALL FROM u",
+            "SELECT * FROM t UNION ALL SELECT * FROM u",
+        ),
+        (
+            "WITH u AS (FROM t) FROM u",
+            "WITH u AS (SELECT * FROM t) SELECT * FROM u",
+        ),
+        ("EXPLAIN FROM t", "EXPLAIN SELECT * FROM t"),
+        ("SELECT 1 FROM (FROM t)", "SELECT 1 FROM (SELECT * FROM t)"),
+        ("SELECT \"from\" FROM t", "SELECT \"from\" FROM t"),
+        (
+            "SELECT extract(year FROM d) FROM t",
+            "SELECT EXTRACT(YEAR FROM d) FROM t",
+        ),
+        ("SELECT a IS DISTINCT FROM b", "SELECT a IS DISTINCT FROM b"),
+        ("SELECT 1; FROM t", "SELECT 1"),
+    ] {
+        assert_eq!(written(sql), wanted);
+    }
+    assert_eq!(statements("SELECT 1; FROM t; FROM u").unwrap().len(), 3);
+    assert!(statements("FROM").is_err());
+}
+
+#[test]
+fn a_list_may_end_in_a_comma() {
+    for (sql, wanted) in [
+        ("SELECT a, FROM t", "SELECT a FROM t"),
+        ("SELECT a, b,", "SELECT a, b"),
+        ("SELECT a, ; SELECT 2", "SELECT a"),
+        (
+            "SELECT a FROM t WHERE a IN (1, 2, )",
+            "SELECT a FROM t WHERE a IN (1, 2)",
+        ),
+        (
+            "SELECT a, FROM t GROUP BY a, ORDER BY a, LIMIT 1",
+            "SELECT a FROM t GROUP BY a ORDER BY a LIMIT 1",
+        ),
+        ("SELECT a, top, sort FROM t", "SELECT a, top, sort FROM t"),
+        ("SELECT ','", "SELECT ','"),
+    ] {
+        assert_eq!(written(sql), wanted);
+    }
+    for refused in ["SELECT , a", "SELECT a,, b FROM t", "SELECT f(,)"] {
+        assert!(statements(refused).is_err(), "{refused}");
+    }
+}
+
+#[test]
+fn all_columns_are_counted_for_order_by_all() {
+    for (sql, wanted) in [
+        (
+            "SELECT a, b + 1 FROM t ORDER BY ALL",
+            "SELECT a, b + 1 FROM t ORDER BY 1, 2",
+        ),
+        (
+            "SELECT a FROM t ORDER BY ALL DESC",
+            "SELECT a FROM t ORDER BY 1 DESC",
+        ),
+        (
+            "SELECT a FROM t UNION SELECT b FROM t ORDER BY ALL",
+            "SELECT a FROM t UNION SELECT b FROM t ORDER BY 1",
+        ),
+        (
+            "SELECT * FROM t ORDER BY ALL",
+            "SELECT * FROM t ORDER BY ALL",
+        ),
+    ] {
+        assert_eq!(written(sql), wanted);
+    }
+    let unknown = "SELECT * FROM t UNION SELECT * FROM u ORDER BY ALL";
+    assert!(matches!(statements(unknown), Err(Error::Refused(_))));
+}
+
+#[test]
+fn calls_of_duckdb_are_calls_that_there_are_and_keep_their_names() {
+    for (sql, wanted) in [
+        ("SELECT year(d) AS y", "SELECT date_part('year', d) AS y"),
+        (
+            "SELECT year(d)",
+            "SELECT date_part('year', d) AS \"year(d)\"",
+        ),
+        (
+            "SELECT 1 FROM t GROUP BY dayofweek(d)",
+            "SELECT 1 FROM t GROUP BY date_part('dow', d)",
+        ),
+        (
+            "SELECT count_if(a > 1) AS n",
+            "SELECT count(CASE WHEN a > 1 THEN 1 END) AS n",
+        ),
+        (
+            "SELECT string_agg(a) AS s",
+            "SELECT string_agg(a, ',') AS s",
+        ),
+        (
+            "SELECT quantile_cont(a, [0.1, 0.9]) AS q",
+            "SELECT ARRAY[quantile_cont(a, 0.1), quantile_cont(a, 0.9)] AS q",
+        ),
+        (
+            "SELECT quantile_cont(a, 0.1) AS q",
+            "SELECT quantile_cont(a, 0.1) AS q",
+        ),
+        ("SELECT year FROM t", "SELECT year FROM t"),
+    ] {
+        assert_eq!(written(sql), wanted);
+    }
+}
