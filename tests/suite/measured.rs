@@ -86,8 +86,8 @@ fn arrow_batches_are_the_lines_that_they_say() {
     place.tsql_with_input(&append("measured"), lines(70).as_bytes());
     let asked = "SELECT workload_key, steps, repeats_ns, error_no, error_message, measured_at \
         FROM records JOIN graphs USING (graph_id) JOIN configurations USING (graph_id, config_id) ORDER BY line";
-    place.ok(&[asked, "--format", "arrow", "-o", "x.arrow"]);
-    let stream = place.read("x.arrow");
+    place.ok(&[asked, "-o", "x.arrows"]);
+    let stream = place.read("x.arrows");
     let mut args = append("arrow");
     args[2] = "a";
     for _ in 0..2 {

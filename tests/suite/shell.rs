@@ -57,7 +57,8 @@ fn every_format_holds_every_row() {
     );
     for (file, magic) in [
         ("x.parquet", b"PAR1".as_slice()),
-        ("x.arrow", &[255, 255, 255, 255]),
+        ("x.arrow", b"ARROW1"),
+        ("x.arrows", &[255, 255, 255, 255]),
     ] {
         assert_eq!(place.ok(&[sql, "-o", file]).stdout, "");
         assert!(place.read(file).starts_with(magic), "{file}");

@@ -50,7 +50,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
 /// Puts all of a word but its last line into `lines`, and gives that.
 fn broken(word: &str, width: usize, lines: &mut Vec<String>) -> String {
     let mut rest = word;
-    while rest.width() > width {
+    while rest.width() > width && rest.chars().nth(1).is_some() {
         let first = match beginning(rest, width) {
             // A character that is wider than the column stands by itself.
             "" => rest.split_inclusive(|_| true).next().unwrap_or(rest),

@@ -158,6 +158,6 @@ mod tests {
         let needs = [(10, 10); 10];
         let wanted = [Some(10), Some(10), Some(10), None, Some(10), Some(10)];
         assert_eq!(widths(&needs, 80), wanted);
-        assert_eq!(widths(&[(10, 10); 2], 15), [Some(8), None]);
+        assert_eq!(widths(&[(10, 10); 2], 15), [Some(7), None]);
     }
 }

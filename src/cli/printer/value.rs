@@ -7,8 +7,6 @@
 //! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
 //!   no word for NaN and the infinities, so they are null there.
 //! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
-//! - An unsigned 64-bit integer is a JSON string, whatever its value: hashes have that type, most readers of JSON round
-//!   what is beyond 2^53, and a column never mixes numbers and strings. Signed ones, which count, are numbers.
 //! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
 
 use std::io::Write;
@@ -159,8 +157,6 @@ impl EncoderFactory for Encoders {
             DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
                 ArrayFormatter::try_new(array, &FormatOptions::new())?,
             )),
-            // Beyond 2^53 most readers of JSON round numbers.
-            DataType::UInt64 => Box::new(Quoted(texts(field, array, options)?)),
             DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
             DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
             data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {

@@ -22,7 +22,7 @@ const FUNCTIONS: [(&str, Kind); 4] = [
 ];
 
 /// Options of `read_csv`, for messages.
-const OPTIONS: &str = "delim => ';', header => false, quote => '\"', escape => '\\', comment => '#', null => 'NA', sample => 100000";
+const OPTIONS: &str = "delim => ';', header => false, quote => '\"', escape => '\\', comment => '#', sample => 100000";
 
 /// Files, and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +35,6 @@ pub(super) struct Wanted {
     pub(super) quote: Option<u8>,
     pub(super) escape: Option<u8>,
     pub(super) comment: Option<u8>,
-    /// Text that stands for NULL.
-    pub(super) null: Option<String>,
     /// Rows that types are told by.
     pub(super) sample_rows: Option<usize>,
 }
@@ -162,7 +160,6 @@ impl Wanted {
             "quote" => self.quote = Some(byte(call, name, value)?),
             "escape" => self.escape = Some(byte(call, name, value)?),
             "comment" => self.comment = Some(byte(call, name, value)?),
-            "null" | "nullstr" => self.null = Some(text(call, name, value)?),
             "header" => match value {
                 Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
                     self.has_header = Some(value.value == Value::Boolean(true));

@@ -146,22 +146,9 @@ fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {
         .with_quote(wanted.quote.unwrap_or(quote))
         .with_escape(wanted.escape)
         .with_comment(wanted.comment)
-        .with_null_regex(wanted.null.as_deref().map(exactly))
         // A file that is read from its middle on would take a line end in a value for one of a row.
         .with_newlines_in_values(kind == Kind::Csv)
         .with_file_compression_type(packing)
-}
-
-/// A regular expression for a text.
-fn exactly(text: &str) -> String {
-    let mut pattern = String::from("^(");
-    for character in text.chars() {
-        if character.is_ascii_punctuation() {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern + ")?$"
 }
 
 /// Schemas with the files that have them, in the order of the files.
