@@ -102,7 +102,7 @@ fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     } else {
         only(table, rows, &column, &aggregates)?
     });
-    let mut query = all_of(TableFactor::Pivot {
+    let query = all_of(TableFactor::Pivot {
         table,
         aggregate_functions: aggregates,
         value_column: vec![column],
@@ -110,6 +110,11 @@ fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
         default_on_null: None,
         alias: None,
     })?;
+    ordered(query, parser)
+}
+
+/// The query with the `ORDER BY` and the `LIMIT` that follow.
+fn ordered(mut query: Box<Query>, parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     query.order_by = parser.parse_optional_order_by()?;
     if parser.parse_keyword(Keyword::LIMIT) {
         query.limit_clause = Some(LimitClause::LimitOffset {
@@ -208,12 +213,13 @@ fn unpivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
         parser.expect_keyword_is(Keyword::VALUE)?;
         value = parser.parse_identifier()?;
     }
-    all_of(TableFactor::Unpivot {
+    let query = all_of(TableFactor::Unpivot {
         table: Box::new(table),
         value: Expr::Identifier(value),
         name,
         columns,
         null_inclusion: Some(NullInclusion::ExcludeNulls),
         alias: None,
-    })
+    })?;
+    ordered(query, parser)
 }

@@ -120,8 +120,9 @@ fn values(
     };
     let order = matches!(source, PivotValueSource::Any(_));
     let order = if order { " ORDER BY k" } else { "" };
-    let sql =
-        format!("SELECT CAST(k AS VARCHAR) FROM (SELECT 1) AS v(k) WHERE k IS NOT NULL{order}");
+    let sql = format!(
+        "SELECT CAST(k AS VARCHAR) AS text FROM (SELECT 1) AS v(k) WHERE k IS NOT NULL{order}"
+    );
     let mut values = query(&sql)?;
     let alias = select(&mut values).and_then(|select| match &select.from.first()?.relation {
         TableFactor::Derived { alias, .. } => alias.clone(),
