@@ -183,7 +183,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        Array, ArrayRef, DictionaryArray, Float32Array, Int32Array, Int64Builder,
+        Array, ArrayRef, DictionaryArray, Float32Array, Int32Array, Int64Array, Int64Builder,
         IntervalMonthDayNanoArray, MapBuilder, RecordBatch, StringArray, StringBuilder,
         TimestampSecondArray, UnionArray,
     };
@@ -408,6 +408,23 @@ mod tests {
         );
         let wanted = "`parquet` cannot hold this result: Schema error: column `u` holds a union\n";
         assert!(error.to_string().starts_with(wanted), "{error}");
+    }
+
+    #[test]
+    fn ids_are_text_in_json_and_numbers_elsewhere() {
+        let ids = Arc::new(Int64Array::from(vec![Some(7), None, Some(i64::MAX)])) as ArrayRef;
+        let columns = [("graph_id", Arc::clone(&ids), true), ("line", ids, true)];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let rows = std::slice::from_ref(&batch);
+        assert_eq!(
+            printed_as(Format::Jsonl, batch.schema(), rows),
+            "{\"graph_id\":\"7\",\"line\":7}\n{\"graph_id\":null,\"line\":null}\n\
+             {\"graph_id\":\"9223372036854775807\",\"line\":9223372036854775807}\n"
+        );
+        assert_eq!(
+            printed_as(Format::Csv, batch.schema(), rows),
+            "graph_id,line\n7,7\n,\n9223372036854775807,9223372036854775807\n"
+        );
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
 //!   no word for NaN and the infinities, so they are null there.
 //! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
+//! - A 64-bit integer of a column `..._id` is a JSON string, whatever its value: ids are hashes, and most readers of
+//!   JSON round what is beyond 2^53. The name decides, so that a column never mixes numbers and strings.
 //! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
 
 use std::io::Write;
@@ -28,6 +30,9 @@ use super::units::Unit;
 
 /// What stands for NULL where people read.
 pub(super) const NULL: &str = "NULL";
+
+/// How names of ids end.
+const ID: &str = "_id";
 
 /// A column of a batch, ready to be spelled as text.
 pub(super) enum Column<'a> {
@@ -154,6 +159,9 @@ impl EncoderFactory for Encoders {
         options: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
         let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
+            DataType::Int64 | DataType::UInt64 if field.name().ends_with(ID) => {
+                Box::new(Quoted(texts(field, array, options)?))
+            }
             DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
                 ArrayFormatter::try_new(array, &FormatOptions::new())?,
             )),
