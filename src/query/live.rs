@@ -265,7 +265,7 @@ mod tests {
 
     async fn say(session: &mut LiveSession, sql: &str) {
         for statement in statements(sql).unwrap() {
-            planned(session.context(), statement).await.unwrap();
+            planned(session.context(), statement, sql).await.unwrap();
             session.learn().await.unwrap();
         }
     }

@@ -38,7 +38,7 @@ impl DB for Typed {
             let mut rows = Vec::new();
             let mut types = Vec::new();
             for statement in statements(sql)? {
-                let frame = planned(&self.context, statement).await?;
+                let frame = planned(&self.context, statement, sql).await?;
                 types = vec![DefaultColumnType::Any; frame.schema().fields().len()];
                 let batches = frame.collect().await.map_err(Error::Query)?;
                 rows = batches.iter().flat_map(texts).collect();
