@@ -4,6 +4,9 @@ use clap::CommandFactory as _;
 
 use super::Cli;
 
+/// A variable that stands for a number.
+const VARIABLE: &str = "$SLURM_ARRAY_TASK_ID";
+
 /// Command lines of the examples of a command and of those below it.
 fn examples(command: &clap::Command) -> Vec<String> {
     let help = command.get_after_help().map(ToString::to_string);
@@ -59,7 +62,8 @@ fn each_example_of_the_help_parses() {
                 let name = word.split_once('=').map(|(name, _)| name);
                 name.is_some_and(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
             });
-            let words: Vec<String> = words.by_ref().collect();
+            let words = words.by_ref();
+            let words: Vec<String> = words.map(|word| word.replace(VARIABLE, "1")).collect();
             if words.first().is_none_or(|word| word != "tsql") {
                 continue;
             }

@@ -4,6 +4,7 @@
 //! damaged, 2 not done (usage, store or files), 3 slower than `tsql compare` was told to allow, 130 interrupted.
 
 mod append;
+mod assignment;
 mod bar;
 mod batch;
 mod check;

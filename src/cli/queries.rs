@@ -7,6 +7,7 @@ use clap::Args;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 
+use super::assignment::assignment;
 use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
@@ -189,10 +190,4 @@ pub(super) async fn list(questions: &[Question], output: &Output) -> Result<u8, 
         columns.push(("file", text(&from)));
     }
     show(columns, output).await
-}
-
-/// `NAME=VALUE`, the value as it is.
-pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }

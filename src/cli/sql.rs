@@ -10,10 +10,10 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 
+use super::assignment::assignment;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::place::Place;
-use super::queries::assignment;
 use super::talk::{counted, talk};
 use super::typed::{is_word, no_command};
 use super::watching::{self, Execute};

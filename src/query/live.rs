@@ -307,14 +307,14 @@ mod tests {
             let state = session.context().state();
             assert_eq!(state.config().batch_size(), 77);
         }
-        assert_eq!(session.version("records"), Some(2));
+        assert_eq!(session.version("records"), Some(3));
     }
 
     #[tokio::test]
     async fn a_store_as_it_was_stays_so() {
         let store = Store::create("memory:").await.unwrap();
         more(&store, 0).await;
-        let then = store.at(&"records@0".parse().unwrap()).await.unwrap();
+        let then = store.at(&"records@1".parse().unwrap()).await.unwrap();
         let options = SessionOptions::default();
         let mut session = then.live_session(&options).await.unwrap();
         more(&store, 1).await;

@@ -214,7 +214,8 @@ fn runs_anywhere(example: &str) -> bool {
         "tsql \"SELECT",
     ];
     let begins = BEGIN.iter().any(|begin| example.starts_with(begin));
-    begins && !example.contains("s3://") && !example.contains("a100")
+    let of_others = ["s3://", "a100", "of GraphNet"];
+    begins && !of_others.iter().any(|other| example.contains(other))
 }
 
 #[test]

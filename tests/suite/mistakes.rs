@@ -98,7 +98,10 @@ fn what_functions_do_not_take_is_told_with_what_they_do() {
         sum.starts_with("error: no `sum(Utf8View)`: the function takes other arguments\n"),
         "{sum}"
     );
-    assert!(sum.contains("hint: there are sum(Decimal), "), "{sum}");
+    assert!(
+        sum.contains("hint: it is called as sum(Decimal), "),
+        "{sum}"
+    );
     let grouped = told("SELECT platform, count(*) FROM records");
     assert!(
         grouped.contains("\n         ^^^^^^^^\n")

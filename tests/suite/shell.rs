@@ -209,7 +209,10 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
     // The sample has no networks (see `networks`), no time-outs, no files that were measured twice, and both of
     // its platforms have all of its programs.
     let lacking = [
-        ("gflops-by-operator", "the store has no records of tasks"),
+        (
+            "gflops-by-operator",
+            "is about records of tasks whose operations are known",
+        ),
         (
             "hold-out-networks",
             "is about records of tasks of these networks, the store has none",

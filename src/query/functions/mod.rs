@@ -42,8 +42,8 @@ mod workload;
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionContext;
 
-pub use self::listed::{Function, FunctionKind, function, functions};
 use self::scalar::Scalar;
+pub use listed::{Function, FunctionKind, function, functions};
 
 /// Those of the values of a row.
 fn scalars() -> Vec<Scalar> {

@@ -8,6 +8,7 @@ mod calling;
 mod naming;
 mod place;
 mod reading;
+mod told;
 
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -70,11 +71,4 @@ fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mist
 /// The words that the planner means.
 fn spot(error: &DataFusionError, sql: &str) -> Option<Spot> {
     place::of_span(error.diagnostic()?.span?, sql)
-}
-
-/// What is wrong with a name, and what may have been meant.
-struct Told {
-    message: String,
-    name: String,
-    hint: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use datafusion::common::{Column, SchemaError};
 use datafusion::prelude::SessionContext;
 
-use super::Told;
+use super::told::Told;
 use crate::error::{nearest, plain};
 use crate::schema;
 

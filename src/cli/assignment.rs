@@ -1,0 +1,7 @@
+//! `NAME=VALUE` on the command line.
+
+/// `NAME=VALUE`, the value as it is.
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
