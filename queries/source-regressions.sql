@@ -5,7 +5,7 @@
 -- parameter limit = 50 : how many programs
 -- needs records WHERE status = 'ok' : records that were measured
 WITH file AS (
-  SELECT platform, name, ingested_at
+  SELECT platform, arrow_cast(name, 'Utf8') AS name, ingested_at
   FROM sources
   WHERE record_count > 0
 ),

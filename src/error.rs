@@ -352,7 +352,8 @@ fn told(error: &object_store::Error) -> String {
 
 /// The name that was meant, or all names.
 fn among(name: &str, known: &str) -> String {
-    match nearest(name, known.split(", ")) {
+    let names = known.split(", ").map(|name| name.trim_matches('`'));
+    match nearest(name, names) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("there are {known}"),
     }

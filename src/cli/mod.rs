@@ -181,7 +181,11 @@ pub fn run(args: Vec<OsString>) -> u8 {
         }
     };
     let told = cli.error_format;
-    let asks = matches!(cli.command, None | Some(Command::Queries(_)));
+    let does = match cli.command {
+        None | Some(Command::Queries(_)) => told::Does::Asks,
+        Some(Command::Report(_)) => told::Does::Reports,
+        _ => told::Does::Else,
+    };
     signals::tidy_up(cli.stops_itself());
     crate::store::tell_waiting(talk);
     let outcome = on_threads(cli);
@@ -196,7 +200,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         }
         Err(failure) => {
             told::tell(&failure, told);
-            told::code(&failure, asks)
+            told::code(&failure, does)
         }
     }
 }

@@ -136,9 +136,13 @@ pub(super) async fn tell_empty(
         talk(&format!("note: no answer, because the store has no {what}"));
         return Ok(());
     }
-    let values = values
-        .iter()
-        .map(|(name, value)| format!("{name} = {value}"));
+    let values = question.parameters.iter().filter_map(|parameter| {
+        let value = values
+            .iter()
+            .rev()
+            .find(|(name, _)| *name == parameter.name);
+        value.map(|(name, value)| format!("{name} = {value}"))
+    });
     let values = values.collect::<Vec<_>>().join(", ");
     let where_they_are = if values.is_empty() {
         String::new()

@@ -56,19 +56,32 @@ pub(super) fn tell(failure: &Failure, format: ErrorFormat) {
     }
 }
 
-/// The exit code of a failure of a command, which `asks` a question or does something else.
-pub(super) fn code(failure: &Failure, asks: bool) -> u8 {
+/// What a command does, of which its exit code depends where it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    /// It answers a question.
+    Asks,
+    /// It reports what there is.
+    Reports,
+    /// Anything else.
+    Else,
+}
+
+/// The exit code of a failure.
+pub(super) fn code(failure: &Failure, does: Does) -> u8 {
     let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
     if interrupted || crate::store::waiting_is_stopped() {
         return INTERRUPTED;
     }
     match failure {
-        Failure::Library(Error::Empty(_)) => UNANSWERED,
-        _ if !asks => FAILED,
+        Failure::Library(Error::Empty(_)) if does != Does::Else => UNANSWERED,
+        _ if does != Does::Asks => FAILED,
         Failure::Library(Error::Sql(_) | Error::Refused(_)) => UNANSWERED,
         Failure::Library(Error::Query(error)) | Failure::Print(PrintError::Query(error)) => {
             match error.find_root() {
-                DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => FAILED,
+                DataFusionError::ObjectStore(_)
+                | DataFusionError::IoError(_)
+                | DataFusionError::External(_) => FAILED,
                 _ => UNANSWERED,
             }
         }

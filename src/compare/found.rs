@@ -1,6 +1,6 @@
 //! What a comparison found.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tsql_metrics::change::Verdict;
 use tsql_metrics::geometric_mean::GeometricMean;
 
@@ -100,8 +100,10 @@ pub struct Part {
 #[non_exhaustive]
 pub struct Change {
     /// `records.graph_id`.
+    #[serde(serialize_with = "as_text")]
     pub graph_id: i64,
     /// `records.config_id`.
+    #[serde(serialize_with = "as_text")]
     pub config_id: i64,
     /// Its platform, where pairs are of one.
     pub platform: Option<String>,
@@ -219,4 +221,13 @@ impl Tally {
             unclear: self.unclear,
         }
     }
+}
+
+/// Ids are text in JSON: most readers round numbers beyond 2^53.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands on a reference"
+)]
+fn as_text<S: Serializer>(id: &i64, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(id)
 }

@@ -427,7 +427,7 @@ fn templates_are_shown_and_written() {
     let (code, _, stderr) = ran(&place, &["measure", "run", "matmull"]);
     assert_eq!(code, Some(2));
     assert!(
-        stderr.contains("no template named `matmull`\nhint: there are `matmul`"),
+        stderr.contains("no template named `matmull`\nhint: did you mean `matmul`?"),
         "{stderr}"
     );
 }

@@ -223,8 +223,6 @@ fn what_is_refused_says_what_to_write() {
             "takes any regular expression",
         ),
         ("SELECT 1 FETCH FIRST 1 ROW WITH TIES", "rank()"),
-        ("SELECT * EXCEPT (line) FROM records", "name the columns"),
-        ("SELECT * EXCLUDE (line) FROM records", "name the columns"),
         (
             "SELECT p.platform, (SELECT r.line FROM records AS r WHERE r.platform = p.platform ORDER BY line LIMIT 1) FROM records AS p",
             "max_by(value, key)",

@@ -329,7 +329,7 @@ fn commands_do_what_their_help_says() {
         (".tables rec%", &["records", "(1 row)"]),
         (".schema sources", &["tsql_version", "(32 rows)"]),
         ("\\d", &["rows)"]),
-        ("\\d sources", &["tsql_version", "(32 rows)"]),
+        ("\\d sources", &["tsql_version", "(32 rows"]),
         (".timer on", &[]),
         ("SELECT 7 AS seven;", &["seven", "1 row in 0."]),
         (".timer", &["on"]),

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::support::Place;
@@ -128,15 +128,18 @@ fn answers(port: u16) -> bool {
         && answer.starts_with("HTTP/1.1 403")
 }
 
-/// The first of so many ports in a row that nobody listens on.
+/// The first of so many ports in a row that nobody listens on, and that no server of this program has been given: one
+/// that is stopped for a while comes back to its own.
 fn free_ports() -> u16 {
+    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     let begin = u16::try_from(std::process::id() % 20_000).unwrap() + 20_000;
-    (begin..60_000)
-        .step_by(usize::from(PORTS))
-        .find(|&port| {
-            (port..port + PORTS).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
-        })
-        .unwrap()
+    let mut ports = (begin..60_000).step_by(usize::from(PORTS));
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let port = ports.find(|port| !given.contains(port) && (*port..port + PORTS).all(is_free));
+    let port = port.unwrap();
+    given.push(port);
+    port
 }
 
 impl Weed {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use datafusion::logical_expr::{AggregateUDF, Documentation, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-use super::{aggregates, register, scalars};
+use super::all::{aggregates, register, scalars};
 use crate::error::{Error, Result};
 
 /// What a function is applied to.

@@ -1,0 +1,72 @@
+//! All functions of ours, and how a session gets them.
+
+use datafusion::logical_expr::AggregateUDF;
+use datafusion::prelude::SessionContext;
+
+use super::scalar::Scalar;
+use super::{
+    aliases, count_distinct_dense, extreme_by, fill_sketch, hlo_opcode, json_text, list_statistics,
+    lossy_text, macro_speedup_score, metric, node_feature, odd_repeats, open_sketch,
+    packed_repeats, percentile_cont, scaled, sketch_params, speedup, time_at, unpack_calls,
+    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+};
+
+/// Those of the values of a row.
+pub(super) fn scalars() -> Vec<Scalar> {
+    let mut scalars = vec![
+        fill_sketch::function(),
+        hlo_opcode::function(),
+        json_text::field(),
+        json_text::key(),
+        json_text::lines(),
+        lossy_text::function(),
+        macro_speedup_score::function(),
+        node_feature::one(),
+        node_feature::all(),
+        odd_repeats::flags(),
+        odd_repeats::repeats(),
+        open_sketch::function(),
+        packed_repeats::list(),
+        packed_repeats::least(),
+        packed_repeats::noise(),
+        scaled::function(),
+        sketch_params::function(),
+        time_at::function(),
+        unpack_calls::uses(),
+        unpack_calls::named_nodes(),
+        unpack_checks::checks(),
+        unpack_checks::passes_at(),
+        unpack_graph::nodes(),
+        unpack_graph::edges(),
+        unpack_graph::steps(),
+        unpack_tasks::operations(),
+        unpack_tasks::uses(),
+        unpack_tensors::function(),
+        workload::name(),
+        workload::args(),
+        speedup::function(),
+    ];
+    scalars.extend(list_statistics::all());
+    scalars
+}
+
+/// Those of the rows of a group.
+pub(super) fn aggregates() -> Vec<AggregateUDF> {
+    metric::all()
+        .chain(extreme_by::all())
+        .chain([count_distinct_dense::aggregate()])
+        .map(AggregateUDF::from)
+        .chain([percentile_cont::udaf()])
+        .collect()
+}
+
+/// Makes them known to a session.
+pub(crate) fn register(context: &SessionContext) {
+    for function in scalars() {
+        context.register_udf(function.into());
+    }
+    for aggregate in aggregates() {
+        context.register_udaf(aggregate);
+    }
+    aliases::register(context);
+}
