@@ -206,8 +206,8 @@ fn only_who_asks_for_the_sample_gets_it() {
 #[test]
 fn every_ready_made_question_has_an_answer_in_the_sample() {
     let place = Place::new();
-    // The sample has no networks (see `networks`), no time-outs, no files that were measured twice, and both of
-    // its platforms have all of its programs.
+    // The sample has no networks (see `networks`), no files that were measured twice, and both of its platforms have
+    // all of its programs.
     let lacking = [
         (
             "gflops-by-operator",
@@ -225,7 +225,6 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),
         ("task-gflops", "the store has none"),
-        ("time-outs", "the store has no records that took too long"),
     ];
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;
     let mut answered = 0;

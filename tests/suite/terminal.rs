@@ -350,7 +350,7 @@ fn commands_do_what_their_help_says() {
         (".maxrows", &["5"]),
         (".maxrows all", &[]),
         (".queries", &["widest-tasks"]),
-        (".queries top-k-per-graph k=1", &["graph_id"]),
+        (".queries top-k-per-graph k=1", &["config_id"]),
         (".queries platform-sumary", &["error: ", "platform-summary"]),
         (
             ".tabels",
