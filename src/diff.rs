@@ -2,6 +2,7 @@
 //!
 //! Rows are the same where their keys are. Files that both versions have are not read.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use arrow::array::RecordBatch;
@@ -17,7 +18,7 @@ use crate::schema::{self, Table};
 use crate::store::{Snapshot, Store};
 
 /// What differs between two versions of a store, each as [`Store::at`] gives it: see [`Store::diff`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
     /// Counts: `platforms`, then the tables in the order in which they are committed.
@@ -27,7 +28,7 @@ pub struct Diff {
 }
 
 /// How many rows of something there were and are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// A table, or `platforms`.
@@ -45,7 +46,7 @@ pub struct Difference {
 }
 
 /// A file whose records came or went.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SourceDifference {
     /// Dataset of its records.

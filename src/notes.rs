@@ -5,6 +5,7 @@
 
 mod subject;
 
+use serde::Serialize;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
@@ -28,7 +29,7 @@ const NOTES: &str = "notes";
 const LONGEST: usize = 10_000;
 
 /// A note.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Note {
     /// Its number.

@@ -1,7 +1,9 @@
 //! What a check found, and what a mend did or would do.
 
+use serde::Serialize;
+
 /// What `check` looked at and found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Checked {
     /// Data files that were read whole.
@@ -34,7 +36,7 @@ impl Checked {
 }
 
 /// Something that [`Store::mend`](crate::Store::mend) can put right, or has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Mendable {
     /// What it is, in the plural.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use super::found;
 use crate::error::{Error, Result};
 use crate::query::{self, question, questions};
 use crate::schema;
@@ -139,7 +138,7 @@ fn location(words: &[String]) -> Result<Option<String>> {
             _ => {}
         }
     }
-    let near = || found::near()?.ok_or(Error::NoStore);
+    let near = || Store::near()?.ok_or(Error::NoStore);
     named.map_or_else(near, Ok).map(Some)
 }
 

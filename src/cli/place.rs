@@ -6,20 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use datafusion::prelude::SessionContext;
 
-use super::found::{self, FOLDER};
 use super::known;
-use super::memory::{self, Memory};
+use super::memory::Memory;
 use super::outcome::Failure;
 use super::talk::talk;
 use crate::error::{Error, Result};
-use crate::query::{SessionOptions, names_tables};
-use crate::store::{At, Store};
-
-/// Variable with folders of questions.
-const QUESTIONS: &str = "TSQL_QUERIES";
-
-/// Folder beside a store with questions.
-const QUESTIONS_FOLDER: &str = "queries";
+use crate::query::{SessionOptions, memory_guard_bytes, names_tables, question_folders};
+use crate::store::{At, FOLDER, Store};
 
 /// Variable with the rows that a question must read to be sent to workers.
 #[cfg(feature = "cluster")]
@@ -158,18 +151,12 @@ impl Place {
 
     /// Where questions of the user's own are: the folders that are named, and `queries` beside the store.
     pub(super) fn question_folders(&self) -> Result<Vec<PathBuf>> {
-        let named = std::env::var_os(QUESTIONS).unwrap_or_default();
-        let mut folders: Vec<PathBuf> = std::env::split_paths(&named)
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .collect();
         let store = match self.sample {
             true => None,
             false => self.location()?.filter(|store| !store.contains("://")),
         };
-        if let Some(folder) = store.as_ref().and_then(|store| Path::new(store).parent()) {
-            folders.push(folder.join(QUESTIONS_FOLDER));
-        }
-        Ok(folders)
+        let around = store.as_ref().and_then(|store| Path::new(store).parent());
+        Ok(question_folders(around))
     }
 
     /// A session over `store`: of all that it has, or of what `sql` names.
@@ -183,7 +170,7 @@ impl Place {
             sql: sql.map(str::to_owned),
             memory_limit_bytes: self.memory_limit_bytes(),
             memory_guard_bytes: match self.memory_limit {
-                None => memory::guard_bytes(),
+                None => memory_guard_bytes(),
                 Some(_) => None,
             },
             threads: self.threads.map(NonZeroUsize::get),
@@ -281,7 +268,7 @@ impl Place {
     fn location(&self) -> Result<Option<String>> {
         match &self.store {
             Some(store) => Ok(Some(store.clone())),
-            None => found::near(),
+            None => Store::near(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is to be copied, from where to where, and what came of it.
 
+use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl CopyOptions {
 }
 
 /// What a copy did, or would do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Copied {
     /// Sources that are new in the other store.

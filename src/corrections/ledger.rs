@@ -1,5 +1,6 @@
 //! The table `corrections`: what was begun, and what is done.
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::store::file::{self, Effort};
 use crate::store::{CORRECTIONS, Change, Rests, Snapshot, Store};
 
 /// A row of `corrections`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Correction {
     /// Its name.

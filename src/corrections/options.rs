@@ -1,9 +1,11 @@
 //! Why and how something is corrected, and what came of it.
 
 use crate::error::{Error, Result};
+use serde::Serialize;
 
 /// What kind of correction it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Kind {
     /// Labels were changed.
@@ -71,7 +73,7 @@ impl CorrectionOptions {
 }
 
 /// What a correction did, or would do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Corrected {
     /// Its name in `corrections`; `None` where nothing was to be done, and for a dry run.

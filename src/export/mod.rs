@@ -17,6 +17,7 @@ mod names;
 mod portions;
 mod target;
 
+use serde::Serialize;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -66,7 +67,7 @@ impl ExportOptions {
 }
 
 /// What an export wrote.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Exported {
     /// Sources that were asked for.

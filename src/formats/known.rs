@@ -1,7 +1,10 @@
 //! What is told of a sample that something like it was known of before.
 
+use serde::Serialize;
+
 /// How much two samples have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Level {
     /// All files, byte for byte.
@@ -40,7 +43,7 @@ impl Level {
 }
 
 /// A sample that something like it was known of before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct KnownSample {
     /// Its path.

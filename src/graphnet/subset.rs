@@ -1,5 +1,6 @@
 //! Named lists: the answer of a query, or a random part of it, kept under a name and a version.
 
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::store::file::{self, Effort};
 use crate::store::{Change, Snapshot, Store};
 
 /// A version of a named list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Subset {
     /// Its name.

@@ -1,5 +1,6 @@
 //! What an ingest did, for whoever asked for it.
 
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::ledger::Closed;
 const REJECTS_LISTED: usize = 20;
 
 /// A file that no reader takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedFile {
     /// How it was named, or where it was found.
@@ -39,7 +40,7 @@ impl SkippedFile {
 }
 
 /// What an ingest did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// What files, or folders that are one thing, were taken as, in words (`a benchmark log`), and how many,
@@ -100,6 +101,7 @@ pub struct Report {
     /// Why small files were not merged, where that failed: they are merged another time.
     pub unmerged: Option<String>,
     /// Time taken.
+    #[serde(rename = "elapsed_s", serialize_with = "seconds")]
     pub elapsed: Duration,
 }
 
@@ -246,4 +248,9 @@ impl Report {
         self.unmerged = other.unmerged.or(self.unmerged.take());
         self.elapsed += other.elapsed;
     }
+}
+
+/// Times are seconds in JSON.
+fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_secs_f64())
 }

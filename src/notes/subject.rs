@@ -1,5 +1,6 @@
 //! What a note is about: sources that have certain records, sources by name, or a platform.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::datatypes::Int64Type;
@@ -27,7 +28,7 @@ pub enum Subject {
 }
 
 /// Something that a note applies to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Target {
     /// The source; `None` where it is all of the platform.

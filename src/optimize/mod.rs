@@ -15,6 +15,7 @@
 
 mod sketches;
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -80,7 +81,7 @@ impl OptimizeOptions {
 pub type OptimizeProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 /// What an optimization did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Optimized {
     /// Files replaced.

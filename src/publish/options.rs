@@ -1,5 +1,6 @@
 //! What is asked of a publication, and what became of it.
 
+use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
@@ -151,7 +152,7 @@ impl fmt::Debug for PublishOptions {
 }
 
 /// What was published.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Published {
     /// The tables that have rows.
@@ -163,7 +164,7 @@ pub struct Published {
 }
 
 /// A table of a publication.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedTable {
     /// Its name, and its folder.

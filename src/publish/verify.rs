@@ -3,6 +3,7 @@
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::manifest;
@@ -14,7 +15,7 @@ use crate::store::Location;
 const AT_ONCE: usize = 4;
 
 /// What became of the files of a publication.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Verified {
     /// Files that are as they were published.

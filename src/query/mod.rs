@@ -21,6 +21,7 @@ mod functions;
 mod library;
 pub(crate) mod limits;
 mod live;
+mod memory;
 mod mended;
 mod mistakes;
 mod names;
@@ -42,15 +43,20 @@ pub(crate) use engine::{of_part, runtime};
 pub use functions::{Function, FunctionKind, function, functions};
 pub(crate) use library::among as question_among;
 pub use library::{
-    Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, questions,
+    Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, question_folders,
+    questions,
 };
 pub use live::LiveSession;
+pub use memory::memory_guard_bytes;
 pub(crate) use names::names_tables;
+pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use session::SessionOptions;
 
 use arrow::array::RecordBatch;
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::dataframe::DataFrame;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
@@ -72,6 +78,43 @@ pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFra
     let statement = statement::statements(sql)?.pop_front();
     let statement = statement.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
     statement::planned(context, statement, sql).await
+}
+
+/// Answers SQL as people type it (`FROM t SELECT a`, `PIVOT`, `SELECT * EXCLUDE (b)`), with `given` values for its `$NAME`.
+/// Of several statements the last one is the question; those before it are run first.
+///
+/// ```
+/// use tsql::datafusion::common::ScalarValue;
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let context = tsql::Store::demo().await?.session().await?;
+/// let given = [("platform".to_owned(), ScalarValue::from("t4"))];
+/// let frame = tsql::query::ask(&context, "FROM records SELECT line WHERE platform = $platform", &given).await?;
+/// assert!(frame.count().await.unwrap() > 0);
+/// # Ok::<(), tsql::Error>(()) }).unwrap();
+/// ```
+///
+/// # Errors
+/// [`Error::Sql`] where it cannot be answered, [`Error::Argument`] and [`Error::Unknown`] where the given values are not
+/// those of the text, [`Error::Query`] where one of the statements before the last fails.
+pub async fn ask(
+    context: &SessionContext,
+    sql: &str,
+    given: &[(String, ScalarValue)],
+) -> Result<DataFrame> {
+    placeholders::match_values(sql, given)?;
+    let values = ParamValues::from(given.to_vec());
+    let bind = |plan: LogicalPlan| match given {
+        [] => Ok(plan),
+        _ => plan.with_param_values(values.clone()).map_err(Error::Query),
+    };
+    let mut statements = statement::statements(sql)?;
+    let last = statements.pop_back();
+    let last = last.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
+    for statement in statements {
+        let frame = statement::planned_by(context, statement, sql, bind).await?;
+        frame.collect().await.map_err(Error::Query)?;
+    }
+    statement::planned_by(context, last, sql, bind).await
 }
 
 /// All rows of a query.

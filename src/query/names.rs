@@ -75,6 +75,26 @@ pub(crate) fn names_tables(sql: &str) -> Result<bool> {
     Ok(!names.tables.is_empty() || !names.views.is_empty())
 }
 
+/// Names in `sql` that stand for tables which the store does not have: files, and what a program brings along.
+///
+/// ```
+/// let names = tsql::query::other_tables("WITH c AS (SELECT 1) FROM c, records JOIN mine USING (config_id)")?;
+/// assert_eq!(names, ["mine"]);
+/// # Ok::<(), tsql::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Sql`] for what is no SQL.
+pub fn other_tables(sql: &str) -> Result<Vec<String>> {
+    let state = datafusion::prelude::SessionContext::new().state();
+    let found = references(&statements(sql)?, &state)?.into_iter();
+    let bare = found.filter(|reference| reference.schema().is_none());
+    let names: BTreeSet<String> = bare.map(|reference| reference.table().to_owned()).collect();
+    let all = Names::all()?;
+    let is_own = |name: &String| all.tables.contains(name.as_str()) || all.views.contains(name);
+    Ok(names.into_iter().filter(|name| !is_own(name)).collect())
+}
+
 fn references(
     statements: &VecDeque<Statement>,
     state: &SessionState,

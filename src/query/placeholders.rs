@@ -33,30 +33,51 @@ pub(super) fn bound(plan: LogicalPlan, given: &[(String, String)]) -> Result<Log
 /// # Errors
 /// [`Error::Unknown`] for a name that the text does not have, [`Error::Argument`] for one that is not given.
 pub(crate) fn match_placeholders(sql: &str, given: &[(String, String)]) -> Result<()> {
+    let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+    matched(sql, &names, "set", |name| format!("--set {name}=VALUE"))
+}
+
+/// As [`match_placeholders`], for values that have a type.
+///
+/// # Errors
+/// As [`match_placeholders`].
+pub(super) fn match_values(sql: &str, given: &[(String, ScalarValue)]) -> Result<()> {
+    let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+    matched(sql, &names, "params", |name| {
+        format!("params={{\"{name}\": VALUE}}")
+    })
+}
+
+/// Are these the names that the text has? `set` tells how one is given.
+fn matched(
+    sql: &str,
+    given: &[&str],
+    argument: &'static str,
+    set: impl Fn(&str) -> String,
+) -> Result<()> {
     let wanted = placeholders(sql);
-    for (name, _) in given {
+    for name in given {
         if wanted.is_empty() {
+            let hint = format!("hint: WHERE {name} = ${name}, {}", set(name));
             return Err(Error::Argument {
-                name: "set",
-                reason: format!(
-                    "the query has no `${name}`\nhint: WHERE platform = $platform, --set platform=k80"
-                ),
+                name: argument,
+                reason: format!("the query has no `${name}`\n{hint}"),
             });
         }
-        if !wanted.contains(name) {
+        if !wanted.contains(*name) {
             return Err(Error::Unknown {
                 kind: "parameter",
-                name: name.clone(),
+                name: (*name).to_owned(),
                 known: wanted.into_iter().collect::<Vec<_>>().join(", "),
             });
         }
     }
     let mut named = wanted.iter().filter(|name| !is_number(name));
-    match named.find(|name| !given.iter().any(|(given, _)| given == *name)) {
+    match named.find(|name| !given.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Error::Argument {
-            name: "set",
-            reason: format!("`${name}` has no value\nhint: --set {name}=VALUE"),
+            name: argument,
+            reason: format!("`${name}` has no value\nhint: {}", set(name)),
         }),
     }
 }

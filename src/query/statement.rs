@@ -34,6 +34,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use datafusion::dataframe::DataFrame;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{
@@ -101,16 +102,30 @@ pub(crate) async fn planned(
 /// As [`planned`]; [`Error::Argument`] where a value is none of its type.
 pub(crate) async fn planned_with(
     context: &SessionContext,
-    mut statement: Statement,
+    statement: Statement,
     sql: &str,
     given: &[(String, String)],
 ) -> Result<DataFrame> {
+    let bind = |plan| match given {
+        [] => Ok(plan),
+        given => bound(plan, given),
+    };
+    planned_by(context, statement, sql, bind).await
+}
+
+/// Plans a statement of the text `sql`; `bind` gives the plan its values.
+///
+/// # Errors
+/// As [`planned`], and those of `bind`.
+pub(super) async fn planned_by(
+    context: &SessionContext,
+    mut statement: Statement,
+    sql: &str,
+    bind: impl Fn(LogicalPlan) -> Result<LogicalPlan>,
+) -> Result<DataFrame> {
     pivot::written(context, &mut statement).await?;
     let plan = context.state().statement_to_plan(statement).await;
-    let mut plan = plan.map_err(|error| unplanned(error, sql, context))?;
-    if !given.is_empty() {
-        plan = bound(plan, given)?;
-    }
+    let plan = bind(plan.map_err(|error| unplanned(error, sql, context))?)?;
     let frame = context.execute_logical_plan(plan).await;
     frame.map_err(|error| unplanned(error, sql, context))
 }

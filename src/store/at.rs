@@ -20,6 +20,8 @@ pub enum At {
         /// Its version, as `tsql history` lists them.
         version: u64,
     },
+    /// Exactly these versions of tables; the others had no rows.
+    Versions(BTreeMap<String, u64>),
     /// What a tag of this name says.
     Tag(String),
 }
@@ -27,16 +29,16 @@ pub enum At {
 impl FromStr for At {
     type Err = Error;
 
-    /// Reads `2026-11-21`, `2026-11-21T17:00:00Z`, `records@12`, or else the name of a tag.
+    /// Reads `2026-11-21`, `2026-11-21T17:00:00Z`, `records@12`, `graphs@3,records@12` (with a comma after it where there
+    /// is only one), or else the name of a tag.
     fn from_str(text: &str) -> Result<Self> {
-        if let Some((table, version)) = text.split_once('@') {
-            let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
-            let version = version.parse().map_err(wrong)?;
-            schema::table(table)?;
-            return Ok(Self::Version {
-                table: table.to_owned(),
-                version,
-            });
+        if text.contains(',') {
+            let versions = text.split(',').filter(|one| !one.is_empty()).map(version);
+            return versions.collect::<Result<_>>().map(Self::Versions);
+        }
+        if text.contains('@') {
+            let (table, version) = version(text)?;
+            return Ok(Self::Version { table, version });
         }
         let day = || {
             Some(
@@ -58,6 +60,15 @@ impl FromStr for At {
     }
 }
 
+/// Reads `records@12`.
+fn version(text: &str) -> Result<(String, u64)> {
+    let (table, version) = text.split_once('@').unwrap_or((text, ""));
+    let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
+    let version = version.parse().map_err(wrong)?;
+    schema::table(table)?;
+    Ok((table.to_owned(), version))
+}
+
 impl fmt::Display for At {
     /// As it is read.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,6 +81,14 @@ impl fmt::Display for At {
                 None => write!(formatter, "{at_ms} ms"),
             },
             Self::Version { table, version } => write!(formatter, "{table}@{version}"),
+            Self::Versions(versions) => {
+                let all: Vec<String> = versions
+                    .iter()
+                    .map(|(table, version)| format!("{table}@{version}"))
+                    .collect();
+                let alone = if all.len() == 1 { "," } else { "" };
+                write!(formatter, "{}{alone}", all.join(","))
+            }
             Self::Tag(name) => formatter.write_str(name),
         }
     }
@@ -99,10 +118,16 @@ mod tests {
         let (table, version) = ("records".to_owned(), 12);
         assert_eq!(at("records@12"), At::Version { table, version });
         assert_eq!(at("v1.0"), At::Tag("v1.0".to_owned()));
-        for text in ["2026-11-21T17:00:00Z", "records@12", "v1.0"] {
+        for text in [
+            "2026-11-21T17:00:00Z",
+            "records@12",
+            "records@12,",
+            "graphs@3,records@12",
+            "v1.0",
+        ] {
             assert_eq!(at(text).to_string(), text);
         }
-        for wrong in ["records@x", "nothing@1"] {
+        for wrong in ["records@x", "nothing@1", "records@1,nothing@1", "records,"] {
             assert!(wrong.parse::<At>().is_err(), "{wrong}");
         }
     }

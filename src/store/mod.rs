@@ -38,6 +38,7 @@ pub(crate) mod hooked;
 mod location;
 mod log;
 mod moment;
+mod near;
 mod read;
 mod remote;
 pub(crate) mod rollup;
@@ -62,6 +63,7 @@ pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use moment::{CORRECTIONS, RETRACTED, Snapshots};
+pub(crate) use near::FOLDER;
 pub(crate) use read::LISTED;
 #[cfg(feature = "cluster")]
 pub(crate) use read::is_store_url;

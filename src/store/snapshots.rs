@@ -36,6 +36,10 @@ impl Store {
                 exactly: self.tag(name).await?.versions,
                 ..Moment::default()
             },
+            At::Versions(versions) => Moment {
+                exactly: versions.clone(),
+                ..Moment::default()
+            },
             At::Version { table, version } => self.moment(table, *version).await?,
         };
         Ok(Self {

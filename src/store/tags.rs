@@ -3,6 +3,7 @@
 //! A tag is a row with the version of each table. What it names stays: `vacuum` leaves the files of its versions, and
 //! while there is a tag, writers do not clean up logs.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use arrow::array::{ArrayRef, StringArray, TimestampMicrosecondArray};
 use arrow::datatypes::TimestampMicrosecondType;
 use datafusion::prelude::{col, lit};
 
-use super::at::{At, Moment};
+use super::at::At;
 use super::file::{self, Effort};
 use super::{Change, Log, Snapshot, Store};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ const TAGS: &str = "tags";
 const LONGEST_NAME: usize = 100;
 
 /// A name for the state of all tables at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Tag {
     /// Its name.
@@ -37,7 +38,7 @@ pub struct Tag {
 }
 
 /// The data files of a tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Held {
     /// Its files.
@@ -96,8 +97,12 @@ impl Store {
         made.ok_or_else(|| Error::Internal("a tag without a row".to_owned()))
     }
 
-    /// The versions of all tables that are shown; all their files are there.
-    async fn versions(&self) -> Result<BTreeMap<String, u64>> {
+    /// The versions of all tables that are shown, but of `tags`; all their files are there. With
+    /// [`At::Versions`] the store is looked at as it is now, whatever comes.
+    ///
+    /// # Errors
+    /// [`Error::NoVersion`] where `vacuum` has left too little of them, and failures of the storage.
+    pub async fn versions(&self) -> Result<BTreeMap<String, u64>> {
         let mut versions = BTreeMap::new();
         let all = schema::tables()?.iter();
         let all: Vec<_> = all.filter(|table| table.name != TAGS).collect();
@@ -126,14 +131,7 @@ impl Store {
     /// # Errors
     /// As [`create_tag`](Self::create_tag).
     pub(crate) async fn pinned(&self) -> Result<Self> {
-        let moment = Moment {
-            exactly: self.versions().await?,
-            ..Moment::default()
-        };
-        Ok(Self {
-            at: Some(Arc::new(moment)),
-            ..self.clone()
-        })
+        self.at(&At::Versions(self.versions().await?)).await
     }
 
     /// All tags, by name.

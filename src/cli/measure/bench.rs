@@ -1,6 +1,5 @@
 //! What `run` and `repeat` are told of where and how kernels are timed.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use tsql_measure::backends::Address;
 use tsql_measure::trial::Cache;
 
 use crate::cli::label::Label;
+use crate::cli::own_program;
 use crate::error::{Error, Result};
 use crate::trials::run::RunOptions;
 
@@ -79,7 +79,7 @@ impl Bench {
             });
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let worker = std::env::current_exe().map_err(Error::io(PathBuf::from("tsql")))?;
+        let worker = own_program()?;
         Ok(RunOptions {
             worker,
             scratch: std::env::temp_dir(),

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
-use super::super::found::FOLDER;
 use crate::error::shown::escaped;
 use crate::query::LiveSession;
-use crate::store::{At, Store};
+use crate::store::{At, FOLDER, Store};
 
 /// Longest name that is shown whole.
 const NAME_CHARS: usize = 30;

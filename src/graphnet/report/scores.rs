@@ -1,7 +1,9 @@
 //! The numbers of a report.
 
+use serde::Serialize;
+
 /// What a report found.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// One for each curve: its name and its points.
@@ -11,7 +13,7 @@ pub struct Report {
 }
 
 /// A curve of a report.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Curve {
     /// What its runs have in common.
@@ -25,7 +27,7 @@ pub struct Curve {
 }
 
 /// A point of a curve. Source of the numbers: GraphNet paper, Appendices B and C.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Point {
     /// Tolerance.

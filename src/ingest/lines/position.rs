@@ -1,9 +1,10 @@
 //! How far a stream is in the store.
 
 use crate::ledger::{Closed, Source};
+use serde::Serialize;
 
 /// How much of a stream is in the store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Position {
     /// Lines from its beginning on.

@@ -1,5 +1,6 @@
 //! All functions that SQL has, with what is said of them: ours, then DataFusion's.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::logical_expr::{AggregateUDF, Documentation, ScalarUDF};
@@ -9,7 +10,8 @@ use super::all::{aggregates, register, scalars};
 use crate::error::{Error, Result};
 
 /// What a function is applied to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FunctionKind {
     /// The values of a row.
@@ -33,7 +35,7 @@ impl FunctionKind {
 }
 
 /// What is said of a function, for those who write SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Function {
     /// Its name.

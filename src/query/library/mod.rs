@@ -16,7 +16,7 @@ mod own;
 mod question;
 
 pub use asking::platforms;
-pub use own::{OwnQuestions, own_questions};
+pub use own::{OwnQuestions, own_questions, question_folders};
 pub use question::{Need, Parameter, Question};
 
 use crate::error::{Error, Result};

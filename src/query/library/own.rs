@@ -14,6 +14,22 @@ pub struct OwnQuestions {
     pub failed: Vec<(PathBuf, String)>,
 }
 
+/// Variable with folders of questions.
+const VARIABLE: &str = "TSQL_QUERIES";
+
+/// Folder with questions, beside a store.
+const BESIDE: &str = "queries";
+
+/// Where questions of the user's own are: the folders that `TSQL_QUERIES` names, and `queries` in the folder that a store
+/// lies in.
+#[must_use]
+pub fn question_folders(around: Option<&Path>) -> Vec<PathBuf> {
+    let named = std::env::var_os(VARIABLE).unwrap_or_default();
+    let named = std::env::split_paths(&named).filter(|folder| !folder.as_os_str().is_empty());
+    let beside = around.map(|folder| folder.join(BESIDE));
+    named.chain(beside).collect()
+}
+
 /// The questions in these folders: one in each file `NAME.sql`. A folder that there is not has none.
 #[must_use]
 pub fn own_questions(folders: &[PathBuf]) -> OwnQuestions {

@@ -1,9 +1,10 @@
 //! A question: what its file says.
 
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// A question with its SQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Question {
     /// Its name.
@@ -23,7 +24,7 @@ pub struct Question {
 }
 
 /// A value that a question asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Parameter {
     /// Its name.
@@ -35,7 +36,7 @@ pub struct Parameter {
 }
 
 /// Rows without which a question has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Need {
     /// The table, with a condition where not all rows count: `records WHERE dataset = 'tenset'`.

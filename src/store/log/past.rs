@@ -1,5 +1,6 @@
 //! What a log says of the past: its versions, the table as it was, files that nobody needs.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use deltalake_core::DeltaTable;
@@ -20,7 +21,7 @@ pub(in crate::store) const UNLISTED_AGE: chrono::Duration = chrono::Duration::ho
 const ENTRIES_AT_ONCE: usize = 32;
 
 /// One version of a table, for people.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Version {
     /// Table.

@@ -15,6 +15,7 @@ mod table;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::{Loader, node_features};
 use crate::store::Store;
+use serde::Serialize;
 
 pub use pick::{Pick, Picking};
 pub use table::Form;
@@ -43,7 +44,7 @@ pub struct TrainingGraph {
 }
 
 /// A file of TpuGraphs in a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TrainingFile {
     /// `<collection>:<name without .npz>`, as submissions call it.

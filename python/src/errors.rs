@@ -1,0 +1,60 @@
+//! The exceptions of `tsql.errors`, which is written in Python: one class for each kind of error of the library.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use tsql::Error;
+
+/// The exception of an error of the library. Ctrl-C, as the library tells it, is `KeyboardInterrupt`.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    if matches!(error, Error::Interrupted) {
+        return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
+    }
+    made(py, error).unwrap_or_else(|failed| failed)
+}
+
+/// An argument that cannot be used.
+pub(crate) fn argument(py: Python<'_>, name: &'static str, reason: impl Into<String>) -> PyErr {
+    let reason = reason.into();
+    raised(py, &Error::Argument { name, reason })
+}
+
+fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let class = py.import("tsql.errors")?.getattr("of_kind")?;
+    let class = class.call1((error.kind(),))?.cast_into::<PyType>()?;
+    let about = about(py, error)?;
+    let exception = class.call((error.to_string(),), Some(&about))?;
+    Ok(PyErr::from_value(exception))
+}
+
+/// What programs ask of an error.
+fn about<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
+    let about = PyDict::new(py);
+    match error {
+        Error::NotAStore { location }
+        | Error::Foreign { location, .. }
+        | Error::CannotCreate { location, .. }
+        | Error::Source { location, .. } => about.set_item("location", location)?,
+        Error::Unknown { kind, name, known } => {
+            about.set_item("what", kind)?;
+            about.set_item("name", name)?;
+            about.set_item("known", known.split(", ").collect::<Vec<_>>())?;
+        }
+        Error::Argument { name, .. } => about.set_item("name", name)?,
+        Error::Sql(mistake) => {
+            if let Some(spot) = &mistake.spot {
+                about.set_item("line", spot.line)?;
+                about.set_item("column", spot.column)?;
+            }
+        }
+        Error::Rejected { path, line, .. } => {
+            about.set_item("path", path)?;
+            about.set_item("line", line)?;
+        }
+        Error::Io { path, .. } => about.set_item("path", path)?,
+        Error::Damaged { table, .. } | Error::Contended { table, .. } => {
+            about.set_item("table", table)?;
+        }
+        _ => {}
+    }
+    Ok(about)
+}

@@ -1,0 +1,108 @@
+//! What needs no store: tables and functions that there are, the command, publications.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use tsql::{query, schema};
+
+use crate::errors::raised;
+use crate::runtime::wait;
+use crate::store::json;
+
+/// The version of tsql.
+#[pyfunction]
+pub(crate) fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// A table or view, as it is told.
+#[derive(Serialize)]
+struct Table {
+    name: String,
+    doc: String,
+    is_view: bool,
+    columns: Vec<Column>,
+}
+
+/// A column, as it is told.
+#[derive(Serialize)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    pub(crate) unit: Option<String>,
+    pub(crate) is_nullable: bool,
+    pub(crate) doc: String,
+}
+
+fn columns(columns: &[schema::Column]) -> Vec<Column> {
+    let columns = columns.iter().map(|column| Column {
+        name: column.name.clone(),
+        type_name: column.type_name.clone(),
+        unit: column.unit.clone(),
+        is_nullable: column.null,
+        doc: column.doc.clone(),
+    });
+    columns.collect()
+}
+
+fn all() -> tsql::Result<Vec<Table>> {
+    let mut all: Vec<Table> = Vec::new();
+    for table in schema::tables()? {
+        all.push(Table {
+            name: table.name.clone(),
+            doc: table.doc.clone(),
+            is_view: false,
+            columns: columns(&table.columns),
+        });
+    }
+    for view in schema::views()? {
+        all.push(Table {
+            columns: columns(&view.columns),
+            name: view.name,
+            doc: view.doc,
+            is_view: true,
+        });
+    }
+    Ok(all)
+}
+
+/// All tables and views with their columns, as JSON.
+#[pyfunction]
+pub(crate) fn tables(py: Python<'_>) -> PyResult<String> {
+    json(py, &all().map_err(|error| raised(py, &error))?)
+}
+
+/// All functions of SQL, as JSON.
+#[pyfunction]
+pub(crate) fn functions(py: Python<'_>) -> PyResult<String> {
+    json(py, &query::functions())
+}
+
+/// A function of SQL, as JSON.
+#[pyfunction]
+pub(crate) fn describe(py: Python<'_>, function: &str) -> PyResult<String> {
+    let function = query::function(function);
+    json(py, &function.map_err(|error| raised(py, &error))?)
+}
+
+/// Names in a text that are those of no table of a store.
+#[pyfunction]
+pub(crate) fn other_tables(py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
+    query::other_tables(sql).map_err(|error| raised(py, &error))
+}
+
+/// Compares a publication with its checksums; what became of its files, as JSON.
+#[pyfunction]
+pub(crate) fn verify(py: Python<'_>, at: String) -> PyResult<String> {
+    let call = move || async move { tsql::verify_publication(&at, |_| ()).await };
+    json(py, &wait(py, call)?)
+}
+
+/// The command `tsql`, which `program` starts; its exit code.
+#[pyfunction]
+pub(crate) fn command(py: Python<'_>, program: PathBuf, words: Vec<OsString>) -> u8 {
+    py.detach(|| tsql::cli::run_as(program, words))
+}

@@ -1,0 +1,34 @@
+//! `tsql._native`: what the Python package `tsql` calls of the library. The package's own modules give it its face:
+//! names, types, docstrings and the conversions that need other packages.
+
+mod append;
+mod arrow;
+mod buffer;
+mod columns;
+mod errors;
+mod facts;
+mod messages;
+mod progress;
+mod result;
+mod rows;
+mod runtime;
+mod store;
+mod values;
+mod writing;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::append::Appending;
+    #[pymodule_export]
+    use crate::buffer::Buffer;
+    #[pymodule_export]
+    use crate::facts::{command, describe, functions, other_tables, tables, verify, version};
+    #[pymodule_export]
+    use crate::result::{Answer, Batch};
+    #[pymodule_export]
+    use crate::store::Store;
+}

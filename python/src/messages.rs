@@ -1,0 +1,30 @@
+//! What the library tells while it works (that it waits for another writer, or a server): for Python's `logging`.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+/// Told, and not handed over yet. Threads of the library never call Python.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Keeps a message.
+pub(crate) fn note(message: &str) {
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    told.push(message.to_owned());
+}
+
+/// Hands the messages over to the logger `tsql`.
+///
+/// # Errors
+/// What a handler raises.
+pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
+    let told = std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner));
+    if told.is_empty() {
+        return Ok(());
+    }
+    let logger = py.import("logging")?.call_method1("getLogger", ("tsql",))?;
+    for message in told {
+        logger.call_method1("info", ("%s", message))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! How far something is, told to a callable of Python by whoever waits for it, on its own thread.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+/// What is at work, how much of it is done, and how much there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Done {
+    what: String,
+    done: u64,
+    of: u64,
+}
+
+/// How far it is: written by the library's threads, read by the one that waits.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(Arc<Mutex<Done>>);
+
+impl Progress {
+    /// Notes how far it is.
+    pub(crate) fn note(&self, what: &str, done: u64, of: u64) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = Done {
+            what: what.to_owned(),
+            done,
+            of,
+        };
+    }
+
+    /// Notes how far an ingest is, in bytes.
+    pub(crate) fn note_event(&self, event: tsql::ingest::Event<'_>) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            tsql::ingest::Event::Planned { bytes, .. } => now.of = bytes,
+            tsql::ingest::Event::File(name) => name.clone_into(&mut now.what),
+            tsql::ingest::Event::Bytes(count) => now.done += count,
+            _ => {}
+        }
+    }
+
+    /// Calls `heard(what, done, of)` where something has changed since the last call.
+    pub(crate) fn teller(
+        &self,
+        heard: Option<Py<PyAny>>,
+    ) -> impl FnMut(Python<'_>) -> PyResult<()> {
+        let (now, mut told) = (Arc::clone(&self.0), Done::default());
+        move |py| {
+            let Some(heard) = &heard else {
+                return Ok(());
+            };
+            let at = now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if at != told {
+                heard.call1(py, (at.what.as_str(), at.done, at.of))?;
+                told = at;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! An answer: planned when it is asked for, computed once, when somebody reads it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use tsql::Error;
+use tsql::arrow::array::{AsArray as _, RecordBatch};
+use tsql::arrow::compute::concat_batches;
+use tsql::arrow::datatypes::{DataType, Schema, SchemaRef};
+use tsql::datafusion::dataframe::DataFrame;
+use tsql::datafusion::prelude::SessionContext;
+
+use crate::arrow::{batch_capsules, requested, schema_capsule, stream_capsule};
+use crate::columns::column;
+use crate::errors::{argument, raised};
+use crate::facts::Column;
+use crate::rows::{Rows, Stream};
+use crate::runtime::wait;
+use crate::store::json;
+use crate::values::cells;
+
+/// How far an answer is.
+enum State {
+    /// Nobody has read it.
+    Planned(Box<DataFrame>),
+    /// Batches that were looked at, and those to come.
+    Begun(Vec<RecordBatch>, Rows),
+    /// Somebody has taken it.
+    Taken,
+}
+
+/// The answer to a question.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct Answer {
+    schema: SchemaRef,
+    state: Mutex<State>,
+    /// Why it failed, for whoever read it through an interface of C.
+    explained: DataFrame,
+}
+
+impl Answer {
+    pub(crate) fn new(frame: DataFrame) -> Self {
+        Self {
+            schema: std::sync::Arc::new(frame.schema().as_arrow().clone()),
+            explained: frame.clone(),
+            state: Mutex::new(State::Planned(Box::new(frame))),
+        }
+    }
+
+    /// The answer's state, for one thread at a time.
+    ///
+    /// # Errors
+    /// `tsql.errors.Closed` while another thread reads.
+    fn state(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(std::sync::TryLockError::Poisoned(state)) => Ok(PoisonError::into_inner(state)),
+            Err(std::sync::TryLockError::WouldBlock) => Err(raised(py, &Error::Closed)),
+        }
+    }
+
+    /// The rows, which nobody else gets then.
+    fn take(&self, py: Python<'_>) -> PyResult<(Vec<RecordBatch>, Rows)> {
+        let mut state = self.state(py)?;
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Planned(frame) => Ok((Vec::new(), Rows::of(*frame)?)),
+            State::Begun(read, rows) => Ok((read, rows)),
+            State::Taken => Err(raised(py, &Error::Closed)),
+        }
+    }
+
+    /// All rows in one batch.
+    fn whole(&self, py: Python<'_>) -> PyResult<RecordBatch> {
+        let (mut batches, mut rows) = self.take(py)?;
+        while let Some(batch) = rows.next(py)? {
+            batches.push(batch.map_err(|error| raised(py, &error))?);
+        }
+        let whole = py.detach(|| match batches.as_slice() {
+            [one] => Ok(one.clone()),
+            many => concat_batches(&rows.schema(), many),
+        });
+        whole.map_err(|error| argument(py, "result", error.to_string()))
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// Name, type, unit and meaning of each column, and whether it may be NULL, as JSON.
+    fn columns(&self, py: Python<'_>) -> PyResult<String> {
+        json(py, &described(&self.schema))
+    }
+
+    fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    #[pyo3(signature = (wanted=None))]
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        wanted: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let wanted = wanted.as_ref().map(requested).transpose()?;
+        let (read, rows) = self.take(py)?;
+        let stream = Stream::new(read, rows, wanted);
+        let stream = stream.map_err(|error| argument(py, "requested_schema", error.to_string()))?;
+        stream_capsule(py, Box::new(stream))
+    }
+
+    /// The next batch; `None` after the last one.
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let mut state = self.state(py)?;
+        if let State::Planned(_) = &*state
+            && let State::Planned(frame) = std::mem::replace(&mut *state, State::Taken)
+        {
+            *state = State::Begun(Vec::new(), Rows::of(*frame)?);
+        }
+        let State::Begun(read, rows) = &mut *state else {
+            return Ok(None);
+        };
+        if !read.is_empty() {
+            return Ok(Some(Batch(read.remove(0))));
+        }
+        let next = rows.next(py).and_then(|next| match next {
+            Some(batch) => batch.map(Some).map_err(|error| raised(py, &error)),
+            None => Ok(None),
+        });
+        if !matches!(next, Ok(Some(_))) {
+            *state = State::Taken;
+        }
+        Ok(next?.map(Batch))
+    }
+
+    /// The first rows, which stay for whoever reads: the batch, and whether there are more.
+    fn peek(&self, py: Python<'_>, rows_at_most: usize) -> PyResult<Option<(Batch, bool)>> {
+        let mut state = self.state(py)?;
+        if let State::Planned(_) = &*state
+            && let State::Planned(frame) = std::mem::replace(&mut *state, State::Taken)
+        {
+            *state = State::Begun(Vec::new(), Rows::of(*frame)?);
+        }
+        let State::Begun(read, rows) = &mut *state else {
+            return Ok(None);
+        };
+        let mut count: usize = read.iter().map(RecordBatch::num_rows).sum();
+        while count <= rows_at_most {
+            let Some(batch) = rows.next(py)? else { break };
+            let batch = batch.map_err(|error| raised(py, &error))?;
+            count += batch.num_rows();
+            read.push(batch);
+        }
+        let first = concat_batches(&rows.schema(), read.iter());
+        let first = first.map_err(|error| argument(py, "result", error.to_string()))?;
+        let shown = first.slice(0, first.num_rows().min(rows_at_most));
+        Ok(Some((Batch(shown), first.num_rows() > rows_at_most)))
+    }
+
+    /// Each column as NumPy or torch can take it: see `Batch.column`.
+    #[pyo3(signature = (writable=false))]
+    fn arrays<'py>(&self, py: Python<'py>, writable: bool) -> PyResult<Bound<'py, PyDict>> {
+        arrays(py, &self.whole(py)?, writable)
+    }
+
+    /// All rows as lists of values, a list for each column.
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Batch(self.whole(py)?).lists(py)
+    }
+
+    /// The plan as text; with `analyze` the question is answered, and what each step took is told.
+    #[pyo3(signature = (analyze=false))]
+    fn explain(&self, py: Python<'_>, analyze: bool) -> PyResult<String> {
+        let frame = self.explained.clone();
+        let batches = wait(py, move || async move {
+            let frame = frame.explain(false, analyze).map_err(Error::Query)?;
+            frame.collect().await.map_err(Error::Query)
+        })?;
+        let mut text = String::new();
+        for batch in batches {
+            let Some(plans) = batch.columns().last() else {
+                continue;
+            };
+            let plans = plans.as_string_opt::<i32>();
+            for plan in plans.into_iter().flatten().flatten() {
+                text.push_str(plan.trim_end());
+                text.push('\n');
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// Some rows of an answer.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct Batch(pub(crate) RecordBatch);
+
+#[pymethods]
+impl Batch {
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn columns(&self, py: Python<'_>) -> PyResult<String> {
+        json(py, &described(self.0.schema_ref()))
+    }
+
+    fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, self.0.schema_ref())
+    }
+
+    fn array_capsules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        batch_capsules(py, &self.0)
+    }
+
+    /// Each column as NumPy or torch can take it.
+    #[pyo3(signature = (writable=false))]
+    fn arrays<'py>(&self, py: Python<'py>, writable: bool) -> PyResult<Bound<'py, PyDict>> {
+        arrays(py, &self.0, writable)
+    }
+
+    /// All rows as lists of values, a list for each column.
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let lists = PyList::empty(py);
+        for column in self.0.columns() {
+            lists.append(cells(py, column.as_ref())?)?;
+        }
+        Ok(lists)
+    }
+}
+
+fn arrays<'py>(
+    py: Python<'py>,
+    batch: &RecordBatch,
+    writable: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let arrays = PyDict::new(py);
+    for (field, values) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        arrays.set_item(field.name(), column(py, values, writable)?)?;
+    }
+    Ok(arrays)
+}
+
+fn described(schema: &Schema) -> Vec<Column> {
+    let fields = schema.fields().iter().map(|field| {
+        let said = |key: &str| field.metadata().get(key).cloned();
+        let type_name = match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+            other => other.to_string(),
+        };
+        Column {
+            name: field.name().clone(),
+            type_name,
+            unit: said("unit"),
+            is_nullable: field.is_nullable(),
+            doc: said("comment").unwrap_or_default(),
+        }
+    });
+    fields.collect()
+}
+
+/// Makes rows that a program brought a table of a session.
+pub(crate) fn register(
+    py: Python<'_>,
+    context: &SessionContext,
+    name: &str,
+    given: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (schema, batches) = crate::arrow::imported(given)?;
+    let table = tsql::datafusion::datasource::MemTable::try_new(schema, vec![batches]);
+    let table = table.map_err(|error| argument(py, "tables", error.to_string()))?;
+    let registered = context.register_table(name, std::sync::Arc::new(table));
+    registered.map_err(|error| argument(py, "tables", error.to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The rows of an answer while they are computed: read by this program, or by whoever imports the stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::AbortHandle;
+use tsql::Error;
+use tsql::arrow::array::{RecordBatch, RecordBatchReader};
+use tsql::arrow::compute::{CastOptions, cast_with_options};
+use tsql::arrow::datatypes::SchemaRef;
+use tsql::arrow::error::ArrowError;
+use tsql::datafusion::dataframe::DataFrame;
+
+use crate::runtime::{LOOK_EVERY, look, runtime};
+
+/// Batches that are computed ahead of whoever reads.
+const AHEAD: usize = 2;
+
+/// Rows that come batch by batch, in bounded memory.
+pub(crate) struct Rows {
+    schema: SchemaRef,
+    batches: Receiver<tsql::Result<RecordBatch>>,
+    task: AbortHandle,
+    process: u32,
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Rows {
+    /// Begins to answer.
+    pub(crate) fn of(frame: DataFrame) -> PyResult<Self> {
+        let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
+        let (sender, batches) = channel(AHEAD);
+        let task = runtime()?.spawn(async move {
+            let mut stream = match frame.execute_stream().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    // Nobody reads any more where this fails.
+                    let _ = sender.send(Err(Error::Query(error))).await;
+                    return;
+                }
+            };
+            while let Some(batch) = stream.next().await {
+                let batch = batch.map_err(Error::Query);
+                let failed = batch.is_err();
+                if sender.send(batch).await.is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            schema,
+            batches,
+            task: task.abort_handle(),
+            process: std::process::id(),
+        })
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The next batch; `None` after the last one. Others may run Python meanwhile.
+    ///
+    /// # Errors
+    /// `KeyboardInterrupt` where Ctrl-C was pressed; the inner one is why the question failed.
+    pub(crate) fn next(&mut self, py: Python<'_>) -> PyResult<Option<tsql::Result<RecordBatch>>> {
+        if self.process != std::process::id() {
+            let reason = "a result that was begun before a fork: ask again in this process";
+            return Ok(Some(Err(Error::Refused(reason.to_owned()))));
+        }
+        loop {
+            let waited = py.detach(|| runtime().map(|threads| self.wait(threads, LOOK_EVERY)))?;
+            if let Some(batch) = waited {
+                return Ok(batch);
+            }
+            if let Err(raised) = look(py) {
+                self.task.abort();
+                return Err(raised);
+            }
+        }
+    }
+
+    fn wait(
+        &mut self,
+        threads: &tokio::runtime::Runtime,
+        at_most: Duration,
+    ) -> Option<Option<tsql::Result<RecordBatch>>> {
+        let next = self.batches.recv();
+        threads.block_on(async { tokio::time::timeout(at_most, next).await.ok() })
+    }
+}
+
+/// Rows for whoever imports a stream.
+pub(crate) struct Stream {
+    /// Batches that were read already.
+    read: std::vec::IntoIter<RecordBatch>,
+    rows: Rows,
+    /// What the consumer wants; the types that there are unless it said so.
+    schema: SchemaRef,
+}
+
+impl Stream {
+    /// The rows that were `read` already and the others, as `wanted`.
+    ///
+    /// # Errors
+    /// [`ArrowError`] where the columns cannot be what is wanted.
+    pub(crate) fn new(
+        read: Vec<RecordBatch>,
+        rows: Rows,
+        wanted: Option<SchemaRef>,
+    ) -> Result<Self, ArrowError> {
+        let schema = wanted.unwrap_or_else(|| rows.schema());
+        cast(&RecordBatch::new_empty(rows.schema()), &schema)?;
+        Ok(Self {
+            read: read.into_iter(),
+            rows,
+            schema,
+        })
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(batch) = self.read.next() {
+            return Some(cast(&batch, &self.schema));
+        }
+        let next = Python::attach(|py| match self.rows.next(py) {
+            Ok(next) => next.map(|batch| {
+                batch.map_err(|error| ArrowError::from_external_error(Box::new(error)))
+            }),
+            Err(raised) => {
+                if raised.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    interrupt_again();
+                }
+                Some(Err(ArrowError::ExternalError(raised.to_string().into())))
+            }
+        });
+        next.map(|batch| cast(&batch?, &self.schema))
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// Whoever reads a stream of C sees an error where Ctrl-C was pressed, and would go on: the interpreter is told once more.
+#[allow(unsafe_code, reason = "there is no other way to say it")]
+fn interrupt_again() {
+    // SAFETY: it sets a flag.
+    unsafe { pyo3::ffi::PyErr_SetInterrupt() }
+}
+
+/// The batch with the types of this schema.
+fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    if batch.schema_ref() == schema {
+        return Ok(batch.clone());
+    }
+    if batch.num_columns() != schema.fields().len() {
+        let reason = format!(
+            "the answer has {} columns, {} were asked for",
+            batch.num_columns(),
+            schema.fields().len()
+        );
+        return Err(ArrowError::SchemaError(reason));
+    }
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns =
+        columns.map(|(column, field)| cast_with_options(column, field.data_type(), &options));
+    let rows = tsql::arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(
+        Arc::clone(schema),
+        columns.collect::<Result<_, _>>()?,
+        &rows,
+    )
+}

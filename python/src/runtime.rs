@@ -1,0 +1,138 @@
+//! Waiting for the library: on threads of its own, without the interpreter's lock, with an eye on Ctrl-C and on forks.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
+use std::{process, ptr, thread};
+
+use pyo3::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tsql::Error;
+
+use crate::errors::raised;
+use crate::messages::hand_over;
+
+/// How often somebody who waits looks whether Ctrl-C was pressed, and tells progress.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Stack of the threads that read and compute, as the command has it.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
+const CALL_STACK_BYTES: usize = 64 << 20;
+
+/// The threads of one process.
+struct Threads {
+    process: u32,
+    runtime: Runtime,
+}
+
+/// Those of this process; those of the process that it was forked from, until somebody asks.
+static THREADS: AtomicPtr<Threads> = AtomicPtr::new(ptr::null_mut());
+
+/// The threads that all calls of this process run on. A forked process has none of its parent's, so it begins with new
+/// ones; what it inherited is left alone, since to drop it would wait for threads that are not there.
+#[allow(
+    unsafe_code,
+    reason = "a lock may be held by a thread that a fork has left behind"
+)]
+pub(crate) fn runtime() -> PyResult<&'static Runtime> {
+    let known = THREADS.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or came from `Box::leak` below, and nothing is ever freed.
+    if let Some(threads) = unsafe { known.as_ref() }
+        && threads.process == process::id()
+    {
+        return Ok(&threads.runtime);
+    }
+    let runtime = Builder::new_multi_thread()
+        .thread_name("tsql")
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
+    let threads: &'static mut Threads = Box::leak(Box::new(Threads {
+        process: process::id(),
+        runtime,
+    }));
+    let runtime: &'static Runtime = &threads.runtime;
+    let made = ptr::from_ref(threads).cast_mut();
+    let won = THREADS.compare_exchange(known, made, Ordering::AcqRel, Ordering::Acquire);
+    match won {
+        Ok(_) => Ok(runtime),
+        // Another thread of this process was quicker.
+        Err(_) => self::runtime(),
+    }
+}
+
+/// Waits for what a call of the library gives.
+///
+/// # Errors
+/// The call's own; `KeyboardInterrupt` where Ctrl-C was pressed, and the call is dropped then.
+pub(crate) fn wait<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
+    py: Python<'_>,
+    call: impl FnOnce() -> F + Send + 'static,
+) -> PyResult<T> {
+    wait_telling(py, call, |_| Ok(()))
+}
+
+/// As [`wait`]; `tell` is called now and then meanwhile, and what it raises ends the call.
+///
+/// # Errors
+/// As [`wait`], and what `tell` raises.
+pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
+    py: Python<'_>,
+    call: impl FnOnce() -> F + Send + 'static,
+    mut tell: impl FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
+    let (end, mut ended) = oneshot::channel();
+    let (leave, left) = oneshot::channel::<()>();
+    let runtime = runtime()?;
+    // Calls of the library stay on the thread that they began on.
+    thread::Builder::new()
+        .name("tsql call".to_owned())
+        .stack_size(CALL_STACK_BYTES)
+        .spawn(move || {
+            let given = runtime.block_on(async {
+                tokio::select! {
+                    given = call() => given,
+                    _ = left => Err(Error::Interrupted),
+                }
+            });
+            // Whoever was interrupted does not wait for it.
+            let _ = end.send(given);
+        })?;
+    loop {
+        if let Some(given) = py.detach(|| wait_a_moment(runtime, &mut ended)) {
+            hand_over(py).and_then(|()| tell(py))?;
+            return given.map_err(|error| raised(py, &error));
+        }
+        if let Err(raised) = look(py)
+            .and_then(|()| hand_over(py))
+            .and_then(|()| tell(py))
+        {
+            // What it holds is let go before somebody calls again, unless that takes long.
+            drop(leave);
+            py.detach(|| wait_a_moment(runtime, &mut ended));
+            return Err(raised);
+        }
+    }
+}
+
+fn wait_a_moment<T>(
+    runtime: &Runtime,
+    ended: &mut oneshot::Receiver<tsql::Result<T>>,
+) -> Option<tsql::Result<T>> {
+    let ended = runtime.block_on(async { tokio::time::timeout(LOOK_EVERY, ended).await.ok() })?;
+    let lost = || Error::Internal("a call ended in the middle: see standard error".to_owned());
+    Some(ended.unwrap_or_else(|_| Err(lost())))
+}
+
+/// Raises what a signal has asked for.
+///
+/// # Errors
+/// `KeyboardInterrupt`, or what the program's own handler raises.
+pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
+    // Handlers run between two steps of the interpreter: without one, a signal that came meanwhile is not seen.
+    py.run(c"pass", None, None)?;
+    py.check_signals()
+}

@@ -1,0 +1,258 @@
+//! A store: where it is, what it is asked, and what is known about it.
+
+use std::path::PathBuf;
+use std::process;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Serialize;
+use tsql::datafusion::common::ScalarValue;
+use tsql::query::{self, Question};
+use tsql::{At, Error, SessionOptions};
+
+use crate::errors::raised;
+use crate::result::{Answer, register};
+use crate::runtime::wait;
+use crate::values::parameter;
+
+/// What a store is called that is the built-in sample.
+const SAMPLE: &str = "sample:";
+
+/// What a store in memory is called: it ends with the process.
+const MEMORY: &str = "memory:";
+
+/// A store as a process has opened it.
+struct Opened {
+    process: u32,
+    store: tsql::Store,
+}
+
+/// A store, with the limits of its questions.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct Store {
+    #[pyo3(get)]
+    location: String,
+    #[pyo3(get)]
+    at: Option<String>,
+    options: SessionOptions,
+    /// `None` when it was closed.
+    opened: Mutex<Option<Opened>>,
+}
+
+impl Store {
+    /// The store as this process has it: one that was forked opens it anew, with connections of its own.
+    ///
+    /// # Errors
+    /// `tsql.errors.Closed` after `close`, and failures of opening it.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<tsql::Store> {
+        let known = {
+            let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            let opened = opened.as_ref().ok_or_else(|| raised(py, &Error::Closed))?;
+            let is_own = opened.process == process::id() || self.location == MEMORY;
+            is_own.then(|| opened.store.clone())
+        };
+        if let Some(store) = known {
+            return Ok(store);
+        }
+        let store = wait(py, {
+            let (location, at) = (self.location.clone(), self.at.clone());
+            move || opened(location, at, false)
+        })?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.is_some() {
+            *opened = Some(Opened {
+                process: process::id(),
+                store: store.clone(),
+            });
+        }
+        Ok(store)
+    }
+}
+
+async fn opened(location: String, at: Option<String>, create: bool) -> tsql::Result<tsql::Store> {
+    let store = match location.as_str() {
+        SAMPLE => tsql::Store::demo().await?,
+        place if create => tsql::Store::open_or_create(place).await?,
+        place => tsql::Store::open(place).await?,
+    };
+    let store = store.telling(crate::messages::note);
+    match at {
+        Some(at) => store.at(&at.parse::<At>()?).await,
+        None => Ok(store),
+    }
+}
+
+/// A value of the library as JSON.
+pub(crate) fn json(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
+    let text = serde_json::to_string(value);
+    text.map_err(|error| raised(py, &Error::Internal(error.to_string())))
+}
+
+#[pymethods]
+impl Store {
+    #[new]
+    #[pyo3(signature = (location, at=None, create=false, memory_limit=None, threads=None, workers=None))]
+    fn new(
+        py: Python<'_>,
+        location: Option<String>,
+        at: Option<String>,
+        create: bool,
+        memory_limit: Option<usize>,
+        threads: Option<usize>,
+        workers: Option<&str>,
+    ) -> PyResult<Self> {
+        let location = match location {
+            Some(location) => location,
+            None => {
+                let near = tsql::Store::near().and_then(|near| near.ok_or(Error::NoStore));
+                near.map_err(|error| raised(py, &error))?
+            }
+        };
+        let mut options = SessionOptions::default();
+        match (memory_limit, query::memory_guard_bytes()) {
+            (Some(bytes), _) => options = options.memory_limit_bytes(bytes),
+            (None, Some(bytes)) => options = options.memory_guard_bytes(bytes),
+            (None, None) => {}
+        }
+        if let Some(threads) = threads {
+            options = options.threads(threads);
+        }
+        if let Some(workers) = workers {
+            let workers = tsql::cluster::Workers::parse(workers);
+            options = options.workers(workers.map_err(|error| raised(py, &error))?);
+        }
+        let store = wait(py, {
+            let (location, at) = (location.clone(), at.clone());
+            move || opened(location, at, create)
+        })?;
+        Ok(Self {
+            location,
+            at,
+            options,
+            opened: Mutex::new(Some(Opened {
+                process: process::id(),
+                store,
+            })),
+        })
+    }
+
+    fn close(&self) {
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Plans a question; it is answered when somebody reads the answer.
+    #[pyo3(signature = (sql, params, tables))]
+    fn sql(
+        &self,
+        py: Python<'_>,
+        sql: String,
+        params: &Bound<'_, PyDict>,
+        tables: &Bound<'_, PyDict>,
+    ) -> PyResult<Answer> {
+        let given = given(params)?;
+        let store = self.get(py)?;
+        let options = self.options.clone().sql(sql.clone());
+        let context = wait(
+            py,
+            move || async move { store.session_with(&options).await },
+        )?;
+        for (name, table) in tables {
+            register(py, &context, &name.extract::<String>()?, &table)?;
+        }
+        let frame = wait(py, move || async move {
+            query::ask(&context, &sql, &given).await
+        })?;
+        Ok(Answer::new(frame))
+    }
+
+    /// Plans a ready-made question, or one of the user's own.
+    fn ask(&self, py: Python<'_>, name: &str, given: Vec<(String, String)>) -> PyResult<Answer> {
+        let all = questions_at(&self.location);
+        let found = all.into_iter().find(|question| question.name == name);
+        let question = match found {
+            Some(question) => question,
+            None => query::question(name).map_err(|error| raised(py, &error))?,
+        };
+        let (store, options) = (self.get(py)?, self.options.clone());
+        let frame = wait(py, move || async move {
+            let context = store.session_with(&options).await?;
+            question.ask(&context, &given).await
+        })?;
+        Ok(Answer::new(frame))
+    }
+
+    /// The ready-made questions and the user's own, as JSON.
+    fn questions(&self, py: Python<'_>) -> PyResult<String> {
+        json(py, &questions_at(&self.location))
+    }
+
+    /// The versions of the tables that it shows: `graphs@3,records@12`.
+    fn version(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        let versions = wait(py, move || async move { store.versions().await })?;
+        Ok(At::Versions(versions).to_string())
+    }
+
+    /// All versions of all tables, as JSON.
+    fn history(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(py, &wait(py, move || async move { store.history().await })?)
+    }
+
+    /// All tags, as JSON.
+    fn tags(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(py, &wait(py, move || async move { store.tags().await })?)
+    }
+
+    /// All notes, as JSON.
+    fn notes(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(py, &wait(py, move || async move { store.notes().await })?)
+    }
+
+    /// All corrections, as JSON.
+    fn corrections(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(
+            py,
+            &wait(py, move || async move { store.corrections().await })?,
+        )
+    }
+
+    /// What differs from another version, as JSON.
+    fn diff(&self, py: Python<'_>, after: &Self) -> PyResult<String> {
+        let (before, after) = (self.get(py)?, after.get(py)?);
+        json(
+            py,
+            &wait(py, move || async move { before.diff(&after).await })?,
+        )
+    }
+
+    /// Size of its data files in bytes.
+    fn data_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.get(py)?;
+        wait(py, move || async move { store.data_bytes().await })
+    }
+}
+
+/// Names and values of parameters.
+fn given(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, ScalarValue)>> {
+    let given = params.iter();
+    let given = given.map(|(name, value)| Ok((name.extract()?, parameter(&value)?)));
+    given.collect()
+}
+
+/// The user's own questions, then those that come with tsql.
+fn questions_at(location: &str) -> Vec<Question> {
+    let beside = match location.contains(':') {
+        true => None,
+        false => PathBuf::from(location).parent().map(PathBuf::from),
+    };
+    let mut all = query::own_questions(&query::question_folders(beside.as_deref())).questions;
+    let own: Vec<String> = all.iter().map(|question| question.name.clone()).collect();
+    let known = query::questions().into_iter();
+    all.extend(known.filter(|question| !own.contains(&question.name)));
+    all
+}

@@ -1,0 +1,186 @@
+//! Values of parameters from Python, and cells of answers to Python.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use tsql::arrow::array::{Array, AsArray as _};
+use tsql::arrow::datatypes::{self as types, DataType, TimeUnit};
+use tsql::datafusion::common::ScalarValue;
+
+use crate::errors::argument;
+
+/// The value of a parameter: a number, a text, bytes, a date, a time, a list of these, or `None`.
+///
+/// # Errors
+/// `tsql.errors.Argument` for anything else.
+pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let py = given.py();
+    if given.is_none() {
+        return Ok(ScalarValue::Null);
+    }
+    if let Ok(flag) = given.cast::<PyBool>() {
+        return Ok(ScalarValue::Boolean(Some(flag.is_true())));
+    }
+    if given.is_instance_of::<PyInt>() {
+        return match given.extract::<i64>() {
+            Ok(number) => Ok(ScalarValue::Int64(Some(number))),
+            Err(_) => Ok(ScalarValue::UInt64(Some(given.extract()?))),
+        };
+    }
+    if given.is_instance_of::<PyFloat>() {
+        return Ok(ScalarValue::Float64(Some(given.extract()?)));
+    }
+    if given.is_instance_of::<PyString>() {
+        return Ok(ScalarValue::Utf8(Some(given.extract()?)));
+    }
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(ScalarValue::Binary(Some(bytes.as_bytes().to_vec())));
+    }
+    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        return list(given);
+    }
+    if given.hasattr("isoformat")? {
+        return moment(given);
+    }
+    // A number of NumPy's.
+    if given.hasattr("dtype")? && given.hasattr("item")? {
+        return parameter(&given.call_method0("item")?);
+    }
+    let name = given.get_type().name()?;
+    let reason = format!("a value of the type `{name}` cannot be put into a query");
+    Err(argument(py, "params", reason))
+}
+
+fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let py = given.py();
+    let mut values = Vec::new();
+    for one in given.try_iter()? {
+        values.push(parameter(&one?)?);
+    }
+    let known = values.iter().map(ScalarValue::data_type);
+    let of = known.reduce(|one, other| match (&one, &other) {
+        (DataType::Null, _) => other,
+        (DataType::Int64, DataType::Float64) => other,
+        _ => one,
+    });
+    let of = of.unwrap_or(DataType::Null);
+    let cast = values.iter().map(|value| value.cast_to(&of));
+    let values = cast.collect::<Result<Vec<_>, _>>();
+    let values = values.map_err(|error| argument(py, "params", error.to_string()))?;
+    let list = ScalarValue::new_list(&values, &of, true);
+    Ok(ScalarValue::List(list))
+}
+
+/// A date or a time.
+fn moment(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let text: String = given.call_method0("isoformat")?.extract()?;
+    let wanted = match given.hasattr("hour")? {
+        true => DataType::Timestamp(TimeUnit::Microsecond, None),
+        false => DataType::Date32,
+    };
+    let value = ScalarValue::try_from_string(text, &wanted);
+    value.map_err(|error| argument(given.py(), "params", error.to_string()))
+}
+
+/// The cell of a row, as Python has it; times are `datetime`, decimals `Decimal`.
+pub(crate) fn cell<'py>(
+    py: Python<'py>,
+    column: &dyn Array,
+    row: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    if column.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    macro_rules! number {
+        ($kind:ty) => {
+            column
+                .as_primitive::<$kind>()
+                .value(row)
+                .into_pyobject(py)?
+                .into_any()
+        };
+    }
+    Ok(match column.data_type() {
+        DataType::Boolean => {
+            let flag = column.as_boolean().value(row);
+            PyBool::new(py, flag).to_owned().into_any()
+        }
+        DataType::Int8 => number!(types::Int8Type),
+        DataType::Int16 => number!(types::Int16Type),
+        DataType::Int32 => number!(types::Int32Type),
+        DataType::Int64 => number!(types::Int64Type),
+        DataType::UInt8 => number!(types::UInt8Type),
+        DataType::UInt16 => number!(types::UInt16Type),
+        DataType::UInt32 => number!(types::UInt32Type),
+        DataType::UInt64 => number!(types::UInt64Type),
+        DataType::Float16 => {
+            let number = column.as_primitive::<types::Float16Type>().value(row);
+            number.to_f32().into_pyobject(py)?.into_any()
+        }
+        DataType::Float32 => number!(types::Float32Type),
+        DataType::Float64 => number!(types::Float64Type),
+        DataType::Utf8 => PyString::new(py, column.as_string::<i32>().value(row)).into_any(),
+        DataType::LargeUtf8 => PyString::new(py, column.as_string::<i64>().value(row)).into_any(),
+        DataType::Utf8View => PyString::new(py, column.as_string_view().value(row)).into_any(),
+        DataType::Binary => PyBytes::new(py, column.as_binary::<i32>().value(row)).into_any(),
+        DataType::LargeBinary => PyBytes::new(py, column.as_binary::<i64>().value(row)).into_any(),
+        DataType::BinaryView => PyBytes::new(py, column.as_binary_view().value(row)).into_any(),
+        DataType::FixedSizeBinary(_) => {
+            PyBytes::new(py, column.as_fixed_size_binary().value(row)).into_any()
+        }
+        DataType::List(_) => cells(py, column.as_list::<i32>().value(row).as_ref())?,
+        DataType::LargeList(_) => cells(py, column.as_list::<i64>().value(row).as_ref())?,
+        DataType::FixedSizeList(..) => cells(py, column.as_fixed_size_list().value(row).as_ref())?,
+        DataType::Struct(fields) => {
+            let (row_of, of) = (column.as_struct(), PyDict::new(py));
+            for (field, values) in fields.iter().zip(row_of.columns()) {
+                of.set_item(field.name(), cell(py, values.as_ref(), row)?)?;
+            }
+            of.into_any()
+        }
+        DataType::Map(..) => {
+            let (entries, of) = (column.as_map().value(row), PyDict::new(py));
+            let (keys, values) = (entries.column(0), entries.column(1));
+            for at in 0..entries.len() {
+                of.set_item(cell(py, keys.as_ref(), at)?, cell(py, values.as_ref(), at)?)?;
+            }
+            of.into_any()
+        }
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => time(py, column, row)?,
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => {
+            let decimal = py.import("decimal")?.getattr("Decimal")?;
+            decimal.call1((shown(py, column, row)?,))?
+        }
+        _ => PyString::new(py, &shown(py, column, row)?).into_any(),
+    })
+}
+
+/// The cells of a column.
+pub(crate) fn cells<'py>(py: Python<'py>, column: &dyn Array) -> PyResult<Bound<'py, PyAny>> {
+    if let DataType::Dictionary(_, values) = column.data_type() {
+        let plain = tsql::arrow::compute::cast(column, values);
+        let plain = plain.map_err(|error| argument(py, "column", error.to_string()))?;
+        return cells(py, plain.as_ref());
+    }
+    let list = PyList::empty(py);
+    for row in 0..column.len() {
+        list.append(cell(py, column, row)?)?;
+    }
+    Ok(list.into_any())
+}
+
+fn time<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    let module = py.import("datetime")?;
+    let class = match column.data_type() {
+        DataType::Timestamp(..) | DataType::Date64 => module.getattr("datetime")?,
+        _ => module.getattr("date")?,
+    };
+    class.call_method1("fromisoformat", (shown(py, column, row)?,))
+}
+
+fn shown(py: Python<'_>, column: &dyn Array, row: usize) -> PyResult<String> {
+    let text = tsql::arrow::util::display::array_value_to_string(column, row);
+    text.map_err(|error| argument(py, "column", error.to_string()))
+}

@@ -1,0 +1,404 @@
+//! What changes a store, or writes files of it: each call gives its report as JSON.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use tsql::corrections::{CorrectionOptions, Label};
+use tsql::graphnet::{self, ReportOptions, SubsetOptions};
+use tsql::notes::Subject;
+use tsql::{
+    CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions, Part,
+    PublishOptions, VacuumOptions,
+};
+
+use crate::errors::raised;
+use crate::progress::Progress;
+use crate::runtime::{wait, wait_telling};
+use crate::store::{Store, json};
+
+/// How long an ingest that was told to stop may take to end by itself.
+const STOPPING: Duration = Duration::from_millis(300);
+
+/// A callable that hears how far something is, or `None`.
+type Heard = Option<Py<PyAny>>;
+
+/// How an ingest is done, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Ingest {
+    platform: Option<String>,
+    format: Option<String>,
+    labels: Vec<(String, String)>,
+    strict: bool,
+    dry_run: bool,
+    threads: Option<usize>,
+    part: Option<(u64, u64)>,
+}
+
+#[pymethods]
+impl Store {
+    fn ingest(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<String>,
+        how: Ingest,
+        heard: Heard,
+    ) -> PyResult<String> {
+        let (stop, progress) = (Arc::new(AtomicBool::new(false)), Progress::default());
+        let told = progress.clone();
+        let mut options = IngestOptions::default()
+            .strict(how.strict)
+            .dry_run(how.dry_run)
+            .stop(Arc::clone(&stop))
+            .progress(move |event| told.note_event(event));
+        if let Some(platform) = how.platform {
+            options = options.platform(platform);
+        }
+        if let Some(format) = how.format {
+            options = options.format(format);
+        }
+        if let Some(threads) = how.threads {
+            options = options.threads(threads);
+        }
+        if let Some((number, of)) = how.part {
+            options = options.part(Part::new(number, of).map_err(|error| raised(py, &error))?);
+        }
+        for (key, value) in how.labels {
+            options = options.label(key, value);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.ingest(&inputs, &options).await };
+        let mut tell = progress.teller(heard);
+        let report = wait_telling(py, call, |py| {
+            // Groups that are complete are committed before it is left.
+            tell(py).inspect_err(|_| {
+                stop.store(true, Ordering::Relaxed);
+                py.detach(|| std::thread::sleep(STOPPING));
+            })
+        });
+        if report.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        json(py, &report?)
+    }
+
+    #[pyo3(signature = (again, part, heard))]
+    fn optimize(
+        &self,
+        py: Python<'_>,
+        again: bool,
+        part: Option<(u64, u64)>,
+        heard: Heard,
+    ) -> PyResult<String> {
+        let progress = Progress::default();
+        let told = progress.clone();
+        let mut options = OptimizeOptions::default()
+            .again(again)
+            .progress(move |table, done, of| told.note(table, done, of));
+        if let Some((number, of)) = part {
+            options = options.part(Part::new(number, of).map_err(|error| raised(py, &error))?);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.optimize(&options).await };
+        json(py, &wait_telling(py, call, progress.teller(heard))?)
+    }
+
+    fn vacuum(
+        &self,
+        py: Python<'_>,
+        retain_s: f64,
+        force_unlisted: bool,
+        dry_run: bool,
+    ) -> PyResult<Vec<String>> {
+        let retain = Duration::try_from_secs_f64(retain_s);
+        let retain = retain.map_err(|error| {
+            crate::errors::argument(py, "retain", format!("{retain_s} s: {error}"))
+        })?;
+        let options = VacuumOptions::default()
+            .retain(retain)
+            .force_unlisted(force_unlisted)
+            .dry_run(dry_run);
+        let store = self.get(py)?;
+        wait(py, move || async move { store.vacuum(&options).await })
+    }
+
+    #[pyo3(signature = (memory_limit, heard))]
+    fn check(&self, py: Python<'_>, memory_limit: Option<usize>, heard: Heard) -> PyResult<String> {
+        let progress = Progress::default();
+        let told = progress.clone();
+        let mut options =
+            CheckOptions::default().progress(move |what, done, of| told.note(what, done, of));
+        if let Some(bytes) = memory_limit {
+            options = options.memory_limit_bytes(bytes);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.check_with(&options).await };
+        json(py, &wait_telling(py, call, progress.teller(heard))?)
+    }
+
+    fn mend(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(py, &wait(py, move || async move { store.mend().await })?)
+    }
+
+    fn export(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        source: Option<String>,
+        samples: Option<String>,
+        overwrite: bool,
+    ) -> PyResult<String> {
+        let mut options = ExportOptions::default().overwrite(overwrite);
+        if let Some(source) = source {
+            options = options.source(source);
+        }
+        if let Some(samples) = samples {
+            options = options.samples(samples);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.export(&folder, &options).await };
+        json(py, &wait(py, call)?)
+    }
+
+    #[pyo3(signature = (to, predicate, dry_run, heard))]
+    fn copy_to(
+        &self,
+        py: Python<'_>,
+        to: &Self,
+        predicate: Option<String>,
+        dry_run: bool,
+        heard: Heard,
+    ) -> PyResult<String> {
+        let progress = Progress::default();
+        let told = progress.clone();
+        let mut options = CopyOptions::default()
+            .dry_run(dry_run)
+            .progress(move |what, done, of| told.note(what, done, of));
+        if let Some(predicate) = predicate {
+            options = options.predicate(predicate);
+        }
+        let (store, to) = (self.get(py)?, to.get(py)?);
+        let call = move || async move { store.copy_to(&to, &options).await };
+        json(py, &wait_telling(py, call, progress.teller(heard))?)
+    }
+
+    fn create_tag(&self, py: Python<'_>, name: String, note: Option<String>) -> PyResult<String> {
+        let store = self.get(py)?;
+        let call = move || async move { store.create_tag(&name, note.as_deref()).await };
+        json(py, &wait(py, call)?)
+    }
+
+    fn delete_tag(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        let store = self.get(py)?;
+        wait(py, move || async move { store.delete_tag(&name).await })
+    }
+
+    /// `about` is one of `where`, `source` and `platform`, and what it is.
+    fn add_note(
+        &self,
+        py: Python<'_>,
+        text: String,
+        about: (String, String),
+        who: Option<String>,
+    ) -> PyResult<String> {
+        let subject = match about.0.as_str() {
+            "where" => Subject::Where(about.1),
+            "source" => Subject::Source(about.1),
+            _ => Subject::Platform(about.1),
+        };
+        let store = self.get(py)?;
+        let call = move || async move { store.add_note(&text, &subject, who.as_deref()).await };
+        json(py, &wait(py, call)?)
+    }
+
+    fn delete_note(&self, py: Python<'_>, note_id: i64) -> PyResult<()> {
+        let store = self.get(py)?;
+        wait(py, move || async move { store.delete_note(note_id).await })
+    }
+
+    fn correct(
+        &self,
+        py: Python<'_>,
+        labels: Vec<String>,
+        predicate: String,
+        how: Correction,
+    ) -> PyResult<String> {
+        let labels = labels.iter().map(|label| label.parse::<Label>());
+        let labels = labels.collect::<tsql::Result<Vec<_>>>();
+        let labels = labels.map_err(|error| raised(py, &error))?;
+        let (store, options) = (self.get(py)?, how.options());
+        let call = move || async move { store.correct(&labels, &predicate, &options).await };
+        json(py, &wait(py, call)?)
+    }
+
+    fn retract(&self, py: Python<'_>, predicate: String, how: Correction) -> PyResult<String> {
+        let (store, options) = (self.get(py)?, how.options());
+        let call = move || async move { store.retract(&predicate, &options).await };
+        json(py, &wait(py, call)?)
+    }
+
+    fn restore(&self, py: Python<'_>, predicate: String, how: Correction) -> PyResult<String> {
+        let (store, options) = (self.get(py)?, how.options());
+        let call = move || async move { store.restore(&predicate, &options).await };
+        json(py, &wait(py, call)?)
+    }
+
+    /// `about` has the texts of a publication by their names.
+    #[pyo3(signature = (to, about, overwrite, dry_run, heard))]
+    fn publish(
+        &self,
+        py: Python<'_>,
+        to: String,
+        about: Vec<(String, String)>,
+        overwrite: bool,
+        dry_run: bool,
+        heard: Heard,
+    ) -> PyResult<String> {
+        let progress = Progress::default();
+        let told = progress.clone();
+        let mut options = PublishOptions::default()
+            .overwrite(overwrite)
+            .dry_run(dry_run)
+            .progress(move |what, done, of| told.note(what, done, of));
+        for (name, text) in about {
+            options = match name.as_str() {
+                "title" => options.title(text),
+                "description" => options.description(text),
+                "license" => options.license(text),
+                "citation" => options.citation(text),
+                "author" => options.author(text),
+                "url" => options.url(text),
+                "version" => options.version(text),
+                _ => options.date(text),
+            };
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.publish(&to, &options).await };
+        json(py, &wait_telling(py, call, progress.teller(heard))?)
+    }
+
+    /// Compares two sides; a picture is drawn where a path is given.
+    #[pyo3(signature = (a, b, predicate, all, minimal_change, allowed_regression, top, picture))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the options of one call"
+    )]
+    fn compare(
+        &self,
+        py: Python<'_>,
+        a: String,
+        b: String,
+        predicate: Option<String>,
+        all: bool,
+        minimal_change: Option<f64>,
+        allowed_regression: Option<f64>,
+        top: usize,
+        picture: Option<PathBuf>,
+    ) -> PyResult<String> {
+        let mut options = CompareOptions::default().top(top);
+        if all {
+            options = options.of(tsql::compare::Of::All);
+        }
+        if let Some(predicate) = predicate {
+            options = options.predicate(predicate);
+        }
+        if let Some(share) = minimal_change {
+            options = options.minimal_change(share);
+        }
+        if let Some(share) = allowed_regression {
+            options = options.allowed_regression(share);
+        }
+        let store = self.get(py)?;
+        let found = wait(py, move || async move {
+            let found = store.compare(&a.parse()?, &b.parse()?, &options).await?;
+            if let Some(path) = picture {
+                found.draw(&path, PICTURE_WIDTH)?;
+            }
+            Ok(found)
+        })?;
+        json(py, &found)
+    }
+
+    /// Scores of benchmark runs; pictures and tables are written where a folder is given.
+    fn report(
+        &self,
+        py: Python<'_>,
+        predicate: Option<String>,
+        by: Option<String>,
+        category: Option<String>,
+        folder: Option<PathBuf>,
+    ) -> PyResult<String> {
+        let mut options = ReportOptions::default();
+        if let Some(predicate) = predicate {
+            options = options.predicate(predicate);
+        }
+        if let Some(by) = by {
+            options = options.by(by);
+        }
+        if let Some(category) = category {
+            options = options.category(category);
+        }
+        let store = self.get(py)?;
+        let report = wait(py, move || async move {
+            let report = graphnet::report(&store, &options).await?;
+            if let Some(folder) = folder {
+                report.write(&folder, PICTURE_WIDTH)?;
+            }
+            Ok(report)
+        })?;
+        json(py, &report)
+    }
+
+    fn create_subset(
+        &self,
+        py: Python<'_>,
+        name: String,
+        query: String,
+        random: Option<(usize, u64)>,
+    ) -> PyResult<String> {
+        let mut options = SubsetOptions::default();
+        if let Some((count, seed)) = random {
+            options = options.random(count, seed);
+        }
+        let store = self.get(py)?;
+        let call =
+            move || async move { graphnet::create_subset(&store, &name, &query, &options).await };
+        json(py, &wait(py, call)?)
+    }
+
+    fn subset(&self, py: Python<'_>, name: String, version: Option<i64>) -> PyResult<String> {
+        let store = self.get(py)?;
+        let call = move || async move { graphnet::subset(&store, &name, version).await };
+        json(py, &wait(py, call)?)
+    }
+}
+
+/// Width of the pixels of pictures.
+const PICTURE_WIDTH: u32 = 1600;
+
+/// Why something is corrected, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Correction {
+    why: Option<String>,
+    who: Option<String>,
+    all: bool,
+    dry_run: bool,
+}
+
+impl Correction {
+    fn options(self) -> CorrectionOptions {
+        let mut options = match self.why {
+            Some(why) => CorrectionOptions::why(why),
+            None => CorrectionOptions::default(),
+        };
+        if let Some(who) = self.who {
+            options = options.who(who);
+        }
+        options.all(self.all).dry_run(self.dry_run)
+    }
+}

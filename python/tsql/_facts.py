@@ -1,0 +1,95 @@
+"""What there is in every store: tables, columns, functions of SQL."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+from . import _native
+from ._reports import Verified
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, a view or an answer."""
+
+    name: str
+    type: str
+    unit: str | None
+    is_nullable: bool
+    doc: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or a view of a store, with its columns."""
+
+    name: str
+    doc: str
+    is_view: bool
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of SQL: how it is called, what it gives, and a query that tries it."""
+
+    name: str
+    aliases: tuple[str, ...]
+    call: str
+    kind: str
+    is_ours: bool
+    doc: str
+    arguments: tuple[tuple[str, str], ...]
+    example: str
+
+
+def columns_of(text: str) -> tuple[Column, ...]:
+    """Columns from what the library tells of them."""
+    return tuple(Column(**column) for column in json.loads(text))
+
+
+def tables() -> dict[str, Table]:
+    """All tables and views that a store has, by name.
+
+    >>> import tsql
+    >>> tsql.tables()["records"].columns[0].name
+    'dataset'
+    """
+    told = json.loads(_native.tables())
+    made = (
+        Table(**{**table, "columns": tuple(Column(**column) for column in table["columns"])})
+        for table in told
+    )
+    return {table.name: table for table in made}
+
+
+def functions(name: str | None = None) -> dict[str, Function]:
+    """The functions of SQL by name, tsql's own first; with a name only that one.
+
+    >>> import tsql
+    >>> tsql.functions("median_ci")["median_ci"].kind
+    'aggregate'
+
+    Raises `tsql.errors.UnknownName` for a name that no function has.
+    """
+    told: list[dict[str, Any]]
+    told = json.loads(_native.functions()) if name is None else [json.loads(_native.describe(name))]
+    made = (
+        Function(
+            **{
+                **function,
+                "aliases": tuple(function["aliases"]),
+                "arguments": tuple((one, of) for one, of in function["arguments"]),
+            }
+        )
+        for function in told
+    )
+    return {function.name: function for function in made}
+
+
+def verify(at: str | PathLike[str]) -> Verified:
+    """Compares a publication (a folder, a bucket, a web server) with its checksums."""
+    return Verified(**json.loads(_native.verify(fspath(at))))

@@ -1,0 +1,222 @@
+"""Answers, and what other packages make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _html, _native
+from ._facts import Column, columns_of
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+    import polars
+    import pyarrow
+    import torch
+
+
+class Batch:
+    """Some rows of an answer. Whoever takes Arrow takes it as it is: `pyarrow.record_batch(batch)`."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Batch) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"<tsql.Batch: {len(self)} rows, {len(self.columns)} columns>"
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.schema_capsule()
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        return self._native.array_capsules()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Its columns with types, units and meaning."""
+        return columns_of(self._native.columns())
+
+    def numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
+        """Its columns as NumPy arrays: see `Result.numpy`."""
+        return _numpy(self._native.arrays())
+
+    def torch(self) -> dict[str, torch.Tensor]:
+        """Its columns as tensors: see `Result.torch`."""
+        return _torch(self._native.arrays(writable=True))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Its rows as tuples."""
+        return list(zip(*self._native.lists(), strict=True))
+
+
+class Result:
+    """The answer to a question: planned already, and computed once, when somebody reads it.
+
+    - It comes batch by batch, in bounded memory: `for batch in result`, or whoever takes Arrow streams
+      (`polars.DataFrame(result)`, `pyarrow.RecordBatchReader.from_stream(result)`, DuckDB's `FROM result`).
+    - `arrow`, `pl`, `df`, `numpy`, `torch` and `rows` give all of it at once; they need the package of that name.
+    - It is read by one of them, once: a second time raises `tsql.errors.ClosedError`.
+
+    >>> import tsql
+    >>> result = tsql.sample().sql("SELECT platform, runtime_ns FROM records WHERE ok LIMIT 1")
+    >>> [(column.name, column.unit) for column in result.columns]
+    [('platform', None), ('runtime_ns', 'ns')]
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Answer) -> None:
+        self._native = native
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns with types, units and meaning; nothing is computed for that."""
+        return columns_of(self._native.columns())
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.schema_capsule()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.stream(requested_schema)
+
+    def __iter__(self) -> Iterator[Batch]:
+        while (batch := self._native.next_batch()) is not None:
+            yield Batch(batch)
+
+    def arrow(self) -> pyarrow.Table:
+        """All rows as a table of pyarrow."""
+        import pyarrow
+
+        return pyarrow.Table.from_batches(
+            [pyarrow.record_batch(batch) for batch in self], pyarrow.schema(self)
+        )
+
+    def pl(self) -> polars.DataFrame:
+        """All rows as a frame of polars."""
+        import polars
+
+        batches = [polars.DataFrame(batch) for batch in self]
+        return polars.concat(batches) if batches else polars.DataFrame(self._empty())
+
+    def df(self) -> pandas.DataFrame:
+        """All rows as a frame of pandas (through pyarrow)."""
+        return self.arrow().to_pandas()
+
+    def numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
+        """All columns as NumPy arrays, by name.
+
+        Numbers and times are those of the answer, without a copy where it came in one batch (and cannot be written to
+        then); lists of one length have a dimension more. Columns with NULLs are masked arrays, texts and other lists
+        arrays of objects.
+
+        >>> import tsql
+        >>> tsql.sample().sql("SELECT runtime_ns FROM records WHERE ok ORDER BY 1 LIMIT 2").numpy()["runtime_ns"].dtype
+        dtype('int64')
+        """
+        return _numpy(self._native.arrays())
+
+    def torch(self) -> dict[str, torch.Tensor]:
+        """All columns of numbers as tensors of torch, by name; they may be written to.
+
+        Raises `TypeError` for a column that is no number, or has NULLs.
+        """
+        return _torch(self._native.arrays(writable=True))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows as tuples; times are `datetime`."""
+        return list(zip(*self._native.lists(), strict=True))
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows()]
+
+    def scalar(self) -> Any:
+        """The one value of an answer of one row and one column.
+
+        >>> import tsql
+        >>> tsql.sample().sql("SELECT count(*) FROM records").scalar()
+        19
+        """
+        rows = self.rows()
+        if len(rows) != 1 or len(rows[0]) != 1:
+            shape = f"{len(rows)} rows and {len(self.columns)} columns"
+            raise ValueError(f"an answer of {shape} is no single value")
+        return rows[0][0]
+
+    def explain(self, analyze: bool = False) -> str:
+        """The plan of the question; with `analyze` it is answered once more, and what each step took is told."""
+        return self._native.explain(analyze)
+
+    def show(self, rows: int = 20) -> None:
+        """Prints the first rows; they are still there for whoever reads all."""
+        print(self._text(rows))
+
+    def _text(self, rows: int) -> str:
+        first = self._native.peek(rows)
+        return _html.text(self.columns, first)
+
+    def _repr_html_(self) -> str:
+        return _html.table(self.columns, self._native.peek(_html.ROWS))
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{column.name}: {column.type}" for column in self.columns)
+        return f"<tsql.Result: {names}>"
+
+    def _empty(self) -> Any:
+        import pyarrow
+
+        return pyarrow.schema(self).empty_table()
+
+
+def _numpy(arrays: dict[str, Any]) -> dict[str, numpy.ndarray[Any, Any]]:
+    import numpy
+
+    made: dict[str, numpy.ndarray[Any, Any]] = {}
+    for name, column in arrays.items():
+        if isinstance(column, list):
+            values = numpy.empty(len(column), dtype=object)
+            values[:] = column
+            made[name] = values
+            continue
+        buffer, dtype, shape, nulls = column
+        values = numpy.frombuffer(buffer, dtype=dtype).reshape(shape)
+        if nulls is not None:
+            mask = numpy.frombuffer(nulls, dtype="?")
+            made[name] = numpy.ma.masked_array(values, mask=mask)
+            continue
+        made[name] = values
+    return made
+
+
+def _torch(arrays: dict[str, Any]) -> dict[str, torch.Tensor]:
+    import torch
+
+    kinds = {
+        "?": torch.bool,
+        "<i1": torch.int8,
+        "<i2": torch.int16,
+        "<i4": torch.int32,
+        "<i8": torch.int64,
+        "<u1": torch.uint8,
+        "<f2": torch.float16,
+        "<f4": torch.float32,
+        "<f8": torch.float64,
+    }
+    made: dict[str, torch.Tensor] = {}
+    for name, column in arrays.items():
+        if isinstance(column, list) or column[1] not in kinds:
+            raise TypeError(f"column `{name}` is no tensor: leave it out, or cast it in SQL")
+        buffer, dtype, shape, nulls = column
+        if nulls is not None:
+            raise TypeError(f"column `{name}` has NULLs: coalesce({name}, ...) gives them a value")
+        if 0 in shape:
+            made[name] = torch.empty(shape, dtype=kinds[dtype])
+            continue
+        made[name] = torch.frombuffer(buffer, dtype=kinds[dtype]).reshape(shape)
+    return made
