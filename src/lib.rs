@@ -167,6 +167,7 @@ pub mod diff;
 pub mod export;
 pub mod notes;
 pub mod publish;
+pub mod training;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
 mod upkeep;

@@ -133,6 +133,10 @@ mod terminal;
 mod told;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
+#[path = "suite/training.rs"]
+mod training;
+#[path = "suite/training_graphs.rs"]
+mod training_graphs;
 #[cfg(unix)]
 #[path = "suite/waiting.rs"]
 mod waiting;

@@ -1,17 +1,23 @@
-//! `tsql batch`: a graph with some of its configurations, for training.
+//! `tsql batch`: graphs with some of their configurations, for training.
+
+mod several;
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use clap::{Args, ValueEnum};
 
 use super::outcome::{DONE, Failure};
 use super::place::Place;
+use super::printer::PrintError;
 use super::talk::{counted, talk};
 use crate::error::Error;
-use crate::tpugraphs::{self, Form, Pick, Picking, TrainingGraph};
+use crate::store::Store;
+use crate::tpugraphs::{self, Form, Pick, Picking, TrainingFile, TrainingGraph};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
@@ -25,6 +31,10 @@ enum How {
     Worst,
     /// a third the fastest, a third the slowest, the rest at random between (with repetition)
     Baseline,
+    /// as upstream trains: at random, fast ones more often, none twice
+    Gumbel,
+    /// k neighbours by runtime, out of 1 to 4 times as many
+    Close,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,10 +55,11 @@ enum Container {
     Npz,
 }
 
-/// Give a graph with k of its configurations, for training
+/// Give graphs with k of their configurations, for training
 ///
 /// Reads one file's graph, configurations and runtimes, and nothing else; then every step costs
-/// well under a millisecond. `runtime_ns` is NULL (in npz: 0) where the test split withholds it.
+/// well under a millisecond. Of several files, or of a collection, each step is another file, and each file comes
+/// once an epoch. `runtime_ns` is NULL (in npz: 0) where the test split withholds it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql batch                              # the files there are\n  \
@@ -56,11 +67,16 @@ enum Container {
     tsql batch layout:xla:default:unet3d -k 16 --steps 1000 \\\n      \
     | python train.py   # pyarrow.ipc.open_stream\n  \
     tsql batch layout:xla:default:unet3d --pick all --unique --values codes \\\n      \
-    -o all.arrow")]
+    -o all.arrow\n  \
+    tsql batch layout:xla:random --split train --pick gumbel -k 32 --epochs 3 \\\n      \
+    | python train.py   # a batch for each file, in another order each epoch")]
 pub(super) struct Batch {
-    /// File: COLLECTION:NAME, or the end of it; without it all are listed
+    /// Files: COLLECTION:NAME, or the end of it, or COLLECTION for all of its files; without any all are listed
     #[arg(value_name = "FILE")]
-    file: Option<String>,
+    files: Vec<String>,
+    /// Of collections only files of this split: train, valid, test
+    #[arg(long, value_name = "SPLIT")]
+    split: Option<String>,
     /// Configurations of a step
     #[arg(short, value_name = "K", default_value_t = 128)]
     k: usize,
@@ -76,9 +92,12 @@ pub(super) struct Batch {
     /// How configurations are given
     #[arg(long, value_enum, default_value_t = Kind::Int8)]
     values: Kind,
-    /// Steps to give, one batch each
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    steps: u64,
+    /// Steps to give, one batch each [default: 1, of several files one epoch]
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Epochs to give, of several files
+    #[arg(long, value_name = "N", conflicts_with = "steps")]
+    epochs: Option<u64>,
     /// Format [default: by the name of FILE, else arrow]
     #[arg(long, value_enum)]
     format: Option<Container>,
@@ -89,29 +108,30 @@ pub(super) struct Batch {
 
 pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
     let store = place.open().await?;
-    let Some(name) = &command.file else {
+    if command.files.is_empty() {
         let mut out = super::stdout::stdout();
         for file in tpugraphs::training_files(&store).await? {
             let split = file.split.unwrap_or_default();
             let written = writeln!(out, "{}\t{split}", file.id);
-            written.map_err(super::printer::PrintError::Io)?;
+            written.map_err(PrintError::Io)?;
         }
         return Ok(DONE);
-    };
+    }
+    match command.single(&tpugraphs::training_files(&store).await?) {
+        Some(name) => one(&store, name, &command).await,
+        None => several::run(&store, &command).await,
+    }
+}
+
+/// Steps of one file.
+async fn one(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> {
     let started = Instant::now();
-    let graph = tpugraphs::training_graph(&store, name).await?;
+    let graph = tpugraphs::training_graph(store, name).await?;
     let opened = started.elapsed();
-    let named = command.output.as_ref();
-    let npz = named.is_some_and(|path| path.extension().is_some_and(|end| end == "npz"));
-    let by_name = if npz {
-        Container::Npz
-    } else {
-        Container::Arrow
-    };
     let started = Instant::now();
-    match command.format.unwrap_or(by_name) {
-        Container::Npz => write_npz(&graph, &command)?,
-        Container::Arrow => write_arrow(&graph, &command)?,
+    match command.container() {
+        Container::Npz => write_npz(&graph, command)?,
+        Container::Arrow => write_arrow(&graph, command)?,
     }
     let taken = started.elapsed();
     let samples = counted(graph.sample_count() as u64, "sample");
@@ -124,13 +144,38 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
         "{}: {samples}{nodes}, opened in {:.1} ms, {} in {:.1} ms",
         graph.id(),
         opened.as_secs_f64() * 1e3,
-        counted(command.steps, "step"),
+        counted(command.steps.unwrap_or(1), "step"),
         taken.as_secs_f64() * 1e3,
     ));
     Ok(DONE)
 }
 
 impl Batch {
+    /// The one file that was named; `None` for several, or a collection.
+    fn single(&self, files: &[TrainingFile]) -> Option<&str> {
+        let [name] = self.files.as_slice() else {
+            return None;
+        };
+        let prefix = format!("{name}:");
+        let is_file = files.iter().any(|file| file.id == *name);
+        let is_collection = files.iter().any(|file| file.id.starts_with(&prefix));
+        let asks_for_epochs = self.epochs.is_some() || self.split.is_some();
+        (is_file || !is_collection)
+            .then_some(name.as_str())
+            .filter(|_| !asks_for_epochs)
+    }
+
+    fn container(&self) -> Container {
+        let named = self.output.as_ref();
+        let npz = named.is_some_and(|path| path.extension().is_some_and(|end| end == "npz"));
+        let by_name = if npz {
+            Container::Npz
+        } else {
+            Container::Arrow
+        };
+        self.format.unwrap_or(by_name)
+    }
+
     fn picking(&self) -> Picking {
         let pick = match self.pick {
             How::All => Pick::All,
@@ -138,9 +183,20 @@ impl Batch {
             How::Best => Pick::Best,
             How::Worst => Pick::Worst,
             How::Baseline => Pick::Baseline,
+            How::Gumbel => Pick::Gumbel,
+            How::Close => Pick::Close,
         };
         let picking = Picking::new(pick, self.k);
         picking.seed(self.seed).unique(self.unique)
+    }
+
+    /// The Arrow stream that was asked for.
+    fn writer(&self, schema: &Schema) -> Result<StreamWriter<BufWriter<Box<dyn Write>>>, Failure> {
+        let out: Box<dyn Write> = match &self.output {
+            Some(path) => Box::new(std::fs::File::create(path).map_err(Error::io(path))?),
+            None => Box::new(std::io::stdout().lock()),
+        };
+        Ok(StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?)
     }
 
     fn form(&self) -> Form {
@@ -157,7 +213,7 @@ fn write_npz(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
         let reason = "npz needs a file: -o FILE".to_owned();
         return Err(Failure::Usage(reason));
     };
-    if command.steps != 1 {
+    if command.steps.is_some_and(|steps| steps != 1) {
         let reason = "an npz file holds one step: take arrow for more".to_owned();
         return Err(Failure::Usage(reason));
     }
@@ -168,18 +224,10 @@ fn write_npz(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
 }
 
 fn write_arrow(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
-    let out: Box<dyn Write> = match &command.output {
-        Some(path) => Box::new(std::fs::File::create(path).map_err(Error::io(path))?),
-        None => Box::new(std::io::stdout().lock()),
-    };
     let (picking, form) = (command.picking(), command.form());
     let schema = graph.batch(&[], form)?.schema();
-    let failed = |error: arrow::error::ArrowError| match error {
-        arrow::error::ArrowError::IoError(_, error) => super::printer::PrintError::Io(error),
-        other => super::printer::PrintError::Io(std::io::Error::other(other)),
-    };
-    let mut writer = StreamWriter::try_new(BufWriter::new(out), &schema).map_err(failed)?;
-    for step in 0..command.steps {
+    let mut writer = command.writer(&schema)?;
+    for step in 0..command.steps.unwrap_or(1) {
         let samples = graph.pick(&picking, step);
         writer
             .write(&graph.batch(&samples, form)?)
@@ -187,4 +235,11 @@ fn write_arrow(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
     }
     writer.finish().map_err(failed)?;
     Ok(())
+}
+
+fn failed(error: ArrowError) -> PrintError {
+    match error {
+        ArrowError::IoError(_, error) => PrintError::Io(error),
+        other => PrintError::Io(std::io::Error::other(other)),
+    }
 }

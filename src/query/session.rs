@@ -101,6 +101,14 @@ impl Store {
     /// # Errors
     /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
     pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
+        Ok(self.session_at(options).await?.0)
+    }
+
+    /// As [`Store::session_with`], with the versions of the tables that it reads.
+    pub(crate) async fn session_at(
+        &self,
+        options: &SessionOptions,
+    ) -> Result<(SessionContext, Snapshots)> {
         let context = self.engine(options)?;
         let names = match &options.sql {
             Some(sql) => Names::of(sql, &context.state())?,
@@ -109,7 +117,7 @@ impl Store {
         reach(&context, &names).await?;
         let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
         self.show(&context, &names, &snapshots).await?;
-        Ok(context)
+        Ok((context, snapshots))
     }
 
     /// Gives a session the tables and views of these names, at these versions, in the place of those that it has.

@@ -17,6 +17,9 @@
 //! # Ok(()) }
 //! ```
 //!
+//! Several files, or all of a collection, are one stream of steps with [`training_graphs`]: each file once an epoch, some
+//! open at a time, made ahead by threads.
+//!
 //! Predictions become a submission to Kaggle's "Fast or Slow?" with [`write_submission`], and
 //! [`score_submission`] scores one as Kaggle did.
 
@@ -25,5 +28,7 @@ mod training;
 
 pub use score::{Scored, ScoredRow, score_submission, write_submission};
 pub use training::{
-    Form, Number, Pick, Picking, TrainingFile, TrainingGraph, training_files, training_graph,
+    Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Number, Pick, Picking, StepTable,
+    Tensor, TrainingFile, TrainingGraph, TrainingGraphs, training_files, training_graph,
+    training_graphs,
 };

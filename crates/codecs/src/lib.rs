@@ -21,6 +21,7 @@ pub mod varint;
 pub mod graph;
 pub mod layout;
 pub mod repeats;
+pub mod schedule;
 pub mod sketch;
 pub mod tensors;
 pub mod tile;

@@ -17,9 +17,11 @@
 use std::path::{Path, PathBuf};
 
 mod error;
+mod mapped;
 mod scratch;
 
 pub use error::Error;
+pub use mapped::Mapped;
 pub use scratch::{Scratch, remove_all, use_temporary};
 
 /// For what can be fetched again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` where there is neither.

@@ -1,5 +1,6 @@
 //! Graphs, configurations and samples read back from their columns: what export and training need.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use arrow::array::RecordBatch;
@@ -90,76 +91,76 @@ impl Loader {
 
     /// The graph of this number, with the node types as they are in its rows.
     pub(crate) async fn graph(&mut self, graph_id: i64) -> Result<Graph> {
+        let graph = self.graphs(&[graph_id]).await?.remove(&graph_id);
+        graph.ok_or_else(|| Error::damaged("graphs", format!("{graph_id}: not there")))
+    }
+
+    /// As [`Loader::graph`], of several numbers at once; those that are not there are left out.
+    pub(crate) async fn graphs(&mut self, graph_ids: &[i64]) -> Result<HashMap<i64, Graph>> {
+        if graph_ids.is_empty() {
+            return Ok(HashMap::new());
+        }
         let sql = format!(
-            "SELECT kind, node_count, types, type_of_node, edges, slots, splits \
-             FROM stored.graphs WHERE graph_id = {graph_id}"
+            "SELECT graph_id, kind, node_count, types, type_of_node, edges, slots, splits \
+             FROM stored.graphs WHERE graph_id IN ({})",
+            listed(graph_ids)
         );
         let batches = self.collect(&sql).await?;
-        let damaged = |what: &str| Error::damaged("graphs", format!("{graph_id}: {what}"));
-        let batch = batches.iter().find(|batch| batch.num_rows() > 0);
-        let batch = batch.ok_or_else(|| damaged("not there"))?;
-        let bytes = |name: &str| -> Result<Vec<u8>> {
-            Ok(column::bytes_at(column::bytes(batch, name)?, 0)
-                .unwrap_or_default()
-                .to_vec())
-        };
-        let kind = column::text_at(column::text(batch, "kind")?, 0).and_then(Kind::named);
-        let kind = kind.ok_or_else(|| damaged("it has no nodes"))?;
-        let count = column::value(column::numbers::<Int64Type>(batch, "node_count")?, 0);
-        let count = count.and_then(|count| usize::try_from(count).ok());
-        let count = count.ok_or_else(|| damaged("no node count"))?;
-        let nodes = |name: &str| -> Result<Vec<u32>> {
-            let steps = unpack_steps(&bytes(name)?).ok_or_else(|| damaged(name))?;
-            let nodes = steps.into_iter().map(u32::try_from);
-            nodes
-                .collect::<std::result::Result<_, _>>()
-                .map_err(|_| damaged(name))
-        };
-        let (slots, splits) = (nodes("slots")?, nodes("splits")?);
-        let edges = unpack_edges(&bytes("edges")?, count).ok_or_else(|| damaged("edges"))?;
-        let type_of_node = unpack_numbers(&bytes("type_of_node")?);
-        let type_of_node = type_of_node.ok_or_else(|| damaged("type_of_node"))?;
-        let ids = unpack_steps(&bytes("types")?).ok_or_else(|| damaged("types"))?;
         let known = self.types().await?;
-        let types = ids.iter().map(|id| known.get(id).cloned());
-        let types = types.collect::<Option<Vec<_>>>();
-        Ok(Graph {
-            kind,
-            types: types.ok_or_else(|| damaged("a node type that is not there"))?,
-            type_of_node,
-            edges,
-            slots,
-            splits,
-        })
+        let mut graphs = HashMap::new();
+        for batch in &batches {
+            let numbers = column::numbers::<Int64Type>(batch, "graph_id")?;
+            for row in 0..batch.num_rows() {
+                let graph_id = numbers.value(row);
+                let damaged = |what| Error::damaged("graphs", format!("{graph_id}: {what}"));
+                let graph = graph_at(batch, row, known)?.map_err(damaged)?;
+                graphs.insert(graph_id, graph);
+            }
+        }
+        Ok(graphs)
     }
 
     /// All configurations of a graph.
     pub(crate) async fn configurations(&self, graph_id: i64) -> Result<Configurations> {
+        let mut found = self.configurations_of(&[graph_id]).await?;
+        Ok(found.remove(&graph_id).unwrap_or_default())
+    }
+
+    /// All configurations of several graphs; those without any are left out.
+    pub(crate) async fn configurations_of(
+        &self,
+        graph_ids: &[i64],
+    ) -> Result<HashMap<i64, Configurations>> {
+        if graph_ids.is_empty() {
+            return Ok(HashMap::new());
+        }
         let sql = format!(
-            "SELECT config_id, sketch, params FROM stored.configurations \
-             WHERE graph_id = {graph_id} ORDER BY config_id"
+            "SELECT graph_id, config_id, sketch, params FROM stored.configurations \
+             WHERE graph_id IN ({}) ORDER BY graph_id, config_id",
+            listed(graph_ids)
         );
-        let mut found = Configurations::default();
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut found: HashMap<i64, Configurations> = HashMap::new();
+        let mut places: HashMap<(i64, String), usize> = HashMap::new();
         for batch in self.collect(&sql).await? {
+            let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
             let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
             let (sketches, params) = (
                 column::text(&batch, "sketch")?,
                 column::bytes(&batch, "params")?,
             );
+            // The graph and the sketch of the row before, and the place of the sketch: most rows have the same.
+            let mut last: Option<(i64, &str, usize)> = None;
             for row in 0..batch.num_rows() {
-                let text = sketches.value(row);
-                let place = match places.get(text) {
-                    Some(&place) => place,
-                    None => {
-                        found.sketches.push(Sketch::parse(text)?);
-                        places.insert(text.to_owned(), found.sketches.len() - 1);
-                        found.sketches.len() - 1
-                    }
+                let (graph, text) = (graphs.value(row), sketches.value(row));
+                let of_graph = found.entry(graph).or_default();
+                let place = match last.filter(|(of, before, _)| *of == graph && *before == text) {
+                    Some((.., place)) => place,
+                    None => of_graph.sketch(text, places.entry((graph, text.to_owned())))?,
                 };
+                last = Some((graph, text, place));
                 let params = column::bytes_at(params, row).unwrap_or_default();
-                found.numbers.push(numbers.value(row));
-                found.rows.push((place, params.into()));
+                of_graph.numbers.push(numbers.value(row));
+                of_graph.rows.push((place, params.into()));
             }
         }
         Ok(found)
@@ -173,26 +174,84 @@ impl Loader {
         graph_id: i64,
         source_id: i64,
     ) -> Result<Samples> {
+        let mut found = self.samples_of(records, &[(graph_id, source_id)]).await?;
+        Ok(found.remove(&source_id).unwrap_or_default())
+    }
+
+    /// As [`Loader::samples`], of several files by the numbers of their graphs and their own; those without any are left
+    /// out.
+    pub(crate) async fn samples_of(
+        &self,
+        records: &str,
+        files: &[(i64, i64)],
+    ) -> Result<HashMap<i64, Samples>> {
+        if files.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (graphs, sources): (Vec<i64>, Vec<i64>) = files.iter().copied().unzip();
         let sql = format!(
-            "SELECT config_id, runtime_ns, baseline_ns FROM {records} \
-             WHERE graph_id = {graph_id} AND source_id = {source_id} ORDER BY line"
+            "SELECT source_id, config_id, runtime_ns, baseline_ns FROM {records} \
+             WHERE graph_id IN ({}) AND source_id IN ({}) ORDER BY source_id, line",
+            listed(&graphs),
+            listed(&sources)
         );
-        let mut samples = Samples::default();
+        let mut found: HashMap<i64, Samples> = HashMap::new();
         for batch in self.collect(&sql).await? {
+            let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
             let configs = column::numbers::<Int64Type>(&batch, "config_id")?;
             let times = column::numbers::<Float64Type>(&batch, "runtime_ns")?;
             let baselines = column::numbers::<Float64Type>(&batch, "baseline_ns")?;
-            samples.config_ids.extend(configs.values());
             let whole = |time: Option<f64>, withheld| time.map_or(withheld, nanoseconds);
-            samples
-                .runtimes
-                .extend(times.iter().map(|time| whole(time, 0)));
-            samples
-                .normalizers
-                .extend(baselines.iter().map(|time| whole(time, 1)));
+            for row in 0..batch.num_rows() {
+                let samples = found.entry(sources.value(row)).or_default();
+                samples.config_ids.push(configs.value(row));
+                let (time, baseline) = (column::value(times, row), column::value(baselines, row));
+                samples.runtimes.push(whole(time, 0));
+                samples.normalizers.push(whole(baseline, 1));
+            }
         }
-        Ok(samples)
+        Ok(found)
     }
+}
+
+/// Numbers as SQL lists them.
+fn listed(numbers: &[i64]) -> String {
+    let texts = numbers.iter().map(i64::to_string);
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// The graph of a row; what of it is damaged otherwise.
+fn graph_at(
+    batch: &RecordBatch,
+    row: usize,
+    known: &HashMap<i64, NodeType>,
+) -> Result<std::result::Result<Graph, &'static str>> {
+    let packed = |name: &str| -> Result<Vec<u8>> {
+        let column = column::bytes(batch, name)?;
+        Ok(column::bytes_at(column, row).unwrap_or_default().to_vec())
+    };
+    let kind = column::text_at(column::text(batch, "kind")?, row).and_then(Kind::named);
+    let count = column::value(column::numbers::<Int64Type>(batch, "node_count")?, row);
+    let (types, type_of_node) = (packed("types")?, packed("type_of_node")?);
+    let (edges, slots, splits) = (packed("edges")?, packed("slots")?, packed("splits")?);
+    let nodes = |packed: &[u8]| -> Option<Vec<u32>> {
+        let steps = unpack_steps(packed)?.into_iter();
+        steps.map(|node| u32::try_from(node).ok()).collect()
+    };
+    Ok((|| {
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let ids = unpack_steps(&types).ok_or("types")?;
+        let types = ids.iter().map(|id| known.get(id).cloned());
+        let types = types.collect::<Option<Vec<_>>>();
+        Ok(Graph {
+            kind: kind.ok_or("it has no nodes")?,
+            types: types.ok_or("a node type that is not there")?,
+            type_of_node: unpack_numbers(&type_of_node).ok_or("type_of_node")?,
+            edges: unpack_edges(&edges, count.ok_or("no node count")?).ok_or("edges")?,
+            slots: nodes(&slots).ok_or("slots")?,
+            splits: nodes(&splits).ok_or("splits")?,
+        })
+    })())
 }
 
 #[expect(
@@ -214,6 +273,17 @@ impl Sketch {
 }
 
 impl Configurations {
+    /// Place of a sketch among those of the graph, where it is put if it is new.
+    fn sketch(&mut self, text: &str, place: Entry<'_, (i64, String), usize>) -> Result<usize> {
+        Ok(match place {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                self.sketches.push(Sketch::parse(text)?);
+                *new.insert(self.sketches.len() - 1)
+            }
+        })
+    }
+
     /// Place of a configuration among those of the graph.
     pub(crate) fn place(&self, config_id: i64) -> Result<usize> {
         let missing = |_| Error::damaged("configurations", format!("{config_id} is not there"));

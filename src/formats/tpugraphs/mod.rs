@@ -15,7 +15,7 @@ use crate::column;
 use crate::error::Result;
 use arrays::{Arrays, Nowhere, Npz};
 
-pub(crate) use loading::{Loader, node_features};
+pub(crate) use loading::{Configurations, Loader, Samples, node_features};
 pub(crate) use taking::Files;
 
 /// Its room.

@@ -7,8 +7,8 @@ use super::scalar::Scalar;
 use super::{
     aliases, count_distinct_dense, extreme_by, fill_sketch, hlo_opcode, json_text, list_statistics,
     lossy_text, macro_speedup_score, metric, node_feature, odd_repeats, open_sketch,
-    packed_repeats, percentile_cont, scaled, sketch_params, speedup, time_at, unpack_calls,
-    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+    packed_repeats, part_of_split, percentile_cont, scaled, schedule, sketch_params, speedup,
+    time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
 };
 
 /// Those of the values of a row.
@@ -45,6 +45,9 @@ pub(super) fn scalars() -> Vec<Scalar> {
         workload::name(),
         workload::args(),
         speedup::function(),
+        schedule::schedule_numbers(),
+        schedule::tlp_tokens(),
+        part_of_split::function(),
     ];
     scalars.extend(list_statistics::all());
     scalars

@@ -26,8 +26,10 @@ mod node_feature;
 mod odd_repeats;
 mod open_sketch;
 mod packed_repeats;
+mod part_of_split;
 mod percentile_cont;
 mod scaled;
+mod schedule;
 mod sketch_params;
 mod speedup;
 #[cfg(test)]

@@ -4,15 +4,15 @@ use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
-use datafusion::common::{DataFusionError, Result, plan_err};
+use arrow::array::{ArrayRef, new_empty_array};
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, Documentation, Expr, ScalarFunctionArgs, ScalarUDFImpl, Signature,
-    TypeSignature, Volatility,
+    ColumnarValue, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl,
+    Signature, TypeSignature, Volatility,
 };
 
 use super::about::About;
@@ -23,6 +23,9 @@ type Computation = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 /// From arguments and a literal to the arguments for which the function gives the literal.
 type Inverse = fn(&[Expr], &Expr) -> Result<PreimageResult>;
 
+/// From those arguments that are literals to the type of what it gives.
+type Typed = fn(&[Option<&ScalarValue>]) -> Result<DataType>;
+
 /// A function without a state.
 #[derive(Clone)]
 pub(super) struct Scalar {
@@ -30,6 +33,8 @@ pub(super) struct Scalar {
     signature: Signature,
     documentation: Documentation,
     gives: DataType,
+    /// It gives another type by what is written in the call.
+    typed: Option<Typed>,
     /// Types of its arguments, if any numbers are made such.
     numbers: Option<Vec<DataType>>,
     /// How many of them cannot be left out.
@@ -50,6 +55,7 @@ impl Scalar {
             signature: about.signature(),
             documentation: about.documentation(),
             gives,
+            typed: None,
             numbers: None,
             needed: about.needed(),
             run: Arc::new(run),
@@ -70,6 +76,14 @@ impl Scalar {
         Self {
             numbers,
             signature: Signature::user_defined(Volatility::Immutable),
+            ..self
+        }
+    }
+
+    /// The same, where literals of the call decide which type it gives.
+    pub(super) fn of_literals(self, typed: Typed) -> Self {
+        Self {
+            typed: Some(typed),
             ..self
         }
     }
@@ -124,6 +138,14 @@ impl ScalarUDFImpl for Scalar {
         Ok(self.gives.clone())
     }
 
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let gives = match self.typed {
+            Some(typed) => typed(args.scalar_arguments)?,
+            None => self.gives.clone(),
+        };
+        Ok(Arc::new(Field::new(self.name, gives, true)))
+    }
+
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
         let types = self.numbers.as_deref().unwrap_or_default();
         let needed = self.needed;
@@ -143,6 +165,10 @@ impl ScalarUDFImpl for Scalar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.number_rows == 0 {
+            let none = new_empty_array(args.return_field.data_type());
+            return Ok(ColumnarValue::Array(none));
+        }
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         (self.run)(&arrays).map(ColumnarValue::Array)
     }

@@ -2,22 +2,34 @@
 //!
 //! ```text
 //! one file of TpuGraphs ─▶ TrainingGraph (read once) ─▶ pick samples ─▶ rows, or codes + table
+//! a collection ─▶ TrainingGraphs: each file once an epoch, some open at a time ─▶ GraphStep, made ahead
 //! ```
 //!
 //! Data points of TpuGraphs share their graph: a training step reads a graph and a few of its up to
 //! 100,040 configurations (paper, section 5). A [`TrainingGraph`] holds the configurations as
 //! codes, some ten bytes each, so that picking and expanding `k` of them is all that a step costs.
 
+mod files;
+mod graphs;
 mod npz;
+mod open;
+mod options;
 mod pick;
+mod step;
+mod stream;
 mod table;
 
-use crate::error::{Error, Result};
-use crate::formats::tpugraphs::{Loader, node_features};
-use crate::store::Store;
-use serde::Serialize;
+use std::collections::HashSet;
 
+use crate::error::{Error, Result};
+use crate::formats::tpugraphs::{Configurations, Loader, Samples, node_features};
+
+pub use files::{TrainingFile, training_files, training_graph};
+pub use graphs::{GraphsIter, TrainingGraphs, training_graphs};
+pub use options::GraphsOptions;
 pub use pick::{Pick, Picking};
+pub use step::{GraphArrays, GraphStep, Tensor};
+pub use stream::StepTable;
 pub use table::Form;
 use tsql_codecs::graph::{Graph, Kind};
 use tsql_codecs::layout::{Layouts, Merged, VECTOR_WIDTH};
@@ -43,133 +55,49 @@ pub struct TrainingGraph {
     fastest: Vec<u32>,
 }
 
-/// A file of TpuGraphs in a store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct TrainingFile {
-    /// `<collection>:<name without .npz>`, as submissions call it.
-    pub id: String,
-    /// `train`, `valid` or `test`, where the file's path says so.
-    pub split: Option<String>,
-    source_id: i64,
-    graph_id: i64,
-}
-
-/// All files of TpuGraphs in a store, by their ids.
-///
-/// # Errors
-/// Failures of the storage.
-pub async fn training_files(store: &Store) -> Result<Vec<TrainingFile>> {
-    files(&Loader::new(store).await?).await
-}
-
-/// The file with this id, or whose id ends in `:name`.
-///
-/// # Errors
-/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
-pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> {
-    let mut loader = Loader::new(store).await?;
-    let files = files(&loader).await?;
-    let exact = files.iter().filter(|file| file.id == name);
-    let mut found: Vec<&TrainingFile> = exact.collect();
-    if found.is_empty() {
-        let suffix = format!(":{name}");
-        found.extend(files.iter().filter(|file| file.id.ends_with(&suffix)));
-    }
-    match found.as_slice() {
-        [file] => TrainingGraph::load(&mut loader, file).await,
-        [] => Err(unknown(name, &files)),
-        several => {
-            let ids: Vec<&str> = several.iter().map(|file| file.id.as_str()).collect();
-            let ids = ids.join(", ");
-            Err(Error::Ambiguous(format!(
-                "`{name}` is several files: {ids}"
-            )))
-        }
-    }
-}
-
-/// Ids that an error lists.
-const LISTED: usize = 5;
-
-fn unknown(name: &str, files: &[TrainingFile]) -> Error {
-    let ids = files.iter().map(|file| file.id.as_str());
-    let close = ids.clone().filter(|id| id.contains(name));
-    let mut known: Vec<&str> = close.take(LISTED).collect();
-    if known.is_empty() {
-        known = ids.take(LISTED).collect();
-    }
-    let known = if known.is_empty() {
-        "none: ingest files of TpuGraphs first".to_owned()
-    } else {
-        format!("{}, ...", known.join(", "))
-    };
-    Error::Unknown {
-        kind: "training file",
-        name: name.to_owned(),
-        known,
-    }
-}
-
-async fn files(loader: &Loader) -> Result<Vec<TrainingFile>> {
-    let sql = "SELECT id, split, source_id, graph_id FROM sources \
-               LEFT JOIN (SELECT source_id AS retracted_id, count(*) AS retracted_count \
-                          FROM stored.retracted GROUP BY source_id) ON retracted_id = source_id \
-               WHERE graph_id IS NOT NULL AND same_as IS NULL \
-                 AND record_count > coalesce(retracted_count, 0) ORDER BY id, source_id";
-    let mut files = Vec::new();
-    for batch in loader.collect(sql).await? {
-        let (ids, splits) = (
-            crate::column::text(&batch, "id")?,
-            crate::column::text(&batch, "split")?,
-        );
-        let integers = crate::column::numbers::<arrow::datatypes::Int64Type>;
-        let (sources, graphs) = (
-            integers(&batch, "source_id")?,
-            integers(&batch, "graph_id")?,
-        );
-        for row in 0..batch.num_rows() {
-            files.push(TrainingFile {
-                id: ids.value(row).to_owned(),
-                split: crate::column::text_at(splits, row).map(str::to_owned),
-                source_id: sources.value(row),
-                graph_id: graphs.value(row),
-            });
-        }
-    }
-    Ok(files)
-}
-
 impl TrainingGraph {
-    async fn load(loader: &mut Loader, file: &TrainingFile) -> Result<Self> {
-        let graph = loader.graph(file.graph_id).await?;
-        let known = loader.configurations(file.graph_id).await?;
-        let samples = loader
-            .samples("stored.records", file.graph_id, file.source_id)
-            .await?;
+    /// The graphs of several files, in their order, with three questions for all.
+    async fn load(loader: &mut Loader, files: &[&TrainingFile]) -> Result<Vec<Self>> {
+        let places: Vec<_> = files
+            .iter()
+            .map(|one| (one.graph_id, one.source_id))
+            .collect();
+        let mut of: Vec<i64> = files.iter().map(|one| one.graph_id).collect();
+        of.sort_unstable();
+        of.dedup();
+        let graphs = loader.graphs(&of).await?;
+        let known = loader.configurations_of(&of).await?;
+        let mut samples = loader.samples_of("stored.records", &places).await?;
+        let none = Configurations::default();
+        let each = files.iter().map(|file| {
+            let missing = || Error::damaged("graphs", format!("{}: not there", file.graph_id));
+            let graph = graphs.get(&file.graph_id).ok_or_else(missing)?.clone();
+            let known = known.get(&file.graph_id).unwrap_or(&none);
+            let samples = samples.remove(&file.source_id).unwrap_or_default();
+            Self::of(file, graph, known, samples)
+        });
+        each.collect()
+    }
+
+    /// A file from its graph, the configurations of the graph, and its samples.
+    fn of(
+        file: &TrainingFile,
+        graph: Graph,
+        known: &Configurations,
+        samples: Samples,
+    ) -> Result<Self> {
         let damaged = || Error::damaged("configurations", "they do not fit their graph");
         let places = samples.config_ids.iter().map(|&id| known.place(id));
         let places: Vec<usize> = places.collect::<Result<_>>()?;
         let (mut layouts, mut codes, mut tiles) = (Layouts::default(), Vec::new(), Vec::new());
         if graph.kind == Kind::Layout {
-            let (sketches, all): (Vec<usize>, Vec<&Layouts>) =
-                known.all_layouts().into_iter().unzip();
-            let merged = Merged::of(&all);
-            for &place in &places {
-                let (sketch, params) = known.codes(place).ok_or_else(damaged)?;
-                let which = sketches.binary_search(&sketch).map_err(|_| damaged())?;
-                let old = all.get(which).and_then(|one| one.codes(params));
-                let old = old.ok_or_else(damaged)?;
-                let translated = merged.translate(which, &old, &mut codes);
-                translated.ok_or_else(damaged)?;
-            }
-            layouts = merged.layouts;
+            (layouts, codes) = merged(known, &places).ok_or_else(damaged)?;
         } else {
             let each = places.iter().map(|&place| known.tile(place));
             tiles = each.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
         }
         let count = u32::try_from(places.len()).map_err(|_| damaged())?;
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let first = (0..count).zip(&samples.config_ids);
         let first = first.filter(|(_, id)| seen.insert(**id));
         let first = first.map(|(sample, _)| sample).collect();
@@ -284,6 +212,20 @@ impl TrainingGraph {
             Kind::Layout => self.slot_count() * VECTOR_WIDTH,
         }
     }
+}
+
+/// The layouts of all configurations of a graph, and the codes of those at these places; `None` where they do not fit.
+fn merged(known: &Configurations, places: &[usize]) -> Option<(Layouts, Vec<u8>)> {
+    let (sketches, all): (Vec<usize>, Vec<&Layouts>) = known.all_layouts().into_iter().unzip();
+    let merged = Merged::of(&all);
+    let mut codes = Vec::new();
+    for &place in places {
+        let (sketch, params) = known.codes(place)?;
+        let which = sketches.binary_search(&sketch).ok()?;
+        let old = all.get(which)?.codes(params)?;
+        merged.translate(which, &old, &mut codes)?;
+    }
+    Some((merged.layouts, codes))
 }
 
 /// Types that configurations are expanded to.

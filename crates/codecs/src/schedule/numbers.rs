@@ -1,0 +1,168 @@
+//! A schedule as 113 numbers.
+
+use super::scan::{Argument, KINDS, Step, each};
+
+/// Split steps that are told one by one.
+const SPLITS: usize = 12;
+
+/// Lengths of a split that are told.
+const LENGTHS: usize = 4;
+
+/// Numbers of a split: extent, outermost length, lengths, product.
+const OF_SPLIT: usize = LENGTHS + 3;
+
+/// Annotations of a loop, in the order of their numbers (`IteratorAnnotation` of TVM).
+const ANNOTATIONS: [&str; 12] = [
+    "none",
+    "unroll",
+    "vectorize",
+    "parallel",
+    "vthread",
+    "block_x",
+    "thread_x",
+    "block_y",
+    "thread_y",
+    "block_z",
+    "thread_z",
+    "tensorize",
+];
+
+/// Where annotations begin.
+const ANNOTATED: usize = 1 + KINDS.len();
+
+/// Place of the greatest unrolling.
+const UNROLLED: usize = ANNOTATED + ANNOTATIONS.len();
+
+/// Where splits begin.
+const SPLIT: usize = UNROLLED + 1;
+
+/// Numbers of a schedule.
+pub const WIDTH: usize = SPLIT + SPLITS * OF_SPLIT + 1;
+
+/// How a pragma for unrolling begins; the number of steps follows.
+const PRAGMA: &str = "auto_unroll_max_step$";
+
+/// What the numbers are, in order, for people.
+pub const NUMBERS: &str = "0: steps; 1 to 14: steps of the kinds AN, FU, PR, RE, SP, FSP, FFSP, SA, CA, CI, CR, CHR, CHW, RF; \
+    15 to 26: annotations none, unroll, vectorize, parallel, vthread, block x, thread x, block y, thread y, block z, \
+    thread z, tensorize; 27: greatest auto_unroll_max_step; 28 to 111: of each of the first 12 splits (SP) extent, \
+    ceil(extent / product), the first 4 lengths, product of all lengths, 0 where there is none; 112: sum of log2 of the products \
+    of all splits";
+
+/// Writes the numbers of a schedule over all of `row`, which has [`WIDTH`]; `None` where the text is none of TVM's
+/// auto_scheduler.
+pub fn numbers(steps: &str, row: &mut [f32]) -> Option<()> {
+    row.fill(0.0);
+    let mut splits = 0;
+    each(steps, |step| {
+        add(row, 0, 1.0);
+        add(row, 1 + step.kind, 1.0);
+        match KINDS.get(step.kind) {
+            Some(&"AN") => annotated(step, row),
+            Some(&"PR") => unrolled(step, row),
+            Some(&"SP") => {
+                split(step, splits, row);
+                splits += 1;
+            }
+            _ => {}
+        }
+    })
+}
+
+fn add(row: &mut [f32], place: usize, value: f32) {
+    if let Some(number) = row.get_mut(place) {
+        *number += value;
+    }
+}
+
+/// `["AN", stage, iterator, annotation]`.
+fn annotated(step: &Step<'_>, row: &mut [f32]) {
+    let annotation = step.arguments.get(2).map(Argument::number);
+    let annotation = annotation.and_then(|number| usize::try_from(number).ok());
+    if let Some(known) = annotation.filter(|number| *number < ANNOTATIONS.len()) {
+        add(row, ANNOTATED + known, 1.0);
+    }
+}
+
+/// `["PR", stage, iterator, pragma]`.
+fn unrolled(step: &Step<'_>, row: &mut [f32]) {
+    let Some(Argument::Text(pragma)) = step.arguments.get(2) else {
+        return;
+    };
+    let most = pragma
+        .strip_prefix(PRAGMA)
+        .and_then(|steps| steps.parse::<f32>().ok());
+    if let Some((most, number)) = most.zip(row.get_mut(UNROLLED)) {
+        *number = number.max(most);
+    }
+}
+
+/// `["SP", stage, iterator, extent, [lengths], inner_to_outer]`.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "a model is told so in 32 bits"
+)]
+fn split(step: &Step<'_>, number: usize, row: &mut [f32]) {
+    let extent = step.arguments.get(2).map_or(0, Argument::number) as f64;
+    let lengths = step.arguments.get(step.list.clone()).unwrap_or(&[]);
+    let lengths = lengths.iter().map(|length| length.number() as f64);
+    let product: f64 = lengths.clone().product();
+    // A length that was not chosen yet is 0.
+    add(row, WIDTH - 1, product.max(1.0).log2() as f32);
+    if number >= SPLITS {
+        return;
+    }
+    let begin = SPLIT + number * OF_SPLIT;
+    let outer = if product > 0.0 {
+        (extent / product).ceil()
+    } else {
+        0.0
+    };
+    add(row, begin, extent as f32);
+    add(row, begin + 1, outer as f32);
+    for (place, length) in lengths.take(LENGTHS).enumerate() {
+        add(row, begin + 2 + place, length as f32);
+    }
+    add(row, begin + 2 + LENGTHS, product as f32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All by hand.
+    #[test]
+    fn numbers_are_where_they_are_said_to_be() {
+        let steps = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 3], 1], ["SP", 2, 3, 64, [2, 2, 2, 2, 2], 1],
+            ["AN", 2, 4, 2], ["AN", 2, 0, 3], ["AN", 3, 0, 3], ["PR", 2, 0, "auto_unroll_max_step$64"],
+            ["PR", 3, 0, "auto_unroll_max_step$512"], ["SP", 3, 0, 7, [0], 1]]"#;
+        let mut row = [9.0; WIDTH];
+        numbers(steps, &mut row).unwrap();
+        let mut expected = [0.0; WIDTH];
+        expected[0] = 9.0;
+        // AN, PR, SP, CHW.
+        (expected[1], expected[3], expected[5], expected[13]) = (3.0, 2.0, 3.0, 1.0);
+        // vectorize, parallel.
+        (expected[17], expected[18]) = (1.0, 2.0);
+        expected[27] = 512.0;
+        expected[28..35].copy_from_slice(&[1000.0, 42.0, 8.0, 3.0, 0.0, 0.0, 24.0]);
+        expected[35..42].copy_from_slice(&[64.0, 2.0, 2.0, 2.0, 2.0, 2.0, 32.0]);
+        expected[42] = 7.0;
+        expected[112] = 24_f32.log2() + 5.0;
+        assert_eq!(WIDTH, 113);
+        assert_eq!(row, expected);
+    }
+
+    #[test]
+    fn more_splits_than_are_told_count_in_the_sums() {
+        let splits = vec![r#"["SP", 1, 0, 16, [4], 1]"#; 14].join(", ");
+        let mut row = [0.0; WIDTH];
+        numbers(&format!("[{splits}]"), &mut row).unwrap();
+        assert_eq!((row[0], row[5], row[112]), (14.0, 14.0, 28.0));
+        assert_eq!(row[105..112], [16.0, 4.0, 4.0, 0.0, 0.0, 0.0, 4.0]);
+        numbers("[]", &mut row).unwrap();
+        assert_eq!(row, [0.0; WIDTH]);
+        assert!(numbers("{\"x\": 1}", &mut row).is_none());
+    }
+}

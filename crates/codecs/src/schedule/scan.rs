@@ -1,0 +1,196 @@
+//! The steps of a text, one by one, without a copy.
+
+/// Kinds of steps, in the order of `transform_step.h` (TVM).
+pub(super) const KINDS: [&str; 14] = [
+    "AN", "FU", "PR", "RE", "SP", "FSP", "FFSP", "SA", "CA", "CI", "CR", "CHR", "CHW", "RF",
+];
+
+/// An argument of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Argument<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
+impl Argument<'_> {
+    /// The number; 0 for a text.
+    pub(super) fn number(&self) -> i64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Text(_) => 0,
+        }
+    }
+}
+
+/// Lists in a step: that of its lengths is the first one.
+const DEEPEST: usize = 4;
+
+/// A step: its kind and arguments, those in lists among the others.
+#[derive(Debug, Default)]
+pub(super) struct Step<'a> {
+    /// Place of the kind in [`KINDS`].
+    pub(super) kind: usize,
+    pub(super) arguments: Vec<Argument<'a>>,
+    /// Places of the arguments that are in the first list.
+    pub(super) list: std::ops::Range<usize>,
+}
+
+/// Calls `take` with each step; `None` where the text is none of TVM's auto_scheduler.
+pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&Step<'a>)) -> Option<()> {
+    let mut scanner = Scanner { text, at: 0 };
+    let mut step = Step::default();
+    scanner.expect(b'[')?;
+    if !scanner.passes(b']') {
+        loop {
+            scanner.step(&mut step)?;
+            take(&step);
+            if !scanner.passes(b',') {
+                break;
+            }
+        }
+        scanner.expect(b']')?;
+    }
+    scanner.space();
+    (scanner.at == text.len()).then_some(())
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
+            self.at += 1;
+        }
+    }
+
+    /// Is this byte next, behind spaces? Then it is passed.
+    fn passes(&mut self, byte: u8) -> bool {
+        self.space();
+        let is_next = self.peek() == byte;
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.passes(byte).then_some(())
+    }
+
+    fn step(&mut self, step: &mut Step<'a>) -> Option<()> {
+        step.arguments.clear();
+        step.list = 0..0;
+        self.expect(b'[')?;
+        let kind = self.string()?;
+        step.kind = KINDS.iter().position(|known| *known == kind)?;
+        let (mut depth, mut lists) = (1, 0);
+        while depth > 0 {
+            if self.passes(b']') {
+                depth -= 1;
+                if depth == 1 && lists == 1 {
+                    step.list.end = step.arguments.len();
+                }
+            } else if self.passes(b',') {
+            } else if self.passes(b'[') {
+                depth += 1;
+                lists += 1;
+                if depth > DEEPEST {
+                    return None;
+                }
+                if lists == 1 {
+                    let begin = step.arguments.len();
+                    step.list = begin..begin;
+                }
+            } else if self.peek() == b'"' {
+                let text = self.string()?;
+                step.arguments.push(Argument::Text(text));
+            } else {
+                let number = self.number()?;
+                step.arguments.push(Argument::Number(number));
+            }
+        }
+        Some(())
+    }
+
+    /// A text without escapes: no step has any.
+    fn string(&mut self) -> Option<&'a str> {
+        self.expect(b'"')?;
+        let rest = self.text.get(self.at..)?;
+        let end = rest.bytes().position(|byte| byte == b'"')?;
+        self.at += end + 1;
+        rest.get(..end).filter(|text| !text.contains('\\'))
+    }
+
+    fn number(&mut self) -> Option<i64> {
+        let is_negative = self.passes(b'-');
+        let begin = self.at;
+        let mut number = 0_i64;
+        while let digit @ b'0'..=b'9' = self.peek() {
+            number = number
+                .checked_mul(10)?
+                .checked_add(i64::from(digit - b'0'))?;
+            self.at += 1;
+        }
+        if self.at == begin {
+            return None;
+        }
+        Some(if is_negative { -number } else { number })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read_as_they_are_written() {
+        let text = r#"[["SP", 2, 0, 1000, [8, -1, 1], 1], ["CHR",3,"shared",[4]], ["CI", 1]]"#;
+        let mut seen = Vec::new();
+        each(text, |step| {
+            seen.push((step.kind, step.arguments.clone(), step.list.clone()));
+        })
+        .unwrap();
+        let of = |numbers: &[i64]| {
+            numbers
+                .iter()
+                .map(|&n| Argument::Number(n))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seen[0], (4, of(&[2, 0, 1000, 8, -1, 1, 1]), 3..6));
+        let shared = vec![
+            Argument::Number(3),
+            Argument::Text("shared"),
+            Argument::Number(4),
+        ];
+        assert_eq!(seen[1], (11, shared, 2..3));
+        assert_eq!(seen[2], (9, of(&[1]), 0..0));
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        assert!(each(" [ ] ", |_| panic!("no step")).is_some());
+        for text in [
+            "",
+            "[",
+            "[[]]",
+            "[[\"SP\"",
+            "[[\"XX\", 1]]",
+            "[[\"SP\", 1]",
+            "[[\"SP\", 1]] x",
+            "{}",
+            "[[\"SP\", 1.5]]",
+            "[[\"SP\", 99999999999999999999]]",
+            "[[[[[[[]]]]]]]",
+            "[[\"SP\", \"a\\n\"]]",
+            "[[\"FU\", [[[[[1]]]]]]]",
+            "[[\"SP\", -]]",
+        ] {
+            assert!(each(text, |_| ()).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A schedule as the rows of integers that TLP (ASPLOS 2023) feeds to its model.
+//!
+//! A row is a step: 1 at the place of its kind among 11, then its arguments in order, lists flattened and texts as
+//! numbers of a table, filled up with zeros and cut (`tlp_make_dataset.py:37-74`).
+
+use super::scan::{Argument, KINDS, each};
+
+/// Kinds that have a place.
+const PLACES: usize = 11;
+
+/// The device that a program is for, which decides about tables and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// CPUs: (25, 22).
+    Llvm,
+    /// NVIDIA's GPUs: (40, 20).
+    Cuda,
+}
+
+impl Target {
+    /// `llvm` or `cuda`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "llvm" => Some(Self::Llvm),
+            "cuda" => Some(Self::Cuda),
+            _ => None,
+        }
+    }
+
+    /// Steps and numbers of each.
+    pub fn shape(self) -> (usize, usize) {
+        match self {
+            Self::Llvm => (25, 22),
+            Self::Cuda => (40, 20),
+        }
+    }
+
+    fn kinds(self) -> [&'static str; PLACES] {
+        match self {
+            Self::Llvm => [
+                "CI", "RE", "AN", "RF", "CHW", "SP", "CR", "CA", "FU", "FSP", "PR",
+            ],
+            Self::Cuda => [
+                "AN", "CHR", "CHW", "CI", "CA", "FFSP", "SP", "FU", "RE", "PR", "FSP",
+            ],
+        }
+    }
+
+    /// Unrolling steps by their numbers from 1.
+    fn unrollings(self) -> &'static [&'static str] {
+        match self {
+            Self::Llvm => &["16", "0", "512", "64"],
+            Self::Cuda => &["0", "16", "64", "1024", "512"],
+        }
+    }
+
+    /// Place of each of [`KINDS`].
+    fn places(self) -> [Option<usize>; KINDS.len()] {
+        KINDS.map(|kind| self.kinds().iter().position(|known| *known == kind))
+    }
+
+    /// Number of a text; 0 for one that upstream's table does not have.
+    fn token(self, text: &str) -> i32 {
+        let known: &[&str] = match text.split_once('$') {
+            Some(("auto_unroll_max_step", steps)) => {
+                return numbered(self.unrollings(), steps);
+            }
+            _ => &["local", "shared", "global"],
+        };
+        numbered(known, text)
+    }
+}
+
+/// From 1; 0 for none.
+fn numbered(known: &[&str], text: &str) -> i32 {
+    let place = known.iter().position(|one| *one == text);
+    place.map_or(0, |place| i32::try_from(place + 1).unwrap_or_default())
+}
+
+/// Writes the tokens of a schedule over all of `rows`, which has the numbers of [`Target::shape`]; `None` where the text is none
+/// of TVM's auto_scheduler.
+pub fn tokens(steps: &str, target: Target, rows: &mut [i32]) -> Option<()> {
+    rows.fill(0);
+    let (_, width) = target.shape();
+    let places = target.places();
+    let mut rows = rows.chunks_exact_mut(width);
+    each(steps, |step| {
+        // What is cut is read all the same: the text must be one.
+        let Some(row) = rows.next() else {
+            return;
+        };
+        let place = places.get(step.kind).copied().flatten();
+        let (kinds, arguments) = row.split_at_mut(PLACES.min(width));
+        if let Some(kind) = place.and_then(|place| kinds.get_mut(place)) {
+            *kind = 1;
+        }
+        for (to, argument) in arguments.iter_mut().zip(&step.arguments) {
+            *to = match argument {
+                Argument::Number(number) => i32::try_from(*number).unwrap_or(i32::MAX),
+                // Readers know one scope only.
+                Argument::Text(_) if KINDS.get(step.kind) == Some(&"CHR") => 1,
+                Argument::Text(text) => target.token(text),
+            };
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: &str = r#"[["SP", 3, 0, 1000, [50, 1, 2], 1], ["CHW", 2, "global"], ["PR", 2, 0, "auto_unroll_max_step$64"],
+        ["PR", 2, 0, "auto_unroll_max_step$8"], ["CHR", 4, "shared", [1, 7]], ["SA", 1, 2, 3, 4]]"#;
+
+    fn rows(target: Target) -> Vec<Vec<i32>> {
+        let (steps, width) = target.shape();
+        let mut rows = vec![7; steps * width];
+        tokens(STEPS, target, &mut rows).unwrap();
+        rows.chunks(width).map(<[i32]>::to_vec).collect()
+    }
+
+    fn row(kind: Option<usize>, arguments: &[i32], width: usize) -> Vec<i32> {
+        let mut row = vec![0; width];
+        if let Some(kind) = kind {
+            row[kind] = 1;
+        }
+        row[11..11 + arguments.len()].copy_from_slice(arguments);
+        row
+    }
+
+    /// All by hand.
+    #[test]
+    fn kinds_and_texts_have_the_numbers_of_their_target() {
+        let llvm = rows(Target::Llvm);
+        assert_eq!(llvm[0], row(Some(5), &[3, 0, 1000, 50, 1, 2, 1], 22));
+        assert_eq!(llvm[1], row(Some(4), &[2, 3], 22));
+        assert_eq!(llvm[2], row(Some(10), &[2, 0, 4], 22));
+        assert_eq!(llvm[3], row(Some(10), &[2, 0, 0], 22));
+        assert_eq!(llvm[5], row(None, &[1, 2, 3, 4], 22));
+        assert_eq!((llvm.len(), &llvm[24]), (25, &row(None, &[], 22)));
+        let cuda = rows(Target::Cuda);
+        assert_eq!(cuda[0], row(Some(6), &[3, 0, 1000, 50, 1, 2, 1], 20));
+        assert_eq!(cuda[2], row(Some(9), &[2, 0, 3], 20));
+        assert_eq!(cuda[4], row(Some(1), &[4, 1, 1, 7], 20));
+        assert_eq!(cuda.len(), 40);
+    }
+
+    #[test]
+    fn what_is_long_is_cut() {
+        let many = (0..30)
+            .map(|loop_| loop_.to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
+        let steps = vec![format!(r#"["RE", 1, [{many}]]"#); 30].join(", ");
+        let mut rows = vec![0; 25 * 22];
+        tokens(&format!("[{steps}]"), Target::Llvm, &mut rows).unwrap();
+        for row in rows.chunks(22) {
+            assert_eq!(row[..13], [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+            assert_eq!(row[21], 9);
+        }
+        assert!(tokens("[[\"SP\", ", Target::Llvm, &mut rows).is_none());
+    }
+}

@@ -1,0 +1,156 @@
+//! `part_of_split`: which part of a split a unit belongs to, by its key alone.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringViewArray};
+use arrow::datatypes::DataType;
+use datafusion::common::cast::{as_int64_array, as_string_view_array};
+use datafusion::common::{Result, exec_datafusion_err};
+use twox_hash::XxHash3_64;
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+const PARTS: [&str; 3] = ["train", "valid", "test"];
+
+/// What is hashed first: another rule would have another number.
+const RULE: &[u8] = b"tsql-split-1\0";
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "part_of_split",
+        "`train`, `valid` or `test`: the part of a split that a unit belongs to. It follows from the key alone, so that what is \
+         appended moves nothing: the first part whose ratio, added to those before it, is above XXH3-64(\"tsql-split-1\\0\", seed \
+         as 8 bytes little-endian, unit, \\0, key) / 2^64. NULL for a key that is NULL",
+        "SELECT part_of_split(7, 'task', workload_key, '80/10/10') AS part, count(*) FROM graphs GROUP BY part",
+    )
+    .takes("seed", DataType::Int64, "a number: another one is another split")
+    .takes("unit", DataType::Utf8View, "what keys are of: `config`, `task`, `dag`, `structure`, `network`, `platform`")
+    .takes("key", DataType::Utf8View, "what tells a unit from others, in all stores")
+    .takes("ratios", DataType::Utf8View, "whole numbers for train, valid and test: `80/10/10`")
+    .by("tsql");
+    Scalar::new(&about, DataType::Utf8View, parts)
+}
+
+fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let seeds = as_int64_array(argument(args, 0)?)?;
+    let units = as_string_view_array(argument(args, 1)?)?;
+    let keys = as_string_view_array(argument(args, 2)?)?;
+    let ratios = as_string_view_array(argument(args, 3)?)?;
+    let mut last: Option<(&str, Ratios)> = None;
+    let mut text = Vec::new();
+    let others = keys.iter().zip(ratios.iter());
+    let each = seeds.iter().zip(units.iter()).zip(others);
+    let part = each.map(|((seed, unit), (key, given))| {
+        let (Some(seed), Some(unit), Some(given)) = (seed, unit, given) else {
+            return Ok(None);
+        };
+        if last.as_ref().is_none_or(|(known, _)| *known != given) {
+            last = Some((given, Ratios::parse(given)?));
+        }
+        let Some((key, (_, ratios))) = key.zip(last.as_ref()) else {
+            return Ok(None);
+        };
+        text.clear();
+        text.extend_from_slice(RULE);
+        text.extend_from_slice(&seed.to_le_bytes());
+        text.extend_from_slice(unit.as_bytes());
+        text.push(0);
+        text.extend_from_slice(key.as_bytes());
+        Ok(Some(ratios.part(XxHash3_64::oneshot(&text))))
+    });
+    let parts: StringViewArray = part.collect::<Result<_>>()?;
+    Ok(Arc::new(parts))
+}
+
+/// Ratios of the parts, each added to those before it.
+struct Ratios([u64; PARTS.len()]);
+
+impl Ratios {
+    fn parse(text: &str) -> Result<Self> {
+        let wrong = || {
+            exec_datafusion_err!(
+                "part_of_split: `{text}` are no ratios\nhint: three whole numbers, for train, valid and test: '80/10/10'"
+            )
+        };
+        let numbers = text.split('/').map(|number| number.trim().parse::<u32>());
+        let numbers: Vec<u32> = numbers
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| wrong())?;
+        let numbers: [u32; PARTS.len()] = numbers.try_into().map_err(|_| wrong())?;
+        let mut sum = 0;
+        let sums = numbers.map(|number| {
+            sum += u64::from(number);
+            sum
+        });
+        if sum == 0 {
+            return Err(wrong());
+        }
+        Ok(Self(sums))
+    }
+
+    /// The part of a hash: compared in whole numbers, `hash / 2^64 < sum / total`.
+    fn part(&self, hash: u64) -> &'static str {
+        let [.., total] = self.0;
+        let scaled = u128::from(hash) * u128::from(total);
+        let of_sum = self.0.iter().zip(PARTS);
+        let mut below = of_sum.filter(|(sum, _)| scaled < u128::from(**sum) << u64::BITS);
+        // A hash is below 2^64, so the last part takes what is left.
+        below.next().map_or("test", |(_, part)| part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_exact() {
+        let ratios = Ratios::parse("1/2/1").unwrap();
+        let quarter = 1_u64 << 62;
+        let parts = [
+            0,
+            quarter - 1,
+            quarter,
+            3 * quarter - 1,
+            3 * quarter,
+            u64::MAX,
+        ];
+        let expected = ["train", "train", "valid", "valid", "test", "test"];
+        assert_eq!(parts.map(|hash| ratios.part(hash)), expected);
+        let none = Ratios::parse("0/ 1 /0").unwrap();
+        assert_eq!([0, u64::MAX].map(|hash| none.part(hash)), ["valid"; 2]);
+        for text in [
+            "",
+            "80/20",
+            "80/10/10/0",
+            "a/b/c",
+            "0/0/0",
+            "-1/1/1",
+            "0.8/0.1/0.1",
+        ] {
+            assert!(Ratios::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn parts_follow_from_keys_alone() {
+        let context = crate::Store::demo().await.unwrap().session().await.unwrap();
+        let sql = "SELECT concat_ws(' ', count(*) FILTER (WHERE part = 'train'), count(*) FILTER (WHERE part = 'valid'), \
+                   count(*) FILTER (WHERE part = 'test'), count(*) FILTER (WHERE part IS NULL), \
+                   string_agg(substr(part, 1, 2), ' ' ORDER BY value) FILTER (WHERE value < 34)) AS told \
+                   FROM (SELECT value, part_of_split(7, 'task', CASE WHEN value % 10 > 0 THEN CAST(value AS text) END, '80/10/10') \
+                   AS part FROM generate_series(0, 9999))";
+        let rows = crate::query::collect(&context, sql).await.unwrap();
+        let told = arrow::util::pretty::pretty_format_batches(&rows)
+            .unwrap()
+            .to_string();
+        // By Python's xxhash.
+        let expected = "7190 920 890 1000 tr tr tr tr tr te tr te tr tr tr tr tr tr tr tr tr va va va tr tr tr tr tr tr tr tr tr tr";
+        assert!(told.contains(expected), "{told}");
+        let wrong =
+            crate::query::collect(&context, "SELECT part_of_split(1, 'task', 'x', '80/20')").await;
+        let told = wrong.unwrap_err().to_string();
+        assert!(told.contains("hint: three whole numbers"), "{told}");
+    }
+}

@@ -1,0 +1,110 @@
+//! `schedule_numbers` and `tlp_tokens`: what a model is told of the transform steps of a program.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, FixedSizeListArray, Float32Array, Int32Array, StringViewArray,
+};
+use arrow::buffer::NullBuffer;
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::cast::as_string_view_array;
+use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
+use tsql_codecs::schedule::{Target, WIDTH, numbers, tokens};
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+const STEPS: &str = "transform steps of TVM's auto_scheduler as JSON: `configurations.steps`";
+
+/// The 113 numbers.
+pub(super) fn schedule_numbers() -> Scalar {
+    let about = About::new(
+        "schedule_numbers",
+        "A program as 113 numbers that follow from its transform steps alone, a list of fixed size; NULL for steps of others. \
+         Counted from 0, 0: steps; 1 to 14: steps of the kinds AN, FU, PR, RE, SP, FSP, FFSP, SA, CA, CI, CR, CHR, CHW, RF; 15 to 26: \
+         loops annotated none, unroll, vectorize, parallel, vthread, block x, thread x, block y, thread y, block z, thread z, \
+         tensorize; 27: the greatest auto_unroll_max_step; 28 to 111: for each of the first 12 splits extent, ceil(extent / \
+         product), the first 4 lengths, product of the lengths, with 0 where there is none; 112: the sum of log2 of the products of \
+         all splits",
+        "SELECT schedule_numbers(steps) FROM configurations LIMIT 3",
+    )
+    .takes("steps", DataType::Utf8View, STEPS)
+    .by("kinds and annotations: transform_step.h of TVM 0.8 to 0.14; numbers: tsql");
+    let size = i32::try_from(WIDTH).unwrap_or(i32::MAX);
+    let list = DataType::new_fixed_size_list(DataType::Float32, size, false);
+    Scalar::new(&about, list, move |args| {
+        let steps = as_string_view_array(argument(args, 0)?)?;
+        let rows = rows(steps, WIDTH, 0.0_f32, numbers);
+        listed(Arc::new(Float32Array::from(rows.0)), size, rows.1)
+    })
+}
+
+/// TLP's tokens.
+pub(super) fn tlp_tokens() -> Scalar {
+    let about = About::new(
+        "tlp_tokens",
+        "The input of TLP's model for a program, a list of fixed size: for `llvm` 25 rows of 22 whole numbers, for `cuda` 40 of 20, \
+         row after row. A row is a step: 1 at the place of its kind among 11, then its arguments, filled up with zeros and cut. \
+         Unrollings that upstream's table lacks (8, 128, 256) are 0; NULL for steps of others",
+        "SELECT tlp_tokens(steps, 'llvm') FROM configurations LIMIT 3",
+    )
+    .takes("steps", DataType::Utf8View, STEPS)
+    .takes("kind", DataType::Utf8View, "`llvm` or `cuda`, written out")
+    .by("TLP (arXiv 2211.03578), tlp_make_dataset.py:37-74");
+    let none = DataType::new_fixed_size_list(DataType::Int32, 0, false);
+    Scalar::new(&about, none, tokens_of).of_literals(|literals| {
+        let kind = literals.get(1).copied().flatten();
+        match kind.and_then(ScalarValue::try_as_str).flatten().and_then(Target::named) {
+            Some(target) => {
+                let (_, size) = width(target);
+                Ok(DataType::new_fixed_size_list(DataType::Int32, size, false))
+            }
+            None => plan_err!("tlp_tokens(steps, kind): kind is 'llvm' or 'cuda', written out: the size of the list depends on it"),
+        }
+    })
+}
+
+fn width(target: Target) -> (usize, i32) {
+    let (steps, numbers) = target.shape();
+    let width = steps * numbers;
+    (width, i32::try_from(width).unwrap_or(i32::MAX))
+}
+
+fn tokens_of(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let steps = as_string_view_array(argument(args, 0)?)?;
+    let kinds = as_string_view_array(argument(args, 1)?)?;
+    let kind = kinds.iter().next().flatten();
+    let Some(target) = kind.and_then(Target::named) else {
+        return exec_err!("tlp_tokens: kind is 'llvm' or 'cuda'");
+    };
+    let (width, size) = width(target);
+    let rows = rows(steps, width, 0_i32, |steps, row| tokens(steps, target, row));
+    listed(Arc::new(Int32Array::from(rows.0)), size, rows.1)
+}
+
+/// The rows of all steps after each other, and which of them there are.
+fn rows<T: Copy>(
+    steps: &StringViewArray,
+    width: usize,
+    zero: T,
+    write: impl Fn(&str, &mut [T]) -> Option<()>,
+) -> (Vec<T>, NullBuffer) {
+    let mut all = vec![zero; steps.len() * width];
+    let each = steps.iter().zip(all.chunks_exact_mut(width));
+    let there = each.map(|(steps, row)| {
+        let written = steps.and_then(|steps| write(steps, row));
+        if written.is_none() {
+            row.fill(zero);
+        }
+        written.is_some()
+    });
+    let there = there.collect::<NullBuffer>();
+    (all, there)
+}
+
+fn listed(values: ArrayRef, size: i32, there: NullBuffer) -> Result<ArrayRef> {
+    let item = Arc::new(Field::new_list_field(values.data_type().clone(), false));
+    let there = Some(there).filter(|there| there.null_count() > 0);
+    let lists = FixedSizeListArray::try_new(item, size, values, there)?;
+    Ok(Arc::new(lists))
+}

@@ -1,0 +1,305 @@
+//! Several files as one stream of steps: each file once an epoch, opened some at a time.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Runtime;
+use twox_hash::XxHash3_64;
+
+use super::TrainingGraph;
+use super::files::{TrainingFile, files, selected};
+use super::open::{Arrays, Open, OpenGraph};
+use super::options::GraphsOptions;
+use super::step::GraphStep;
+use crate::error::{Error, Result};
+use crate::formats::tpugraphs::Loader;
+use crate::store::Store;
+use crate::training::{Ahead, Order, Position, Prefetch, Units, mixed};
+
+/// Files of TpuGraphs as steps of any epoch.
+///
+/// * A step follows from the files, the options and its [`Position`] alone: to resume is to begin there.
+/// * The store is read as it was when this was made.
+/// * Cheap to clone, and to share between threads.
+#[derive(Clone)]
+pub struct TrainingGraphs(Arc<Graphs>);
+
+struct Graphs {
+    files: Vec<TrainingFile>,
+    options: GraphsOptions,
+    order: Order,
+    reading: Arc<Reading>,
+    arrays: Arrays,
+}
+
+/// What reads files, and those that it has read.
+struct Reading {
+    state: Mutex<(Loader, Open)>,
+    /// Questions are asked by threads of this loader's own: who asks for steps may hold up those of others. `None` once it
+    /// is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        // To wait for its threads is not allowed where this may be dropped, and they have nothing left to do.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Files as a stream of training steps. A name is the id of a file (`layout:xla:random:resnet50`), the last part of one
+/// (`resnet50`), or a collection (`layout:xla:random`), which is all of its files.
+///
+/// # Errors
+/// [`Error::Unknown`] for a name that nothing has, [`Error::Ambiguous`] for one of several files, [`Error::Empty`] where no
+/// file is of the split, [`Error::Argument`] for options that cannot be, and failures of the storage.
+pub async fn training_graphs(
+    store: &Store,
+    names: &[&str],
+    options: &GraphsOptions,
+) -> Result<TrainingGraphs> {
+    options.checked()?;
+    let loader = Loader::new(store).await?;
+    let files = selected(&files(&loader).await?, names, options.split.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(options.threads)
+        .thread_name("tsql-training")
+        .enable_all()
+        .build();
+    let open = Open::new(options.open_graphs, options.open_samples);
+    let reading = Reading {
+        state: Mutex::new((loader, open)),
+        runtime: Some(runtime.map_err(Error::io("threads"))?),
+    };
+    Ok(TrainingGraphs::of(
+        files,
+        options.clone(),
+        Arc::new(reading),
+    ))
+}
+
+impl TrainingGraphs {
+    fn of(files: Vec<TrainingFile>, options: GraphsOptions, reading: Arc<Reading>) -> Self {
+        let order = Order::new(Units::Rows(files.len() as u64), &options.as_rows());
+        Self(Arc::new(Graphs {
+            files,
+            options,
+            order,
+            reading,
+            arrays: Arrays::default(),
+        }))
+    }
+
+    /// The same files for one of several processes or workers: see [`GraphsOptions::rank`].
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where `rank` is not below `world`.
+    pub fn for_rank(&self, rank: u64, world: u64) -> Result<Self> {
+        let options = self.0.options.clone().rank(rank, world);
+        options.checked()?;
+        let reading = Arc::clone(&self.0.reading);
+        Ok(Self::of(self.0.files.clone(), options, reading))
+    }
+
+    /// The files, by their ids.
+    #[must_use]
+    pub fn files(&self) -> &[TrainingFile] {
+        &self.0.files
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn options(&self) -> &GraphsOptions {
+        &self.0.options
+    }
+
+    /// Steps of each epoch, the same for all ranks.
+    #[must_use]
+    pub fn step_count(&self) -> u64 {
+        self.0.order.steps(0)
+    }
+
+    /// A step. Files that are opened for it stay open for those after it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the epoch has no such step, and failures of the storage.
+    pub fn step(&self, position: Position) -> Result<GraphStep> {
+        // A thread of its own may wait for questions, whoever calls this.
+        let graphs = self.clone();
+        let make = move |_| graphs.made(position);
+        let (steps, threads) = (1, 1);
+        let mut one = Prefetch::new(0..1, Ahead { steps, threads }, make);
+        let none = || Error::Internal("a step was not made".to_owned());
+        one.next().unwrap_or_else(|| Err(none()))
+    }
+
+    /// The steps of an epoch from one on, made ahead by threads that begin with the first one. `from` may be the end of
+    /// the epoch.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the epoch has no such step.
+    pub fn iter(&self, from: Position) -> Result<GraphsIter> {
+        let end = Position::start_of(from.epoch.saturating_add(1));
+        self.until(from, Some(end))
+    }
+
+    /// As [`TrainingGraphs::iter`], epoch after epoch without an end.
+    ///
+    /// # Errors
+    /// As [`TrainingGraphs::iter`].
+    pub fn epochs(&self, from: Position) -> Result<GraphsIter> {
+        self.until(from, None)
+    }
+
+    fn until(&self, from: Position, end: Option<Position>) -> Result<GraphsIter> {
+        let steps = self.step_count();
+        if from.step > steps {
+            let (epoch, step) = (from.epoch, from.step);
+            let reason = format!("epoch {epoch} has {steps} steps: it cannot go on at {step}");
+            return Err(Error::Argument {
+                name: "from",
+                reason,
+            });
+        }
+        let number = |at: Position| at.epoch.saturating_mul(steps).saturating_add(at.step);
+        // Ranks without a step have none in any epoch.
+        let last = if steps == 0 {
+            0
+        } else {
+            end.map_or(u64::MAX, number)
+        };
+        let ahead = Ahead {
+            steps: self.0.options.prefetch,
+            threads: self.0.options.threads,
+        };
+        let graphs = self.clone();
+        let make = move |number| graphs.made(position(number, steps));
+        Ok(GraphsIter {
+            steps,
+            prefetch: Prefetch::new(number(from)..last, ahead, make),
+        })
+    }
+
+    /// Makes a step, in a thread that may wait.
+    fn made(&self, position: Position) -> Result<GraphStep> {
+        let graphs = &self.0;
+        let open = self.open(position)?;
+        let file = graphs.files.get(open.file).ok_or_else(lost)?;
+        // Which samples are picked depends on the file and the epoch, not on where in the epoch the file comes.
+        let of_file = mixed(XxHash3_64::oneshot(file.id.as_bytes()));
+        let picking = graphs
+            .options
+            .picking
+            .seed(graphs.options.picking.seed ^ of_file);
+        let samples = open.graph.pick(&picking, position.epoch);
+        let arrays = graphs.arrays.of(&open)?;
+        let split = file.split.clone();
+        let form = graphs.options.form;
+        Ok(open.graph.step(position, split, samples, form, arrays))
+    }
+
+    fn file_at(&self, position: Position) -> Result<usize> {
+        let chosen = self.0.order.chosen(position)?.rows;
+        let file = chosen.first().and_then(|file| usize::try_from(*file).ok());
+        file.ok_or_else(lost)
+    }
+
+    /// The file of a step, opened together with those of the steps around it.
+    fn open(&self, position: Position) -> Result<Arc<OpenGraph>> {
+        let file = self.file_at(position)?;
+        let reading = &self.0.reading;
+        let mut state = reading.state();
+        if let Some(open) = state.1.find(file) {
+            return Ok(open);
+        }
+        let mut wanted = Vec::new();
+        for step in self.together(position)? {
+            let file = self.file_at(Position { step, ..position })?;
+            if state.1.find(file).is_none() && !wanted.contains(&file) {
+                wanted.push(file);
+            }
+        }
+        let of: Option<Vec<&TrainingFile>> =
+            wanted.iter().map(|&file| self.0.files.get(file)).collect();
+        let runtime = reading.runtime.as_ref().ok_or_else(lost)?;
+        let of = of.ok_or_else(lost)?;
+        let graphs = runtime.block_on(TrainingGraph::load(&mut state.0, &of))?;
+        let opened = wanted.into_iter().zip(graphs);
+        let opened = opened.map(|(file, graph)| Arc::new(OpenGraph::new(file, graph)));
+        let opened: Vec<_> = opened.collect();
+        let found = opened.iter().find(|one| one.file == file).map(Arc::clone);
+        state.1.put(opened);
+        found.ok_or_else(lost)
+    }
+
+    /// The steps whose files are opened together: from this one on, as long as half of what may be open is not full. At
+    /// least this one.
+    fn together(&self, from: Position) -> Result<Range<u64>> {
+        let options = &self.0.options;
+        let (graphs, samples) = (options.open_graphs / 2, options.open_samples / 2);
+        let (mut end, mut sum) = (from.step, 0_u64);
+        while end < self.step_count() {
+            let file = self.file_at(Position { step: end, ..from })?;
+            sum += self.0.files.get(file).map_or(0, |file| file.sample_count);
+            if end > from.step && (end - from.step >= graphs as u64 || sum > samples) {
+                break;
+            }
+            end += 1;
+        }
+        Ok(from.step..end)
+    }
+}
+
+impl Reading {
+    fn state(&self) -> MutexGuard<'_, (Loader, Open)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for TrainingGraphs {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("TrainingGraphs")
+            .field("files", &self.0.files.len())
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}
+
+fn lost() -> Error {
+    Error::Internal("a file of the selection is lost".to_owned())
+}
+
+/// The position of the step with this number, counted through all epochs of so many steps.
+fn position(number: u64, steps: u64) -> Position {
+    Position {
+        epoch: number / steps.max(1),
+        step: number % steps.max(1),
+    }
+}
+
+/// Steps in their order.
+#[derive(Debug)]
+pub struct GraphsIter {
+    steps: u64,
+    prefetch: Prefetch<GraphStep>,
+}
+
+impl GraphsIter {
+    /// Where to go on: the step that `next` gives, whatever was made ahead; after the last one of an epoch the first of
+    /// the next.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        position(self.prefetch.position(), self.steps)
+    }
+}
+
+impl Iterator for GraphsIter {
+    type Item = Result<GraphStep>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.prefetch.next()
+    }
+}

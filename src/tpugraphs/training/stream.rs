@@ -1,0 +1,158 @@
+//! Steps of several files as one Arrow stream: all batches have the same columns, whatever the sizes of graphs.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, PrimitiveArray, RecordBatch,
+    StringArray, UInt32Array,
+};
+use arrow::buffer::{OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Field, Float32Type, Int8Type, Schema, SchemaRef, UInt16Type,
+};
+use arrow::error::ArrowError;
+use datafusion::error::DataFusionError;
+
+use super::step::{GraphStep, Tensor};
+use super::table::Form;
+use crate::error::{Error, Result};
+
+/// The columns of a stream of steps.
+#[derive(Clone, Debug)]
+pub struct StepTable {
+    schema: SchemaRef,
+    form: Form,
+    is_layout: bool,
+}
+
+impl StepTable {
+    /// The columns for files of layouts, or else of tiles: a row for each configuration of a step, with `id` of the file,
+    /// `epoch`, `step`, `sample` (index in the file), `config_id`, `runtime_ns` and `baseline_ns` (NULL where withheld), and
+    /// the list `node_config_feat` (slots * 18), `config_feat` (24) or `codes` (groups), with codes also `layouts`: the table
+    /// that they index, as `configurations.sketch` spells it, once for each file.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for codes of tiles, which have none, and numbers of layouts as floats.
+    pub fn new(is_layout: bool, form: Form) -> Result<Self> {
+        let (name, item) = match (is_layout, form) {
+            (true, Form::Codes) => ("codes", DataType::UInt16),
+            (true, Form::Int8) => ("node_config_feat", DataType::Int8),
+            (false, Form::Int8 | Form::Float32) => ("config_feat", DataType::Float32),
+            (false, Form::Codes) => return Err(unsuited("files of tiles have no codes")),
+            (true, Form::Float32) => {
+                return Err(unsuited(
+                    "several files of layouts are given as int8 or as codes",
+                ));
+            }
+        };
+        let field = |name: &str, of: DataType| Field::new(name, of, name.ends_with("_ns"));
+        let list = DataType::List(Arc::new(Field::new_list_field(item, false)));
+        let mut fields = vec![
+            field("id", text()),
+            field("epoch", DataType::Int64),
+            field("step", DataType::Int64),
+            field("sample", DataType::UInt32),
+            field("config_id", DataType::Int64),
+            field("runtime_ns", DataType::Int64),
+            field("baseline_ns", DataType::Int64),
+            field(name, list),
+        ];
+        if form == Form::Codes {
+            fields.push(field("layouts", text()));
+        }
+        Ok(Self {
+            schema: Arc::new(Schema::new(fields)),
+            form,
+            is_layout,
+        })
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The rows of a step. Its numbers are not copied.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the step is of the other kind of files.
+    pub fn batch(&self, step: GraphStep) -> Result<RecordBatch> {
+        if step.is_layout != self.is_layout {
+            return Err(unsuited(
+                "files of tiles and of layouts are not in one stream",
+            ));
+        }
+        let rows = step.samples.values.len();
+        let number = |number: u64| Int64Array::from(vec![number.cast_signed(); rows]);
+        let known = |times: Vec<i64>, withheld: i64| {
+            let times = times
+                .into_iter()
+                .map(move |time| Some(time).filter(|time| *time != withheld));
+            times.collect::<Int64Array>()
+        };
+        let baselines = if self.is_layout {
+            vec![1; rows]
+        } else {
+            step.normalizers_ns.values
+        };
+        let values = match (self.is_layout, self.form) {
+            (true, Form::Codes) => lists::<UInt16Type>(rows, step.codes),
+            (true, _) => lists::<Int8Type>(rows, step.layouts),
+            (false, _) => lists::<Float32Type>(rows, step.tiles),
+        };
+        let mut columns: Vec<ArrayRef> = vec![
+            repeated(&step.id, rows)?,
+            Arc::new(number(step.position.epoch)),
+            Arc::new(number(step.position.step)),
+            Arc::new(UInt32Array::from(step.samples.values)),
+            Arc::new(Int64Array::from(step.config_ids.values)),
+            Arc::new(known(step.runtimes_ns.values, 0)),
+            Arc::new(known(baselines, 1)),
+            values.map_err(failed)?,
+        ];
+        if self.form == Form::Codes {
+            columns.push(repeated(&step.graph.sketch, rows)?);
+        }
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(failed)
+    }
+}
+
+/// A text that is the same in many rows.
+fn text() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+fn repeated(text: &str, rows: usize) -> Result<ArrayRef> {
+    let keys = Int32Array::from(vec![0; rows]);
+    let values = Arc::new(StringArray::from(vec![text]));
+    let repeated = DictionaryArray::try_new(keys, values).map_err(failed)?;
+    Ok(Arc::new(repeated))
+}
+
+/// A row of each configuration, however many dimensions it has.
+fn lists<T: ArrowPrimitiveType>(
+    rows: usize,
+    numbers: Tensor<T::Native>,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    let width = numbers.values.len() / rows.max(1);
+    if i32::try_from(numbers.values.len()).is_err() {
+        return Err(ArrowError::OffsetOverflowError(numbers.values.len()));
+    }
+    let offsets = OffsetBuffer::<i32>::from_repeated_length(width, rows);
+    let values: ScalarBuffer<T::Native> = numbers.values.into();
+    let item = Arc::new(Field::new_list_field(T::DATA_TYPE, false));
+    let values = Arc::new(PrimitiveArray::<T>::try_new(values, None)?);
+    Ok(Arc::new(ListArray::try_new(item, offsets, values, None)?))
+}
+
+fn unsuited(reason: &str) -> Error {
+    Error::Argument {
+        name: "form",
+        reason: reason.to_owned(),
+    }
+}
+
+fn failed(error: ArrowError) -> Error {
+    Error::Query(DataFusionError::from(error))
+}

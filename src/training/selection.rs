@@ -1,0 +1,201 @@
+//! What a selection is: the rows of a query over a store as it is now, in an order that is always the same.
+//!
+//! A query is planned for one thread, so that what has no order of its own comes in that of the files. Where the plan
+//! has several parts whose rows come as they are ready (`UNION ALL` below something else), the query must sort.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::dataframe::DataFrame;
+use datafusion::functions_window::expr_fn::row_number;
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility, ident};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::prelude::SessionContext;
+use twox_hash::XxHash3_128;
+
+use super::options::RowsOptions;
+use crate::error::{Error, Result};
+use crate::query::{SessionOptions, match_placeholders, statement};
+use crate::schema;
+use crate::store::{Snapshots, Store};
+
+/// Memory of the sorts and groups of a selection; the rest goes to temporary files. A constant: the order of rows that
+/// a query does not say may depend on it.
+const MEMORY_BYTES: usize = 1 << 30;
+
+/// The column by which rows of a group stay in the order of the query.
+const NUMBER: &str = "tsql_row_number";
+
+/// A query that is ready to run.
+pub(super) struct Selection {
+    pub(super) context: SessionContext,
+    pub(super) plan: Arc<dyn ExecutionPlan>,
+    /// That of the rows that are asked for: the plan may have one column more, the last.
+    pub(super) schema: SchemaRef,
+    /// Place of the column that says which rows belong together.
+    pub(super) group: Option<usize>,
+    /// What the rows follow from; `None` where they follow from more than the store has.
+    pub(super) key: Option<String>,
+}
+
+impl Selection {
+    /// Plans the one query that `sql` is.
+    pub(super) async fn of(store: &Store, sql: &str, options: &RowsOptions) -> Result<Self> {
+        match_placeholders(sql, &options.parameters)?;
+        let limits = SessionOptions::default()
+            .sql(sql)
+            .threads(1)
+            .memory_limit_bytes(MEMORY_BYTES);
+        let (context, snapshots) = store.session_at(&limits).await?;
+        let mut statements = statement::statements(sql)?;
+        let refused =
+            |what: &str| Error::Refused(format!("training rows are those of one query: {what}"));
+        let Some(first) = statements.pop_front() else {
+            return Err(refused("there is none"));
+        };
+        if !statements.is_empty() {
+            return Err(refused("there are several statements"));
+        }
+        let given = &options.parameters;
+        let frame = statement::planned_with(&context, first, sql, given).await?;
+        let is_known = looked_at(frame.logical_plan())?;
+        let schema = Arc::clone(frame.schema().inner());
+        let group = group_of(&schema, options)?;
+        let frame = match &options.group {
+            Some(column) => together(frame, column).map_err(Error::Query)?,
+            None => frame,
+        };
+        let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
+        ordered(&plan)?;
+        Ok(Self {
+            key: is_known.then(|| key(&snapshots, sql, options)),
+            context,
+            plan,
+            schema,
+            group,
+        })
+    }
+}
+
+fn group_of(schema: &SchemaRef, options: &RowsOptions) -> Result<Option<usize>> {
+    let Some(name) = &options.group else {
+        return Ok(None);
+    };
+    let unknown = |_| {
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        Error::Unknown {
+            kind: "column of the selection",
+            name: name.clone(),
+            known: names.collect::<Vec<_>>().join(", "),
+        }
+    };
+    schema.index_of(name).map(Some).map_err(unknown)
+}
+
+/// Sorted by the group, and in a group as before.
+fn together(frame: DataFrame, group: &str) -> datafusion::common::Result<DataFrame> {
+    let numbered = frame.window(vec![row_number().alias(NUMBER)])?;
+    let by = [ident(group), ident(NUMBER)];
+    numbered.sort(by.map(|column| column.sort(true, true)).into())
+}
+
+/// Do the rows follow from the store and the query alone?
+///
+/// # Errors
+/// [`Error::Refused`] for what is no query, and for one that answers otherwise each time.
+fn looked_at(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_known = true;
+    let mut refused = None;
+    let walked = plan.apply_with_subqueries(|node| {
+        match node {
+            LogicalPlan::Ddl(_)
+            | LogicalPlan::Dml(_)
+            | LogicalPlan::Copy(_)
+            | LogicalPlan::Statement(_)
+            | LogicalPlan::Explain(_)
+            | LogicalPlan::Analyze(_) => {
+                refused = Some("training rows are those of a query, which changes nothing".to_owned());
+            }
+            LogicalPlan::TableScan(scan) => is_known &= is_stored(scan.table_name.table()),
+            _ => {}
+        }
+        for expression in node.expressions() {
+            let found = expression.exists(|one| {
+                is_known &= is_fixed(one);
+                Ok(one.is_volatile_node())
+            })?;
+            if found {
+                refused = Some(format!(
+                    "`{expression}` is another value each time: rows could not be found again\nhint: the loader shuffles by itself, options.seed(7)"
+                ));
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.map_err(Error::Query)?;
+    refused.map_or(Ok(is_known), |reason| Err(Error::Refused(reason)))
+}
+
+/// Is a table one of the store? Files of others, which SQL can name, may change.
+fn is_stored(name: &str) -> bool {
+    let derived = ["all_records", "all_runs"];
+    let tables = schema::tables().into_iter().flatten();
+    let views = schema::views().into_iter().flatten();
+    derived.contains(&name)
+        || tables.into_iter().any(|table| table.name == name)
+        || views.into_iter().any(|view| view.name == name)
+}
+
+/// Not `now()` and the like, which are one value in one question.
+fn is_fixed(expression: &Expr) -> bool {
+    match expression {
+        Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Immutable,
+        _ => true,
+    }
+}
+
+/// # Errors
+/// [`Error::Refused`] where rows come as they are ready.
+fn ordered(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
+    if root.output_ordering().is_some() {
+        return Ok(());
+    }
+    let mut mixed = false;
+    let walked = root.apply(|node| {
+        let children = node.children();
+        let several = children
+            .iter()
+            .any(|child| child.output_partitioning().partition_count() > 1);
+        // What has as many parts as what it takes keeps them apart.
+        mixed |= several && node.output_partitioning().partition_count() == 1;
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.map_err(Error::Query)?;
+    if mixed {
+        let reason = "the rows of this query come in another order each time\nhint: ORDER BY what tells them apart";
+        return Err(Error::Refused(reason.to_owned()));
+    }
+    Ok(())
+}
+
+/// What the rows follow from, as 32 digits: the data files of all tables that the query reads, which are never changed,
+/// its text and parameters, the group, and this program.
+fn key(snapshots: &Snapshots, sql: &str, options: &RowsOptions) -> String {
+    let mut text = format!("tsql-rows-1\0{}\0", env!("CARGO_PKG_VERSION"));
+    let mut add = |part: &str| text += &format!("{}:{part}\0", part.len());
+    add(sql);
+    for (name, value) in &options.parameters {
+        add(name);
+        add(value);
+    }
+    add(&format!("{:?}", options.group));
+    for (table, snapshot) in snapshots {
+        add(table);
+        for file in snapshot.files().iter() {
+            add(&file.path);
+            add(&file.size_bytes.to_string());
+        }
+    }
+    format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))
+}

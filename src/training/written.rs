@@ -1,0 +1,209 @@
+//! A selection on its way to the disk, a block of rows at a time.
+//!
+//! ```text
+//! <folder>/rows.arrow    the rows, in blocks of 16,384 (Arrow file format, no compression)
+//!          groups        where groups of rows end: unsigned numbers of 8 bytes, little-endian
+//!          about.json    written last: sizes and XXH3-64 of both
+//! ```
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::{BatchCoalescer, cast, concat, partition};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::ipc::writer::FileWriter;
+use datafusion::physical_plan::ExecutionPlanProperties as _;
+use futures::TryStreamExt as _;
+use serde::{Deserialize, Serialize};
+use std::hash::Hasher as _;
+use twox_hash::XxHash3_64;
+
+use super::file::{BLOCK_ROWS, failed};
+use super::readable::readable;
+use super::selection::Selection;
+use crate::error::{Error, Result};
+
+pub(super) const ROWS: &str = "rows.arrow";
+pub(super) const GROUPS: &str = "groups";
+pub(super) const ABOUT: &str = "about.json";
+
+/// What a folder holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct About {
+    /// The query, for people.
+    pub(super) sql: String,
+    pub(super) rows: Content,
+    pub(super) groups: Option<Content>,
+}
+
+/// What a file must be.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Content {
+    pub(super) bytes: u64,
+    /// XXH3-64 of all bytes, 16 digits.
+    pub(super) xxh3: String,
+}
+
+impl Content {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.len() as u64,
+            xxh3: format!("{:016x}", XxHash3_64::oneshot(bytes)),
+        }
+    }
+}
+
+/// Writes the rows of a selection into an empty folder.
+pub(super) async fn write(selection: &Selection, sql: &str, folder: &Path) -> Result<()> {
+    let schema = Arc::new(readable(&selection.schema));
+    let mut rows = Rows::new(&folder.join(ROWS), &schema)?;
+    let mut groups = selection.group.map(Groups::new);
+    let parts = selection.plan.output_partitioning().partition_count();
+    for part in 0..parts {
+        let task = selection.context.task_ctx();
+        let stream = selection.plan.execute(part, task);
+        let mut stream = stream.map_err(Error::Query)?;
+        while let Some(batch) = stream.try_next().await.map_err(Error::Query)? {
+            let batch = plain(&batch, &schema)?;
+            if let Some(groups) = &mut groups {
+                groups.take(&batch)?;
+            }
+            rows.push(batch)?;
+        }
+    }
+    let about = About {
+        sql: sql.to_owned(),
+        rows: rows.finish()?,
+        groups: groups
+            .map(|groups| groups.finish(&folder.join(GROUPS)))
+            .transpose()?,
+    };
+    let text = serde_json::to_vec_pretty(&about);
+    let text = text.map_err(|error| Error::Internal(error.to_string()))?;
+    let path = folder.join(ABOUT);
+    fs::write(&path, text).map_err(Error::io(&path))
+}
+
+/// The columns that are asked for, in their types.
+fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+    let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>().map_err(failed)?;
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(failed)
+}
+
+/// Rows in blocks.
+struct Rows {
+    waiting: BatchCoalescer,
+    writer: FileWriter<Counted<BufWriter<File>>>,
+}
+
+impl Rows {
+    fn new(path: &Path, schema: &Schema) -> Result<Self> {
+        let file = File::create_new(path).map_err(Error::io(path))?;
+        let out = Counted {
+            out: BufWriter::with_capacity(1 << 20, file),
+            bytes: 0,
+            hash: XxHash3_64::new(),
+        };
+        let writer = FileWriter::try_new(out, schema).map_err(failed)?;
+        let waiting = BatchCoalescer::new(Arc::clone(writer.schema()), BLOCK_ROWS);
+        Ok(Self { waiting, writer })
+    }
+
+    fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        self.waiting.push_batch(batch).map_err(failed)?;
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        while let Some(block) = self.waiting.next_completed_batch() {
+            self.writer.write(&block).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Content> {
+        self.waiting.finish_buffered_batch().map_err(failed)?;
+        self.write()?;
+        self.writer.finish().map_err(failed)?;
+        let out = self.writer.into_inner().map_err(failed)?;
+        Ok(Content {
+            bytes: out.bytes,
+            xxh3: format!("{:016x}", out.hash.finish()),
+        })
+    }
+}
+
+/// Counts and hashes what is written.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+    hash: XxHash3_64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.write(bytes.get(..written).unwrap_or(bytes));
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Where the values of a column change.
+struct Groups {
+    column: usize,
+    rows: u64,
+    ends: Vec<u64>,
+    /// The value of the last row so far.
+    last: Option<ArrayRef>,
+}
+
+impl Groups {
+    fn new(column: usize) -> Self {
+        Self {
+            column,
+            rows: 0,
+            ends: Vec::new(),
+            last: None,
+        }
+    }
+
+    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
+        let values = batch.column(self.column);
+        if values.is_empty() {
+            return Ok(());
+        }
+        if let Some(last) = self.last.take() {
+            let both = [last.as_ref(), &values.slice(0, 1)];
+            let both = concat(&both).map_err(failed)?;
+            if partition(&[both]).map_err(failed)?.len() > 1 {
+                self.ends.push(self.rows);
+            }
+        }
+        let ranges = partition(&[Arc::clone(values)]).map_err(failed)?.ranges();
+        let inner = ranges.iter().take(ranges.len().saturating_sub(1));
+        self.ends
+            .extend(inner.map(|range| self.rows + range.end as u64));
+        self.rows += values.len() as u64;
+        self.last = Some(values.slice(values.len() - 1, 1));
+        Ok(())
+    }
+
+    fn finish(mut self, path: &Path) -> Result<Content> {
+        if self.rows > 0 {
+            self.ends.push(self.rows);
+        }
+        let bytes: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+        fs::write(path, &bytes).map_err(Error::io(path))?;
+        Ok(Content::of(&bytes))
+    }
+}

@@ -1,0 +1,257 @@
+//! Steps of several files of TpuGraphs: each once an epoch, the same for whoever asks.
+
+use tsql::Store;
+use tsql::tpugraphs::{
+    Form, GraphStep, GraphsOptions, Pick, Picking, TrainingGraphs, training_files, training_graph,
+    training_graphs,
+};
+use tsql::training::Position;
+
+use crate::npz::{layout_file, npz, tile_file};
+use crate::support::Place;
+
+/// Five files of layouts and twelve kernels, the last two of another split.
+async fn store() -> (Place, Store) {
+    let place = Place::new();
+    for number in 0..5_u8 {
+        let first = f64::from(number) * 1000.0 + 100.0;
+        let runs: Vec<((i8, i8), f64)> = (0..40_i8)
+            .map(|run| {
+                (
+                    (run % 5, run % 3),
+                    first + f64::from(i32::from(run) * 37 % 41),
+                )
+            })
+            .collect();
+        let name = format!("npz/layout/xla/random/train/net{number}.npz");
+        place.write(&name, npz(&layout_file(&runs)));
+    }
+    for number in 0..12_u8 {
+        let runs: Vec<(f64, f64, f64)> = (0..7_u8)
+            .map(|run| {
+                (
+                    f64::from(run + 1),
+                    f64::from(run * 3 % 7 + number) + 10.0,
+                    100.0,
+                )
+            })
+            .collect();
+        let split = if number < 10 { "train" } else { "valid" };
+        let name = format!("npz/tile/xla/{split}/kernel{number}.npz");
+        place.write(&name, npz(&tile_file(usize::from(number % 3 + 2), &runs)));
+    }
+    let store = Store::create(place.path().join("s").to_str().unwrap())
+        .await
+        .unwrap();
+    let tree = place.path().join("npz").to_str().unwrap().to_owned();
+    let report = store
+        .ingest(&[tree], &tsql::IngestOptions::default())
+        .await
+        .unwrap();
+    assert!(report.is_clean());
+    (place, store)
+}
+
+fn options(pick: Pick) -> GraphsOptions {
+    GraphsOptions::new(Picking::new(pick, 4).seed(7))
+}
+
+async fn graphs(store: &Store, names: &[&str], options: &GraphsOptions) -> TrainingGraphs {
+    training_graphs(store, names, options).await.unwrap()
+}
+
+fn epoch(graphs: &TrainingGraphs, from: Position) -> Vec<GraphStep> {
+    graphs.iter(from).unwrap().map(Result::unwrap).collect()
+}
+
+fn ids(steps: &[GraphStep]) -> Vec<&str> {
+    steps.iter().map(|step| step.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_step_is_what_the_file_says() {
+    let (_place, store) = store().await;
+    let names = ["layout:xla:random", "tile:xla:kernel3"];
+    let several = graphs(&store, &names, &options(Pick::Random)).await;
+    assert_eq!(several.step_count(), 6);
+    for step in epoch(&several, Position::start_of(2)) {
+        let alone = training_graph(&store, &step.id).await.unwrap();
+        let samples = &step.samples.values;
+        assert_eq!(samples.len(), 4);
+        let runtimes: Vec<_> = alone.runtimes_ns(samples).map(Option::unwrap).collect();
+        assert_eq!(step.runtimes_ns.values, runtimes);
+        assert_eq!(*step.graph, alone.arrays().unwrap());
+        let (slots, groups) = (alone.slot_count(), alone.group_count());
+        if step.is_layout {
+            assert_eq!(step.layouts.values, alone.expand::<i8>(samples));
+            assert_eq!(step.layouts.shape, [4, slots, 18]);
+            assert_eq!(step.codes.values, alone.codes(samples));
+            assert_eq!(step.codes.shape, [4, groups]);
+            assert_eq!(step.tiles.shape, [0, 24]);
+            assert_eq!(looked_up(&step), step.layouts.values);
+        } else {
+            assert_eq!(step.tiles.values, alone.expand::<f32>(samples));
+            assert_eq!(step.tiles.shape, [4, 24]);
+            assert_eq!(step.normalizers_ns.values, [100; 4]);
+            assert_eq!(step.layouts.shape, [0, 0, 18]);
+        }
+        let nodes = step.graph.opcodes.shape[0];
+        assert_eq!(step.graph.node_features.shape, [nodes, 140]);
+        assert_eq!(step.graph.node_features.values.len(), nodes * 140);
+        assert_eq!(step.graph.edges.values.len(), step.graph.edges.shape[0] * 2);
+    }
+    let codes = options(Pick::Random).form(Form::Codes);
+    let codes = graphs(&store, &["layout:xla:random:net1"], &codes).await;
+    let step = codes.step(Position::default()).unwrap();
+    assert_eq!(step.layouts.shape[0], 0);
+    assert_eq!(looked_up(&step).len(), 4 * step.graph.slots.shape[0] * 18);
+}
+
+/// `layouts[arange(groups), codes][:, group_of_slot]`.
+fn looked_up(step: &GraphStep) -> Vec<i8> {
+    let graph = &step.graph;
+    let [groups, most, width] = graph.layouts.shape[..] else {
+        panic!("three dimensions");
+    };
+    let mut values = Vec::new();
+    for codes in step.codes.values.chunks(groups) {
+        for &group in &graph.group_of_slot.values {
+            let at = (group as usize * most + usize::from(codes[group as usize])) * width;
+            values.extend(&graph.layouts.values[at..at + width]);
+        }
+    }
+    values
+}
+
+#[tokio::test]
+async fn each_file_comes_once_an_epoch_in_another_order() {
+    let (_place, store) = store().await;
+    let all = graphs(
+        &store,
+        &["tile:xla", "layout:xla:random"],
+        &options(Pick::Close),
+    )
+    .await;
+    let files: Vec<String> = training_files(&store)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|file| file.id)
+        .collect();
+    let mut orders = Vec::new();
+    for number in 0..3 {
+        let steps = epoch(&all, Position::start_of(number));
+        let mut sorted = ids(&steps);
+        sorted.sort_unstable();
+        assert_eq!(sorted, files);
+        orders.push(ids(&steps).join(" "));
+    }
+    assert!(orders[0] != orders[1] && orders[1] != orders[2]);
+    let plain = graphs(
+        &store,
+        &["tile:xla"],
+        &options(Pick::Best).shuffle(false).split("valid"),
+    )
+    .await;
+    let plain = epoch(&plain, Position::default());
+    assert_eq!(ids(&plain), ["tile:xla:kernel10", "tile:xla:kernel11"]);
+    assert_eq!(plain[0].split.as_deref(), Some("valid"));
+}
+
+/// Whatever may be open at a time, however many threads there are, wherever it goes on.
+#[tokio::test]
+async fn steps_do_not_depend_on_what_is_open() {
+    let (_place, store) = store().await;
+    let names = ["tile:xla", "layout:xla:random"];
+    let plain = options(Pick::Gumbel);
+    let expected = epoch(&graphs(&store, &names, &plain).await, Position::default());
+    for options in [
+        plain.clone().open_graphs(1),
+        plain.clone().open_graphs(3).threads(3).prefetch(5),
+        plain.clone().open_samples(1).prefetch(0),
+    ] {
+        let others = graphs(&store, &names, &options).await;
+        for stop in [0, 1, 7, 16] {
+            let mut first = others.iter(Position::default()).unwrap();
+            let mut given: Vec<_> = first.by_ref().take(stop).map(Result::unwrap).collect();
+            given.extend(epoch(&others, first.position()));
+            assert_eq!(given, expected, "stopped after {stop}");
+        }
+    }
+    let endless = graphs(&store, &names, &plain).await;
+    let mut steps = endless
+        .epochs(Position::default())
+        .unwrap()
+        .map(Result::unwrap);
+    assert!(steps.by_ref().take(17).eq(expected));
+    assert_eq!(steps.next().unwrap().position, Position::start_of(1));
+}
+
+#[tokio::test]
+async fn ranks_share_one_order() {
+    let (_place, store) = store().await;
+    let alone = graphs(&store, &["tile:xla"], &options(Pick::Random)).await;
+    let expected = epoch(&alone, Position::start_of(1));
+    for world in [1, 2, 4, 5] {
+        let ranks = (0..world).map(|rank| alone.for_rank(rank, world).unwrap());
+        let ranks: Vec<_> = ranks
+            .map(|rank| epoch(&rank, Position::start_of(1)))
+            .collect();
+        assert!(ranks.iter().all(|rank| rank.len() == ranks[0].len()));
+        let steps = 0..ranks[0].len();
+        let union = steps.flat_map(|step| ranks.iter().map(move |rank| &rank[step]));
+        for (place, step) in union.enumerate() {
+            let wanted = &expected[place % expected.len()];
+            assert_eq!((&step.id, &step.samples), (&wanted.id, &wanted.samples));
+        }
+    }
+}
+
+/// Another sequence would be another training for whoever resumes one.
+#[tokio::test]
+async fn the_sequence_is_the_one_that_it_always_was() {
+    let (_place, store) = store().await;
+    let files = graphs(&store, &["layout:xla:random"], &options(Pick::Gumbel)).await;
+    let steps = epoch(&files, Position::default());
+    let told = steps
+        .iter()
+        .map(|step| format!("{} {:?}", step.id, step.samples.values));
+    let told: Vec<String> = told.collect();
+    let expected: [&str; 5] = [""; 5];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_with_a_reason() {
+    let (_place, store) = store().await;
+    let plain = options(Pick::Random);
+    for (names, options, reason) in [
+        (
+            &["tile:xla:kernel"][..],
+            plain.clone(),
+            "no training file named `tile:xla:kernel`",
+        ),
+        (
+            &["net1", "none"],
+            plain.clone(),
+            "no training file named `none`",
+        ),
+        (&[], plain.clone(), "no file was named"),
+        (
+            &["layout:xla:random"],
+            plain.clone().split("valid"),
+            "their splits are train",
+        ),
+        (&["tile:xla"], plain.clone().rank(1, 1), "rank 1 of 1"),
+        (&["tile:xla"], plain.clone().open_graphs(0), "one open file"),
+    ] {
+        let told = training_graphs(&store, names, &options)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(told.contains(reason), "{told}");
+    }
+    let graphs = graphs(&store, &["net1"], &plain).await;
+    let beyond = Position { epoch: 0, step: 2 };
+    assert!(graphs.step(beyond).is_err() && graphs.iter(beyond).is_err());
+}
