@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -68,6 +68,12 @@
 //!   **label** of a source: `key=value`, what somebody says of it. **note**: what somebody says of records, a source or a platform.
 //! - **dataset**: `tenset` (all auto_scheduler logs), `autotvm`, `metaschedule` (tuning records) and
 //!   `metaschedule_workloads`, `network_info` (TenSet's networks and tasks), `tpugraphs`, `graphnet`, `measured` (what this or another program timed, as lines of JSON).
+//!
+//! Of training:
+//!
+//! - **selection**: the rows of a query over a store as it was, numbered from 0 and kept in the user's cache. **group**: rows of it that stay together.
+//! - **epoch**: all rows, or all files, once. **step**: a batch of rows, or a graph with some of its configurations. **position**: the epoch and step that come next.
+//! - **rank** of a **world**: one of several processes that share the steps of an epoch.
 //!
 //! Of several machines:
 //!

@@ -135,6 +135,8 @@ mod told;
 mod tpugraphs;
 #[path = "suite/training.rs"]
 mod training;
+#[path = "suite/training_features.rs"]
+mod training_features;
 #[path = "suite/training_graphs.rs"]
 mod training_graphs;
 #[cfg(unix)]

@@ -28,6 +28,7 @@ mod position;
 mod prefetch;
 
 mod file;
+mod numbered;
 mod readable;
 mod selection;
 mod written;

@@ -7,8 +7,9 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -36,6 +37,8 @@ pub(crate) struct Prefetch<T> {
     threads: Vec<Thread<T>>,
     /// Its place is that of the thread that makes the next step.
     turn: usize,
+    /// The next step, where somebody has waited for it.
+    waited: Option<Result<T>>,
 }
 
 struct Thread<T> {
@@ -58,7 +61,29 @@ impl<T: Send + 'static> Prefetch<T> {
             ahead,
             threads: Vec::new(),
             turn: 0,
+            waited: None,
         }
+    }
+
+    /// Waits for the next step, at most so long. True where `next` would not wait: the step is there, there is none, or
+    /// it is made when it is asked for.
+    pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
+        if self.waited.is_some() || self.next >= self.end || self.ahead.steps == 0 {
+            return true;
+        }
+        if self.threads.is_empty()
+            && let Err(error) = self.begin()
+        {
+            self.waited = Some(Err(error));
+            return true;
+        }
+        let made = self.threads.get(self.turn).and_then(|of| of.made.as_ref());
+        self.waited = match made.map(|made| made.recv_timeout(at_most)) {
+            Some(Ok(made)) => Some(made),
+            Some(Err(RecvTimeoutError::Timeout)) => return false,
+            Some(Err(RecvTimeoutError::Disconnected)) | None => Some(Err(ended())),
+        };
+        true
     }
 
     /// The step that `next` will give; the end of the steps where there is none.
@@ -67,6 +92,15 @@ impl<T: Send + 'static> Prefetch<T> {
     }
 
     fn begin(&mut self) -> Result<()> {
+        let begun = self.spawn();
+        if begun.is_err() {
+            // Each makes the steps between those of the others: some of them are none.
+            self.stop();
+        }
+        begun
+    }
+
+    fn spawn(&mut self) -> Result<()> {
         let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
         let threads = self
             .ahead
@@ -91,13 +125,16 @@ impl<T: Send + 'static> Prefetch<T> {
         if self.ahead.steps == 0 {
             return caught(&self.make, self.next);
         }
-        if self.threads.is_empty() {
+        if self.waited.is_none() && self.threads.is_empty() {
             self.begin()?;
         }
         let thread = self.threads.get(self.turn);
         self.turn = (self.turn + 1) % self.threads.len().max(1);
+        if let Some(waited) = self.waited.take() {
+            return waited;
+        }
         let made = thread.and_then(|thread| thread.made.as_ref()?.recv().ok());
-        made.unwrap_or_else(|| Err(Error::Internal("a thread of training ended".to_owned())))
+        made.unwrap_or_else(|| Err(ended()))
     }
 }
 
@@ -114,8 +151,8 @@ impl<T: Send + 'static> Iterator for Prefetch<T> {
     }
 }
 
-impl<T> Drop for Prefetch<T> {
-    fn drop(&mut self) {
+impl<T> Prefetch<T> {
+    fn stop(&mut self) {
         // All are told before the first is waited for.
         for thread in &mut self.threads {
             thread.made = None;
@@ -124,6 +161,13 @@ impl<T> Drop for Prefetch<T> {
             // Its panics were caught.
             let _ = thread.handle.take().map(JoinHandle::join);
         }
+        self.threads.clear();
+    }
+}
+
+impl<T> Drop for Prefetch<T> {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -135,6 +179,10 @@ impl<T> fmt::Debug for Prefetch<T> {
             .field("ahead", &self.ahead)
             .finish_non_exhaustive()
     }
+}
+
+fn ended() -> Error {
+    Error::Internal("a thread of training ended".to_owned())
 }
 
 /// Makes steps until nobody takes them any more.
@@ -183,6 +231,28 @@ mod tests {
             assert!(all.into_iter().eq(5..40), "{steps} {threads}");
             assert_eq!(prefetch.position(), 40);
             assert!(prefetch.next().is_none());
+        }
+    }
+
+    #[test]
+    fn waiting_ends_and_takes_nothing_away() {
+        for (steps, threads) in AHEAD {
+            let make = |step| {
+                std::thread::sleep(Duration::from_millis(if step == 0 { 300 } else { 0 }));
+                Ok(step)
+            };
+            let mut prefetch = Prefetch::new(0..9, Ahead { steps, threads }, make);
+            assert_eq!(prefetch.wait(Duration::from_millis(5)), steps == 0);
+            let mut given = Vec::new();
+            while prefetch.wait(Duration::from_secs(60)) {
+                assert!(prefetch.wait(Duration::ZERO), "it is still there");
+                assert_eq!(prefetch.position(), given.len() as u64);
+                match prefetch.next() {
+                    Some(step) => given.push(step.unwrap()),
+                    None => break,
+                }
+            }
+            assert!(given.into_iter().eq(0..9), "{steps} {threads}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The rows of a selection as batches of epochs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -190,6 +191,12 @@ impl RowsIter {
         } else {
             Position::start_of(epoch.saturating_add(1))
         }
+    }
+
+    /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True
+    /// where `next` would not wait.
+    pub fn wait(&mut self, at_most: Duration) -> bool {
+        self.prefetch.wait(at_most)
     }
 }
 

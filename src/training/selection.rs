@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::dataframe::DataFrame;
-use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::{Expr, LogicalPlan, Volatility, ident};
+use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionContext;
 use twox_hash::XxHash3_128;
 
+use super::numbered::together;
 use super::options::RowsOptions;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, match_placeholders, statement};
@@ -23,9 +22,6 @@ use crate::store::{Snapshots, Store};
 /// Memory of the sorts and groups of a selection; the rest goes to temporary files. A constant: the order of rows that
 /// a query does not say may depend on it.
 const MEMORY_BYTES: usize = 1 << 30;
-
-/// The column by which rows of a group stay in the order of the query.
-const NUMBER: &str = "tsql_row_number";
 
 /// A query that is ready to run.
 pub(super) struct Selection {
@@ -62,12 +58,12 @@ impl Selection {
         let is_known = looked_at(frame.logical_plan())?;
         let schema = Arc::clone(frame.schema().inner());
         let group = group_of(&schema, options)?;
-        let frame = match &options.group {
-            Some(column) => together(frame, column).map_err(Error::Query)?,
-            None => frame,
-        };
-        let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
+        let mut plan = frame.create_physical_plan().await.map_err(Error::Query)?;
         ordered(&plan)?;
+        if let Some(column) = &options.group {
+            let sorted = together(&context, plan, column).await;
+            plan = sorted.map_err(Error::Query)?;
+        }
         Ok(Self {
             key: is_known.then(|| key(&snapshots, sql, options)),
             context,
@@ -91,13 +87,6 @@ fn group_of(schema: &SchemaRef, options: &RowsOptions) -> Result<Option<usize>> 
         }
     };
     schema.index_of(name).map(Some).map_err(unknown)
-}
-
-/// Sorted by the group, and in a group as before.
-fn together(frame: DataFrame, group: &str) -> datafusion::common::Result<DataFrame> {
-    let numbered = frame.window(vec![row_number().alias(NUMBER)])?;
-    let by = [ident(group), ident(NUMBER)];
-    numbered.sort(by.map(|column| column.sort(true, true)).into())
 }
 
 /// Do the rows follow from the store and the query alone?

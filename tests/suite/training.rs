@@ -145,12 +145,12 @@ async fn groups_are_whole_whatever_their_size() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let options = cache.options().group("graph_id");
     let rows = self::rows(&store, SQL, &options).await;
-    assert_eq!(rows.group_count(), Some(6));
+    assert_eq!(rows.group_count(), Some(5));
     let mut seen = Vec::new();
     for batch in epoch(&rows, Position::default()) {
         let sizes = batch.group_sizes.unwrap();
         // All groups are larger than a batch here, so each is one.
-        assert_eq!(sizes, [80]);
+        assert_eq!(sizes, [96]);
         let graphs = batch.rows.column(0).as_primitive::<Int64Type>();
         assert!(
             graphs
@@ -161,7 +161,7 @@ async fn groups_are_whole_whatever_their_size() {
     }
     seen.sort_unstable();
     seen.dedup();
-    assert_eq!(seen.len(), 6);
+    assert_eq!(seen.len(), 5);
     // NULLs are a group, and rows of one keep the order of the query.
     let sql = "SELECT nullif(line % 3, 0) AS k, line, runtime_ns FROM records ORDER BY line DESC, source_id";
     let options = cache.options().group("k").batch_rows(1000).shuffle(false);

@@ -1,6 +1,9 @@
 //! Steps of several files of TpuGraphs: each once an epoch, the same for whoever asks.
 
 use tsql::Store;
+use tsql::arrow::array::{AsArray as _, RecordBatch, StringArray};
+use tsql::arrow::datatypes::{Int8Type, Int32Type, UInt16Type, UInt32Type};
+use tsql::arrow::ipc::reader::StreamReader;
 use tsql::tpugraphs::{
     Form, GraphStep, GraphsOptions, Pick, Picking, TrainingGraphs, training_files, training_graph,
     training_graphs,
@@ -40,7 +43,7 @@ async fn store() -> (Place, Store) {
         let name = format!("npz/tile/xla/{split}/kernel{number}.npz");
         place.write(&name, npz(&tile_file(usize::from(number % 3 + 2), &runs)));
     }
-    let store = Store::create(place.path().join("s").to_str().unwrap())
+    let store = Store::create(place.path().join(".tsql").to_str().unwrap())
         .await
         .unwrap();
     let tree = place.path().join("npz").to_str().unwrap().to_owned();
@@ -217,7 +220,13 @@ async fn the_sequence_is_the_one_that_it_always_was() {
         .iter()
         .map(|step| format!("{} {:?}", step.id, step.samples.values));
     let told: Vec<String> = told.collect();
-    let expected: [&str; 5] = [""; 5];
+    let expected = [
+        "layout:xla:random:net4 [33, 34, 19, 14]",
+        "layout:xla:random:net3 [16, 27, 4, 8]",
+        "layout:xla:random:net0 [14, 21, 35, 38]",
+        "layout:xla:random:net2 [38, 11, 34, 30]",
+        "layout:xla:random:net1 [16, 15, 10, 4]",
+    ];
     assert_eq!(told, expected);
 }
 
@@ -254,4 +263,118 @@ async fn what_cannot_be_is_refused_with_a_reason() {
     let graphs = graphs(&store, &["net1"], &plain).await;
     let beyond = Position { epoch: 0, step: 2 };
     assert!(graphs.step(beyond).is_err() && graphs.iter(beyond).is_err());
+}
+
+fn streamed(place: &Place, args: &[&str]) -> Vec<RecordBatch> {
+    let told = place.ok(args).stderr;
+    assert!(told.contains(" steps in "), "{told}");
+    let file = std::fs::File::open(place.path().join("x.arrow")).unwrap();
+    let reader = StreamReader::try_new(file, None).unwrap();
+    reader.map(Result::unwrap).collect()
+}
+
+fn files_of(batches: &[RecordBatch]) -> Vec<String> {
+    let id = |batch: &RecordBatch| {
+        let ids = batch.column(0).as_dictionary::<Int32Type>();
+        let ids = ids.downcast_dict::<StringArray>().unwrap();
+        ids.into_iter().next().unwrap().unwrap().to_owned()
+    };
+    batches.iter().map(id).collect()
+}
+
+#[tokio::test]
+async fn the_command_streams_a_collection() {
+    let (place, store) = store().await;
+    let base = [
+        "batch",
+        "layout:xla:random",
+        "-k",
+        "4",
+        "--seed",
+        "7",
+        "--pick",
+        "gumbel",
+        "-o",
+        "x.arrow",
+    ];
+    let with = |more: &[&'static str]| [&base[..], more].concat();
+    let expected = graphs(&store, &["layout:xla:random"], &options(Pick::Gumbel)).await;
+    let expected: Vec<_> = expected
+        .epochs(Position::default())
+        .unwrap()
+        .take(10)
+        .map(Result::unwrap)
+        .collect();
+    let batches = streamed(&place, &with(&["--epochs", "2"]));
+    assert_eq!(files_of(&batches), ids(&expected));
+    for (batch, step) in batches.iter().zip(&expected) {
+        let samples = batch.column_by_name("sample").unwrap();
+        assert_eq!(
+            samples.as_primitive::<UInt32Type>().values(),
+            &step.samples.values[..]
+        );
+        let rows = batch
+            .column_by_name("node_config_feat")
+            .unwrap()
+            .as_list::<i32>();
+        assert_eq!(rows.value_length(0), 54);
+        assert_eq!(
+            rows.values().as_primitive::<Int8Type>().values(),
+            &step.layouts.values[..]
+        );
+    }
+    let codes = streamed(&place, &with(&["--values", "codes", "--steps", "3"]));
+    assert_eq!(codes.len(), 3);
+    let rows = codes[0].column_by_name("codes").unwrap().as_list::<i32>();
+    assert_eq!(
+        rows.values().as_primitive::<UInt16Type>().values(),
+        &expected[0].codes.values[..]
+    );
+    assert!(codes[0].column_by_name("layouts").is_some());
+    let kernels = [
+        "batch", "tile:xla", "--split", "valid", "-k", "2", "-o", "x.arrow",
+    ];
+    let kernels = streamed(&place, &kernels);
+    assert_eq!(kernels.len(), 2);
+    let rows = kernels[0]
+        .column_by_name("config_feat")
+        .unwrap()
+        .as_list::<i32>();
+    assert_eq!(rows.value_length(0), 24);
+}
+
+#[tokio::test]
+async fn the_command_says_what_is_not_one_stream() {
+    let (place, _store) = store().await;
+    for (args, reason) in [
+        (
+            &["tile:xla", "layout:xla:random"][..],
+            "files of tiles and of layouts are not in one stream",
+        ),
+        (
+            &["tile:xla", "--values", "codes"],
+            "files of tiles have no codes",
+        ),
+        (
+            &["layout:xla:random", "--values", "float32"],
+            "as int8 or as codes",
+        ),
+        (
+            &["tile:xla", "-o", "x.npz"],
+            "an npz file holds one step of one file",
+        ),
+        (
+            &["tile:xla", "--split", "tests"],
+            "their splits are train, valid",
+        ),
+        (&["tile:xla", "nothing"], "no training file named `nothing`"),
+    ] {
+        let ran = place.tsql(&[&["batch"], args].concat());
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        assert!(ran.stderr.contains(reason), "{args:?}: {}", ran.stderr);
+    }
+    // One file, as before.
+    place.ok(&[
+        "batch", "net1", "-k", "2", "--pick", "close", "-o", "x.arrow",
+    ]);
 }

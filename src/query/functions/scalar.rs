@@ -80,10 +80,11 @@ impl Scalar {
         }
     }
 
-    /// The same, where literals of the call decide which type it gives.
+    /// The same of texts, where literals of the call decide which type it gives.
     pub(super) fn of_literals(self, typed: Typed) -> Self {
         Self {
             typed: Some(typed),
+            signature: Signature::user_defined(Volatility::Immutable),
             ..self
         }
     }
@@ -95,6 +96,18 @@ impl Scalar {
             inverse: Some(inverse),
             ..self
         }
+    }
+}
+
+impl Scalar {
+    /// The types of texts: the first one is what the function reads; the others stay the literals that they are.
+    fn texts(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        let is_text = |of: &DataType| of.is_string() || of.is_null();
+        if given.len() != self.needed || !given.iter().all(is_text) {
+            return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
+        }
+        let others = given.iter().skip(1).cloned();
+        Ok(std::iter::once(DataType::Utf8View).chain(others).collect())
     }
 }
 
@@ -147,6 +160,9 @@ impl ScalarUDFImpl for Scalar {
     }
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+        if self.typed.is_some() {
+            return self.texts(given);
+        }
         let types = self.numbers.as_deref().unwrap_or_default();
         let needed = self.needed;
         if !(needed..=types.len()).contains(&given.len()) {

@@ -6,6 +6,7 @@ use arrow::array::{
     Array, ArrayRef, FixedSizeListArray, Float32Array, Int32Array, StringViewArray,
 };
 use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::cast::as_string_view_array;
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
@@ -72,8 +73,8 @@ fn width(target: Target) -> (usize, i32) {
 
 fn tokens_of(args: &[ArrayRef]) -> Result<ArrayRef> {
     let steps = as_string_view_array(argument(args, 0)?)?;
-    let kinds = as_string_view_array(argument(args, 1)?)?;
-    let kind = kinds.iter().next().flatten();
+    let kinds = cast(argument(args, 1)?, &DataType::Utf8View)?;
+    let kind = as_string_view_array(&kinds)?.iter().next().flatten();
     let Some(target) = kind.and_then(Target::named) else {
         return exec_err!("tlp_tokens: kind is 'llvm' or 'cuda'");
     };

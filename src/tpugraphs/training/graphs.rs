@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use twox_hash::XxHash3_64;
@@ -16,6 +17,9 @@ use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Loader;
 use crate::store::Store;
 use crate::training::{Ahead, Order, Position, Prefetch, Units, mixed};
+
+/// Stack of threads that plan and answer questions; what is not used of it takes no memory.
+const STACK_BYTES: usize = 16 << 20;
 
 /// Files of TpuGraphs as steps of any epoch.
 ///
@@ -67,6 +71,7 @@ pub async fn training_graphs(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(options.threads)
         .thread_name("tsql-training")
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build();
     let open = Open::new(options.open_graphs, options.open_samples);
@@ -127,13 +132,7 @@ impl TrainingGraphs {
     /// # Errors
     /// [`Error::Argument`] where the epoch has no such step, and failures of the storage.
     pub fn step(&self, position: Position) -> Result<GraphStep> {
-        // A thread of its own may wait for questions, whoever calls this.
-        let graphs = self.clone();
-        let make = move |_| graphs.made(position);
-        let (steps, threads) = (1, 1);
-        let mut one = Prefetch::new(0..1, Ahead { steps, threads }, make);
-        let none = || Error::Internal("a step was not made".to_owned());
-        one.next().unwrap_or_else(|| Err(none()))
+        self.made(position)
     }
 
     /// The steps of an epoch from one on, made ahead by threads that begin with the first one. `from` may be the end of
@@ -183,7 +182,6 @@ impl TrainingGraphs {
         })
     }
 
-    /// Makes a step, in a thread that may wait.
     fn made(&self, position: Position) -> Result<GraphStep> {
         let graphs = &self.0;
         let open = self.open(position)?;
@@ -224,9 +222,7 @@ impl TrainingGraphs {
         }
         let of: Option<Vec<&TrainingFile>> =
             wanted.iter().map(|&file| self.0.files.get(file)).collect();
-        let runtime = reading.runtime.as_ref().ok_or_else(lost)?;
-        let of = of.ok_or_else(lost)?;
-        let graphs = runtime.block_on(TrainingGraph::load(&mut state.0, &of))?;
+        let graphs = reading.read(&mut state.0, &of.ok_or_else(lost)?)?;
         let opened = wanted.into_iter().zip(graphs);
         let opened = opened.map(|(file, graph)| Arc::new(OpenGraph::new(file, graph)));
         let opened: Vec<_> = opened.collect();
@@ -254,6 +250,19 @@ impl TrainingGraphs {
 }
 
 impl Reading {
+    /// Reads files in a thread of its own: whoever asks for a step may be in an asynchronous function, where nothing may be
+    /// waited for.
+    fn read(&self, loader: &mut Loader, files: &[&TrainingFile]) -> Result<Vec<TrainingGraph>> {
+        let runtime = self.runtime.as_ref().ok_or_else(lost)?;
+        std::thread::scope(|threads| {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let load = || runtime.block_on(TrainingGraph::load(loader, files));
+            let thread = thread.spawn_scoped(threads, load);
+            let read = thread.map_err(Error::io("a thread"))?.join();
+            read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
     fn state(&self) -> MutexGuard<'_, (Loader, Open)> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -293,6 +302,12 @@ impl GraphsIter {
     #[must_use]
     pub fn position(&self) -> Position {
         position(self.prefetch.position(), self.steps)
+    }
+
+    /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True
+    /// where `next` would not wait.
+    pub fn wait(&mut self, at_most: Duration) -> bool {
+        self.prefetch.wait(at_most)
     }
 }
 

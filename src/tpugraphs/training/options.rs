@@ -55,7 +55,8 @@ impl GraphsOptions {
         Self { form, ..self }
     }
 
-    /// Only files of this split: `train`, `valid` or `test`.
+    /// Only files of this split: `train`, `valid` or `test`. Where runtimes are withheld, as in `test`, picks by runtime (best, worst,
+    /// baseline, gumbel, close) give steps without configurations.
     #[must_use]
     pub fn split(mut self, split: impl Into<String>) -> Self {
         self.split = Some(split.into());

@@ -22,6 +22,9 @@ impl Argument<'_> {
     }
 }
 
+/// Digits of a number.
+const LONGEST: usize = 18;
+
 /// Lists in a step: that of its lengths is the first one.
 const DEEPEST: usize = 4;
 
@@ -86,32 +89,40 @@ impl<'a> Scanner<'a> {
         step.arguments.clear();
         step.list = 0..0;
         self.expect(b'[')?;
-        let kind = self.string()?;
-        step.kind = KINDS.iter().position(|known| *known == kind)?;
+        self.space();
+        step.kind = place(self.string()?)?;
         let (mut depth, mut lists) = (1, 0);
         while depth > 0 {
-            if self.passes(b']') {
-                depth -= 1;
-                if depth == 1 && lists == 1 {
-                    step.list.end = step.arguments.len();
+            match self.peek() {
+                digit @ (b'0'..=b'9' | b'-') => {
+                    let number = self.number(digit)?;
+                    step.arguments.push(Argument::Number(number));
                 }
-            } else if self.passes(b',') {
-            } else if self.passes(b'[') {
-                depth += 1;
-                lists += 1;
-                if depth > DEEPEST {
-                    return None;
+                b',' | b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b'[' => {
+                    self.at += 1;
+                    depth += 1;
+                    lists += 1;
+                    if depth > DEEPEST {
+                        return None;
+                    }
+                    if lists == 1 {
+                        let begin = step.arguments.len();
+                        step.list = begin..begin;
+                    }
                 }
-                if lists == 1 {
-                    let begin = step.arguments.len();
-                    step.list = begin..begin;
+                b']' => {
+                    self.at += 1;
+                    depth -= 1;
+                    if depth == 1 && lists == 1 {
+                        step.list.end = step.arguments.len();
+                    }
                 }
-            } else if self.peek() == b'"' {
-                let text = self.string()?;
-                step.arguments.push(Argument::Text(text));
-            } else {
-                let number = self.number()?;
-                step.arguments.push(Argument::Number(number));
+                b'"' => {
+                    let text = self.string()?;
+                    step.arguments.push(Argument::Text(text));
+                }
+                _ => return None,
             }
         }
         Some(())
@@ -119,28 +130,58 @@ impl<'a> Scanner<'a> {
 
     /// A text without escapes: no step has any.
     fn string(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
-        let rest = self.text.get(self.at..)?;
-        let end = rest.bytes().position(|byte| byte == b'"')?;
-        self.at += end + 1;
-        rest.get(..end).filter(|text| !text.contains('\\'))
+        if self.peek() != b'"' {
+            return None;
+        }
+        let begin = self.at + 1;
+        let bytes = self.text.as_bytes().get(begin..)?;
+        let end = bytes
+            .iter()
+            .position(|&byte| byte == b'"' || byte == b'\\')?;
+        self.at = begin + end;
+        let is_whole = self.peek() == b'"';
+        self.at += 1;
+        self.text.get(begin..begin + end).filter(|_| is_whole)
     }
 
-    fn number(&mut self) -> Option<i64> {
-        let is_negative = self.passes(b'-');
+    /// The number that begins with a digit or its sign.
+    fn number(&mut self, first: u8) -> Option<i64> {
+        let is_negative = first == b'-';
+        self.at += usize::from(is_negative);
         let begin = self.at;
         let mut number = 0_i64;
         while let digit @ b'0'..=b'9' = self.peek() {
-            number = number
-                .checked_mul(10)?
-                .checked_add(i64::from(digit - b'0'))?;
+            // As many digits fit into 64 bits.
+            if self.at - begin >= LONGEST {
+                return None;
+            }
+            number = number * 10 + i64::from(digit - b'0');
             self.at += 1;
         }
-        if self.at == begin {
-            return None;
-        }
-        Some(if is_negative { -number } else { number })
+        let number = if is_negative { -number } else { number };
+        Some(number).filter(|_| self.at > begin)
     }
+}
+
+/// Place of a kind in [`KINDS`].
+fn place(kind: &str) -> Option<usize> {
+    Some(match kind {
+        "AN" => 0,
+        "FU" => 1,
+        "PR" => 2,
+        "RE" => 3,
+        "SP" => 4,
+        "FSP" => 5,
+        "FFSP" => 6,
+        "SA" => 7,
+        "CA" => 8,
+        "CI" => 9,
+        "CR" => 10,
+        "CHR" => 11,
+        "CHW" => 12,
+        "RF" => 13,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -169,6 +210,14 @@ mod tests {
         ];
         assert_eq!(seen[1], (11, shared, 2..3));
         assert_eq!(seen[2], (9, of(&[1]), 0..0));
+    }
+
+    #[test]
+    fn kinds_have_their_places() {
+        for (at, kind) in KINDS.iter().enumerate() {
+            assert_eq!(place(kind), Some(at));
+        }
+        assert_eq!(place("sp"), None);
     }
 
     #[test]
