@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use arrow::datatypes::Schema;
-use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use clap::{Args, ValueEnum};
 
@@ -17,7 +16,8 @@ use super::printer::PrintError;
 use super::talk::{counted, talk};
 use crate::error::Error;
 use crate::store::Store;
-use crate::tpugraphs::{self, Form, Pick, Picking, TrainingFile, TrainingGraph};
+use crate::tpugraphs::{self, Form, GraphsOptions, Pick, Picking, TrainingFile, TrainingGraph};
+use several::{Several, failed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
@@ -119,7 +119,14 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
     }
     match command.single(&tpugraphs::training_files(&store).await?) {
         Some(name) => one(&store, name, &command).await,
-        None => several::run(&store, &command).await,
+        None if command.container() == Container::Npz => {
+            let reason = "an npz file holds one step of one file: take arrow for several";
+            Err(Failure::Usage(reason.to_owned()))
+        }
+        None => {
+            let wanted = command.several();
+            several::run(&store, &wanted, |schema| command.writer(schema)).await
+        }
     }
 }
 
@@ -163,6 +170,20 @@ impl Batch {
         (is_file || !is_collection)
             .then_some(name.as_str())
             .filter(|_| !asks_for_epochs)
+    }
+
+    fn several(&self) -> Several<'_> {
+        let mut options = GraphsOptions::new(self.picking()).form(self.form());
+        if let Some(split) = &self.split {
+            options = options.split(split);
+        }
+        Several {
+            names: self.files.iter().map(String::as_str).collect(),
+            options,
+            form: self.form(),
+            epochs: self.epochs,
+            steps: self.steps,
+        }
     }
 
     fn container(&self) -> Container {
@@ -235,11 +256,4 @@ fn write_arrow(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
     }
     writer.finish().map_err(failed)?;
     Ok(())
-}
-
-fn failed(error: ArrowError) -> PrintError {
-    match error {
-        ArrowError::IoError(_, error) => PrintError::Io(error),
-        other => PrintError::Io(std::io::Error::other(other)),
-    }
 }

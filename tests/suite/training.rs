@@ -345,7 +345,7 @@ async fn a_process_of_several() {
         .into_iter()
         .flatten()
         .fold(0, u64::wrapping_add);
-    println!("sum {sum}");
+    eprintln!("sum {sum}");
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn processes_at_once_make_one_selection() {
         command.args(["training::a_process_of_several", "--exact", "--nocapture"]);
         command.env("TSQL_TEST_TRAINING_CACHE", place.path());
         command
-            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap()
     };
@@ -372,7 +372,7 @@ async fn processes_at_once_make_one_selection() {
     let mut sums = Vec::new();
     for child in started {
         let ended = child.wait_with_output().unwrap();
-        let said = String::from_utf8(ended.stdout).unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
         assert!(ended.status.success(), "{said}");
         sums.extend(
             said.lines()

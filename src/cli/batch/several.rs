@@ -1,35 +1,43 @@
 //! `tsql batch` of several files, or a collection: one stream of steps, each another file.
 
+use std::io::Write;
 use std::time::Instant;
 
-use super::{Batch, Container, failed};
+use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
+use arrow::ipc::writer::StreamWriter;
+
 use crate::cli::outcome::{DONE, Failure};
+use crate::cli::printer::PrintError;
 use crate::cli::talk::{counted, talk};
 use crate::error::Result;
 use crate::store::Store;
-use crate::tpugraphs::{self, GraphStep, GraphsOptions, StepTable};
+use crate::tpugraphs::{self, Form, GraphStep, GraphsOptions, StepTable};
 use crate::training::Position;
 
-pub(super) async fn run(store: &Store, command: &Batch) -> Result<u8, Failure> {
-    if command.container() == Container::Npz {
-        let reason = "an npz file holds one step of one file: take arrow for several".to_owned();
-        return Err(Failure::Usage(reason));
-    }
+/// What was asked for.
+pub(super) struct Several<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) options: GraphsOptions,
+    pub(super) form: Form,
+    pub(super) epochs: Option<u64>,
+    pub(super) steps: Option<u64>,
+}
+
+/// Writes the steps to what `open` makes for their columns.
+pub(super) async fn run<W: Write>(
+    store: &Store,
+    wanted: &Several<'_>,
+    open: impl FnOnce(&Schema) -> Result<StreamWriter<W>, Failure>,
+) -> Result<u8, Failure> {
     let started = Instant::now();
-    let mut options = GraphsOptions::new(command.picking()).form(command.form());
-    if let Some(split) = &command.split {
-        options = options.split(split);
-    }
-    let names: Vec<&str> = command.files.iter().map(String::as_str).collect();
-    let graphs = tpugraphs::training_graphs(store, &names, &options).await?;
-    let epochs = command.epochs.unwrap_or(1);
+    let graphs = tpugraphs::training_graphs(store, &wanted.names, &wanted.options).await?;
+    let epochs = wanted.epochs.unwrap_or(1);
     let steps = epochs.saturating_mul(graphs.step_count());
-    let steps = command.steps.unwrap_or(steps);
+    let steps = wanted.steps.unwrap_or(steps);
     let all = graphs.epochs(Position::default())?;
-    write(
-        command,
-        all.take(usize::try_from(steps).unwrap_or(usize::MAX)),
-    )?;
+    let all = all.take(usize::try_from(steps).unwrap_or(usize::MAX));
+    write(all, wanted.form, open)?;
     talk(&format!(
         "{}, {} in {:.1} s",
         counted(graphs.files().len() as u64, "file"),
@@ -40,17 +48,25 @@ pub(super) async fn run(store: &Store, command: &Batch) -> Result<u8, Failure> {
 }
 
 /// Columns follow from the first step: of layouts or of tiles.
-fn write(
-    command: &Batch,
+fn write<W: Write>(
     mut steps: impl Iterator<Item = Result<GraphStep>>,
+    form: Form,
+    open: impl FnOnce(&Schema) -> Result<StreamWriter<W>, Failure>,
 ) -> Result<(), Failure> {
     let first = steps.next().transpose()?;
     let is_layout = first.as_ref().is_none_or(|first| first.is_layout);
-    let table = StepTable::new(is_layout, command.form())?;
-    let mut writer = command.writer(table.schema())?;
+    let table = StepTable::new(is_layout, form)?;
+    let mut writer = open(table.schema())?;
     for step in first.into_iter().map(Ok).chain(steps) {
         writer.write(&table.batch(step?)?).map_err(failed)?;
     }
     writer.finish().map_err(failed)?;
     Ok(())
+}
+
+pub(super) fn failed(error: ArrowError) -> PrintError {
+    match error {
+        ArrowError::IoError(_, error) => PrintError::Io(error),
+        other => PrintError::Io(std::io::Error::other(other)),
+    }
 }

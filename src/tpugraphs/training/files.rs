@@ -5,8 +5,6 @@ use crate::formats::tpugraphs::Loader;
 use crate::store::Store;
 use serde::Serialize;
 
-use super::TrainingGraph;
-
 /// A file of TpuGraphs in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -29,23 +27,11 @@ pub async fn training_files(store: &Store) -> Result<Vec<TrainingFile>> {
     files(&Loader::new(store).await?).await
 }
 
-/// The file with this id, or whose id ends in `:name`.
-///
-/// # Errors
-/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
-pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> {
-    let mut loader = Loader::new(store).await?;
-    let files = files(&loader).await?;
-    let file = one(&files, name)?;
-    let loaded = TrainingGraph::load(&mut loader, &[file]).await?.pop();
-    loaded.ok_or_else(|| unknown(name, &files))
-}
-
 /// The files that these names mean, by their ids, each once: that of an id, or of an id that ends in `:name`, or all of a
 /// collection.
 ///
 /// # Errors
-/// As [`training_graph`]; [`Error::Empty`] where none is of the split.
+/// As [`one`]; [`Error::Empty`] where none is of the split.
 pub(super) fn selected(
     files: &[TrainingFile],
     names: &[&str],
@@ -105,8 +91,11 @@ fn none(named: &[&TrainingFile], split: Option<&str>) -> Error {
     ))
 }
 
-/// The one file that a name means.
-fn one<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a TrainingFile> {
+/// The one file that a name means: the one with this id, or whose id ends in `:name`.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
+pub(super) fn one<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a TrainingFile> {
     let exact = files.iter().filter(|file| file.id == name);
     let mut found: Vec<&TrainingFile> = exact.collect();
     if found.is_empty() {

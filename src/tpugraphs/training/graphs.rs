@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use twox_hash::XxHash3_64;
 
 use super::TrainingGraph;
-use super::files::{TrainingFile, files, selected};
+use super::files::{TrainingFile, files, one, selected};
 use super::open::{Arrays, Open, OpenGraph};
 use super::options::GraphsOptions;
 use super::step::GraphStep;
@@ -52,6 +52,18 @@ impl Drop for Reading {
             runtime.shutdown_background();
         }
     }
+}
+
+/// The file with this id, or whose id ends in `:name`.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
+pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> {
+    let mut loader = Loader::new(store).await?;
+    let files = files(&loader).await?;
+    let file = one(&files, name)?;
+    let loaded = TrainingGraph::load(&mut loader, &[file]).await?.pop();
+    loaded.ok_or_else(lost)
 }
 
 /// Files as a stream of training steps. A name is the id of a file (`layout:xla:random:resnet50`), the last part of one

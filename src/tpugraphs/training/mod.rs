@@ -24,8 +24,8 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::{Configurations, Loader, Samples, node_features};
 
-pub use files::{TrainingFile, training_files, training_graph};
-pub use graphs::{GraphsIter, TrainingGraphs, training_graphs};
+pub use files::{TrainingFile, training_files};
+pub use graphs::{GraphsIter, TrainingGraphs, training_graph, training_graphs};
 pub use options::GraphsOptions;
 pub use pick::{Pick, Picking};
 pub use step::{GraphArrays, GraphStep, Tensor};
