@@ -18,12 +18,26 @@ pub(crate) fn argument(py: Python<'_>, name: &'static str, reason: impl Into<Str
     raised(py, &Error::Argument { name, reason })
 }
 
+/// Something that is closed, or that somebody else has, and what may be done.
+pub(crate) fn closed(py: Python<'_>, message: &str) -> PyErr {
+    let about = PyDict::new(py);
+    of_kind(py, Error::Closed.kind(), message, &about).unwrap_or_else(|failed| failed)
+}
+
 fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    of_kind(py, error.kind(), &error.to_string(), &about(py, error)?)
+}
+
+fn of_kind(
+    py: Python<'_>,
+    kind: &str,
+    message: &str,
+    about: &Bound<'_, PyDict>,
+) -> PyResult<PyErr> {
+    about.set_item("kind", kind)?;
     let class = py.import("tsql.errors")?.getattr("of_kind")?;
-    let class = class.call1((error.kind(),))?.cast_into::<PyType>()?;
-    let about = about(py, error)?;
-    let exception = class.call((error.to_string(),), Some(&about))?;
-    Ok(PyErr::from_value(exception))
+    let class = class.call1((kind,))?.cast_into::<PyType>()?;
+    Ok(PyErr::from_value(class.call((message,), Some(about))?))
 }
 
 /// What programs ask of an error.

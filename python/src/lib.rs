@@ -13,6 +13,7 @@ mod result;
 mod rows;
 mod runtime;
 mod store;
+mod training;
 mod values;
 mod writing;
 
@@ -31,4 +32,6 @@ mod _native {
     use crate::result::{Answer, Batch};
     #[pymodule_export]
     use crate::store::Store;
+    #[pymodule_export]
+    use crate::training::{GraphLoader, GraphSteps, RowLoader, RowSteps};
 }

@@ -13,7 +13,7 @@ use tsql::datafusion::prelude::SessionContext;
 
 use crate::arrow::{batch_capsules, requested, schema_capsule, stream_capsule};
 use crate::columns::column;
-use crate::errors::{argument, raised};
+use crate::errors::{argument, closed, raised};
 use crate::facts::Column;
 use crate::rows::{Rows, Stream};
 use crate::runtime::wait;
@@ -26,6 +26,8 @@ enum State {
     Planned(Box<DataFrame>),
     /// Batches that were looked at, and those to come.
     Begun(Vec<RecordBatch>, Rows),
+    /// Somebody reads batch by batch.
+    Read(Vec<RecordBatch>, Rows),
     /// Somebody has taken it.
     Taken,
 }
@@ -35,7 +37,7 @@ enum State {
 pub(crate) struct Answer {
     schema: SchemaRef,
     state: Mutex<State>,
-    /// Why it failed, for whoever read it through an interface of C.
+    /// The question, for whoever wants to see its plan.
     explained: DataFrame,
 }
 
@@ -56,17 +58,25 @@ impl Answer {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
             Err(std::sync::TryLockError::Poisoned(state)) => Ok(PoisonError::into_inner(state)),
-            Err(std::sync::TryLockError::WouldBlock) => Err(raised(py, &Error::Closed)),
+            Err(std::sync::TryLockError::WouldBlock) => {
+                Err(closed(py, "another thread reads this result"))
+            }
         }
     }
 
     /// The rows, which nobody else gets then.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<RecordBatch>, Rows)> {
         let mut state = self.state(py)?;
+        if let State::Read(..) = &*state {
+            return Err(closed(py, "this result is being read batch by batch"));
+        }
         match std::mem::replace(&mut *state, State::Taken) {
             State::Planned(frame) => Ok((Vec::new(), Rows::of(*frame)?)),
             State::Begun(read, rows) => Ok((read, rows)),
-            State::Taken => Err(raised(py, &Error::Closed)),
+            State::Read(..) | State::Taken => Err(closed(
+                py,
+                "this result was read already: ask again, or keep what `arrow` or `rows` gave",
+            )),
         }
     }
 
@@ -108,15 +118,17 @@ impl Answer {
         stream_capsule(py, Box::new(stream))
     }
 
-    /// The next batch; `None` after the last one.
+    /// Begins to read batch by batch; nobody else reads then.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let (read, rows) = self.take(py)?;
+        *self.state(py)? = State::Read(read, rows);
+        Ok(())
+    }
+
+    /// The next batch, when it was begun; `None` after the last one.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let mut state = self.state(py)?;
-        if let State::Planned(_) = &*state
-            && let State::Planned(frame) = std::mem::replace(&mut *state, State::Taken)
-        {
-            *state = State::Begun(Vec::new(), Rows::of(*frame)?);
-        }
-        let State::Begun(read, rows) = &mut *state else {
+        let State::Read(read, rows) = &mut *state else {
             return Ok(None);
         };
         if !read.is_empty() {
@@ -132,13 +144,14 @@ impl Answer {
         Ok(next?.map(Batch))
     }
 
-    /// The first rows, which stay for whoever reads: the batch, and whether there are more.
+    /// The first rows, which stay for whoever reads: the batch, and whether there are more; `None` when somebody has read.
     fn peek(&self, py: Python<'_>, rows_at_most: usize) -> PyResult<Option<(Batch, bool)>> {
         let mut state = self.state(py)?;
-        if let State::Planned(_) = &*state
-            && let State::Planned(frame) = std::mem::replace(&mut *state, State::Taken)
-        {
-            *state = State::Begun(Vec::new(), Rows::of(*frame)?);
+        if matches!(&*state, State::Planned(_)) {
+            drop(state);
+            let (read, rows) = self.take(py)?;
+            state = self.state(py)?;
+            *state = State::Begun(read, rows);
         }
         let State::Begun(read, rows) = &mut *state else {
             return Ok(None);
@@ -240,7 +253,7 @@ fn arrays<'py>(
     Ok(arrays)
 }
 
-fn described(schema: &Schema) -> Vec<Column> {
+pub(crate) fn described(schema: &Schema) -> Vec<Column> {
     let fields = schema.fields().iter().map(|field| {
         let said = |key: &str| field.metadata().get(key).cloned();
         let type_name = match field.data_type() {

@@ -11,7 +11,7 @@ use tsql::datafusion::common::ScalarValue;
 use tsql::query::{self, Question};
 use tsql::{At, Error, SessionOptions};
 
-use crate::errors::raised;
+use crate::errors::{closed, raised};
 use crate::result::{Answer, register};
 use crate::runtime::wait;
 use crate::values::parameter;
@@ -48,7 +48,9 @@ impl Store {
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<tsql::Store> {
         let known = {
             let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            let opened = opened.as_ref().ok_or_else(|| raised(py, &Error::Closed))?;
+            let opened = opened
+                .as_ref()
+                .ok_or_else(|| closed(py, "this store was closed"))?;
             let is_own = opened.process == process::id() || self.location == MEMORY;
             is_own.then(|| opened.store.clone())
         };

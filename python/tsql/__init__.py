@@ -16,6 +16,7 @@ from ._native import version as _version
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
+from ._training import GraphStep, TrainingBatch, TrainingGraphs, TrainingRows
 from .errors import Error
 
 __version__: str = _version()
@@ -25,10 +26,14 @@ __all__ = [
     "Column",
     "Error",
     "Function",
+    "GraphStep",
     "Result",
     "Store",
     "Stream",
     "Table",
+    "TrainingBatch",
+    "TrainingGraphs",
+    "TrainingRows",
     "__version__",
     "create",
     "errors",

@@ -43,11 +43,11 @@ class Batch:
 
     def numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """Its columns as NumPy arrays: see `Result.numpy`."""
-        return _numpy(self._native.arrays())
+        return numpy_of(self._native.arrays())
 
     def torch(self) -> dict[str, torch.Tensor]:
         """Its columns as tensors: see `Result.torch`."""
-        return _torch(self._native.arrays(writable=True))
+        return torch_of(self._native.arrays(writable=True))
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Its rows as tuples."""
@@ -85,6 +85,7 @@ class Result:
         return self._native.stream(requested_schema)
 
     def __iter__(self) -> Iterator[Batch]:
+        self._native.begin()
         while (batch := self._native.next_batch()) is not None:
             yield Batch(batch)
 
@@ -105,7 +106,8 @@ class Result:
 
     def df(self) -> pandas.DataFrame:
         """All rows as a frame of pandas (through pyarrow)."""
-        return self.arrow().to_pandas()
+        frame: pandas.DataFrame = self.arrow().to_pandas()
+        return frame
 
     def numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """All columns as NumPy arrays, by name.
@@ -118,14 +120,14 @@ class Result:
         >>> tsql.sample().sql("SELECT runtime_ns FROM records WHERE ok ORDER BY 1 LIMIT 2").numpy()["runtime_ns"].dtype
         dtype('int64')
         """
-        return _numpy(self._native.arrays())
+        return numpy_of(self._native.arrays())
 
     def torch(self) -> dict[str, torch.Tensor]:
         """All columns of numbers as tensors of torch, by name; they may be written to.
 
         Raises `TypeError` for a column that is no number, or has NULLs.
         """
-        return _torch(self._native.arrays(writable=True))
+        return torch_of(self._native.arrays(writable=True))
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as tuples; times are `datetime`."""
@@ -174,7 +176,8 @@ class Result:
         return pyarrow.schema(self).empty_table()
 
 
-def _numpy(arrays: dict[str, Any]) -> dict[str, numpy.ndarray[Any, Any]]:
+def numpy_of(arrays: dict[str, Any]) -> dict[str, numpy.ndarray[Any, Any]]:
+    """Arrays of what the library gives: `(bytes, dtype, shape, nulls)`, or lists."""
     import numpy
 
     made: dict[str, numpy.ndarray[Any, Any]] = {}
@@ -194,7 +197,8 @@ def _numpy(arrays: dict[str, Any]) -> dict[str, numpy.ndarray[Any, Any]]:
     return made
 
 
-def _torch(arrays: dict[str, Any]) -> dict[str, torch.Tensor]:
+def torch_of(arrays: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """Tensors of what the library gives."""
     import torch
 
     kinds = {
@@ -204,6 +208,8 @@ def _torch(arrays: dict[str, Any]) -> dict[str, torch.Tensor]:
         "<i4": torch.int32,
         "<i8": torch.int64,
         "<u1": torch.uint8,
+        "<u2": torch.uint16,
+        "<u4": torch.uint32,
         "<f2": torch.float16,
         "<f4": torch.float32,
         "<f8": torch.float64,

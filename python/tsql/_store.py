@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -34,6 +35,7 @@ from ._reports import (
 )
 from ._result import Result
 from ._stream import Stream
+from ._training import TrainingGraphs, TrainingRows
 from .errors import ArgumentError
 
 Path = str | PathLike[str]
@@ -389,6 +391,97 @@ class Store:
         return parsed_list(Note, self._native.notes())
 
     # Working with it
+
+    def training_rows(
+        self,
+        sql: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        batch_rows: int = 1024,
+        group: str | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+        rank: int = 0,
+        world: int = 1,
+        prefetch: int = 8,
+        threads: int = 2,
+    ) -> TrainingRows:
+        """A loader of the rows of a query, in shuffled batches that can be resumed anywhere.
+
+            rows = store.training_rows(
+                "SELECT graph_id, schedule_numbers(steps) AS x, runtime_ns AS y FROM records JOIN configurations USING (config_id) WHERE ok",
+                batch_rows=4096, group="graph_id", seed=7,
+            )
+            for batch in rows:
+                x = batch.numpy()["x"]          # (rows, 113), float32
+
+        The rows are written once into the user's cache folder and found there by the next process. With a `group`
+        column, its rows stay together and `batch.group_sizes` tells how many each has. `part_of_split` in the query
+        keeps a task, or whatever is not to leak, in one part. Of `world` processes each takes its `rank`.
+        """
+        recipe = {
+            "sql": sql,
+            "params": _pairs(params),
+            "batch_rows": batch_rows,
+            "group": group,
+            "shuffle": shuffle,
+            "seed": seed,
+            "drop_last": drop_last,
+            "rank": rank,
+            "world": world,
+            "prefetch": prefetch,
+            "threads": threads,
+        }
+        loader = TrainingRows(self, recipe)
+        loader._native()
+        return loader
+
+    def training_graphs(
+        self,
+        names: str | Iterable[str],
+        *,
+        k: int = 128,
+        pick: str = "random",
+        unique: bool = False,
+        seed: int = 0,
+        codes_only: bool = False,
+        split: str | None = None,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        rank: int = 0,
+        world: int = 1,
+        prefetch: int = 4,
+        threads: int = 2,
+    ) -> TrainingGraphs:
+        """A loader of graphs of TpuGraphs, each with `k` of its configurations, each file once an epoch.
+
+        `names` are collections (`"layout:xla:random"`), files (`"layout:xla:random:resnet50"`), or the last parts of
+        these. `pick` is one of `random`, `best`, `worst`, `baseline`, `gumbel` (as upstream trains), `close`
+        (neighbours by runtime) and `all`; with `unique`, configurations that were measured again count once.
+        """
+        recipe = {
+            "names": [names] if isinstance(names, str) else list(names),
+            "k": k,
+            "pick": pick,
+            "unique": unique,
+            "seed": seed,
+            "codes_only": codes_only,
+            "split": split,
+            "shuffle": shuffle,
+            "drop_last": drop_last,
+            "rank": rank,
+            "world": world,
+            "prefetch": prefetch,
+            "threads": threads,
+        }
+        loader = TrainingGraphs(self, recipe)
+        loader._native()
+        return loader
+
+    def training_files(self) -> list[str]:
+        """Ids of the files of TpuGraphs that it has: `"layout:xla:random:resnet50"`."""
+        return [file["id"] for file in json.loads(self._native.training_files())]
 
     def compare(
         self,

@@ -38,7 +38,7 @@ __all__ = [
 class Error(Exception):
     """Any error of tsql. `kind` is a word for it that stays the same: `sql`, `not_a_store`, `io`."""
 
-    kind: str = "internal"
+    kind: str = "argument"
 
     def __init__(self, message: str, **about: Any) -> None:
         super().__init__(message)

@@ -1,0 +1,309 @@
+//! Training loaders: batches of rows, and graphs with some of their configurations, made ahead by the library's threads.
+#![allow(unsafe_code, reason = "arrays that steps share are not copied")]
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tsql::arrow::buffer::Buffer as Bytes;
+use tsql::arrow::datatypes::ArrowNativeType;
+use tsql::tpugraphs::{
+    Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Pick, Picking, Tensor, TrainingGraphs,
+    training_files, training_graphs,
+};
+use tsql::training::{Position, RowsIter, RowsOptions, TrainingRows};
+
+use crate::buffer::Buffer;
+use crate::errors::{argument, raised};
+use crate::result::Batch;
+use crate::runtime::{LOOK_EVERY, look, wait};
+use crate::store::{Store, json};
+
+/// A batch of rows: epoch, step, rows and the sizes of groups.
+type Rows = (u64, u64, Batch, Option<Vec<u64>>);
+
+/// Options of a row loader, as Python hands them over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RowsHow {
+    params: Vec<(String, String)>,
+    batch_rows: u64,
+    group: Option<String>,
+    shuffle: bool,
+    seed: u64,
+    drop_last: bool,
+    rank: u64,
+    world: u64,
+    prefetch: usize,
+    threads: usize,
+}
+
+/// Options of a graph loader, as Python hands them over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct GraphsHow {
+    k: usize,
+    pick: String,
+    unique: bool,
+    seed: u64,
+    codes_only: bool,
+    split: Option<String>,
+    shuffle: bool,
+    drop_last: bool,
+    rank: u64,
+    world: u64,
+    prefetch: usize,
+    threads: usize,
+}
+
+#[pymethods]
+impl Store {
+    fn training_rows(&self, py: Python<'_>, sql: String, how: RowsHow) -> PyResult<RowLoader> {
+        let mut options = RowsOptions::default()
+            .batch_rows(how.batch_rows)
+            .shuffle(how.shuffle)
+            .seed(how.seed)
+            .drop_last(how.drop_last)
+            .rank(how.rank, how.world)
+            .prefetch(how.prefetch)
+            .threads(how.threads);
+        if let Some(group) = how.group {
+            options = options.group(group);
+        }
+        for (name, value) in how.params {
+            options = options.parameter(name, value);
+        }
+        let store = self.get(py)?;
+        let rows = wait(py, move || async move {
+            store.training_rows(&sql, &options).await
+        })?;
+        Ok(RowLoader(rows))
+    }
+
+    fn training_graphs(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        how: GraphsHow,
+    ) -> PyResult<GraphLoader> {
+        let pick = match how.pick.as_str() {
+            "all" => Pick::All,
+            "random" => Pick::Random,
+            "best" => Pick::Best,
+            "worst" => Pick::Worst,
+            "baseline" => Pick::Baseline,
+            "gumbel" => Pick::Gumbel,
+            "close" => Pick::Close,
+            other => {
+                let known = "all, random, best, worst, baseline, gumbel, close";
+                let reason = format!("no pick named `{other}`\nhint: there are {known}");
+                return Err(argument(py, "pick", reason));
+            }
+        };
+        let picking = Picking::new(pick, how.k).seed(how.seed).unique(how.unique);
+        let form = if how.codes_only {
+            Form::Codes
+        } else {
+            Form::Int8
+        };
+        let mut options = GraphsOptions::new(picking)
+            .form(form)
+            .shuffle(how.shuffle)
+            .drop_last(how.drop_last)
+            .rank(how.rank, how.world)
+            .prefetch(how.prefetch)
+            .threads(how.threads);
+        if let Some(split) = how.split {
+            options = options.split(split);
+        }
+        let store = self.get(py)?;
+        let graphs = wait(py, move || async move {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            training_graphs(&store, &names, &options).await
+        })?;
+        Ok(GraphLoader(graphs))
+    }
+
+    /// The files of TpuGraphs that there are, as JSON.
+    fn training_files(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(
+            py,
+            &wait(py, move || async move { training_files(&store).await })?,
+        )
+    }
+}
+
+/// Rows of a selection.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct RowLoader(TrainingRows);
+
+#[pymethods]
+impl RowLoader {
+    fn __len__(&self) -> usize {
+        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
+    }
+
+    fn columns(&self, py: Python<'_>) -> PyResult<String> {
+        json(py, &crate::result::described(self.0.schema()))
+    }
+
+    fn group_count(&self) -> Option<u64> {
+        self.0.group_count()
+    }
+
+    fn batch_count(&self, epoch: u64) -> u64 {
+        self.0.batch_count(epoch)
+    }
+
+    fn rows(&self, py: Python<'_>, indices: Vec<u64>) -> PyResult<Batch> {
+        let rows = py.detach(|| self.0.rows(&indices));
+        rows.map(Batch).map_err(|error| raised(py, &error))
+    }
+
+    fn batch(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<Rows> {
+        let batch = py.detach(|| self.0.batch(Position { epoch, step }));
+        let batch = batch.map_err(|error| raised(py, &error))?;
+        Ok((epoch, step, Batch(batch.rows), batch.group_sizes))
+    }
+
+    fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
+        let rows = self.0.for_rank(rank, world);
+        rows.map(Self).map_err(|error| raised(py, &error))
+    }
+
+    /// The rest of an epoch.
+    fn start(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<RowSteps> {
+        let rows = self.0.iter(Position { epoch, step });
+        let rows = rows.map_err(|error| raised(py, &error))?;
+        Ok(RowSteps(Mutex::new(rows)))
+    }
+}
+
+/// The rest of an epoch of rows.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct RowSteps(Mutex<RowsIter>);
+
+#[pymethods]
+impl RowSteps {
+    /// The next batch; `None` at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
+        loop {
+            let waited = py.detach(|| {
+                let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                steps.wait(LOOK_EVERY).then(|| steps.next())
+            });
+            if let Some(next) = waited {
+                let next = next.transpose().map_err(|error| raised(py, &error))?;
+                return Ok(next.map(|batch| {
+                    let Position { epoch, step } = batch.position;
+                    (epoch, step, Batch(batch.rows), batch.group_sizes)
+                }));
+            }
+            look(py)?;
+        }
+    }
+}
+
+/// Graphs of a selection of files.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct GraphLoader(TrainingGraphs);
+
+#[pymethods]
+impl GraphLoader {
+    /// Ids and splits of the files, as JSON.
+    fn files(&self, py: Python<'_>) -> PyResult<String> {
+        json(py, &self.0.files())
+    }
+
+    fn step_count(&self) -> u64 {
+        self.0.step_count()
+    }
+
+    fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
+        let graphs = self.0.for_rank(rank, world);
+        graphs.map(Self).map_err(|error| raised(py, &error))
+    }
+
+    fn step<'py>(&self, py: Python<'py>, epoch: u64, step: u64) -> PyResult<Bound<'py, PyDict>> {
+        let made = py.detach(|| self.0.step(Position { epoch, step }));
+        arrays(py, made.map_err(|error| raised(py, &error))?)
+    }
+
+    /// The rest of an epoch.
+    fn start(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<GraphSteps> {
+        let graphs = self.0.iter(Position { epoch, step });
+        let graphs = graphs.map_err(|error| raised(py, &error))?;
+        Ok(GraphSteps(Mutex::new(graphs)))
+    }
+}
+
+/// The rest of an epoch of graphs.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct GraphSteps(Mutex<GraphsIter>);
+
+#[pymethods]
+impl GraphSteps {
+    /// The next step; `None` at the end.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        loop {
+            let waited = py.detach(|| {
+                let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                steps.wait(LOOK_EVERY).then(|| steps.next())
+            });
+            if let Some(next) = waited {
+                let next = next.transpose().map_err(|error| raised(py, &error))?;
+                return next.map(|step| arrays(py, step)).transpose();
+            }
+            look(py)?;
+        }
+    }
+}
+
+/// What a step has, by its names: arrays are `(bytes, dtype, shape)`.
+fn arrays(py: Python<'_>, step: GraphStep) -> PyResult<Bound<'_, PyDict>> {
+    let of = PyDict::new(py);
+    of.set_item("epoch", step.position.epoch)?;
+    of.set_item("step", step.position.step)?;
+    of.set_item("id", step.id)?;
+    of.set_item("split", step.split)?;
+    of.set_item("graph_id", step.graph_id)?;
+    of.set_item("is_layout", step.is_layout)?;
+    of.set_item("samples", own(step.samples, "<u4"))?;
+    of.set_item("config_ids", own(step.config_ids, "<i8"))?;
+    of.set_item("runtimes_ns", own(step.runtimes_ns, "<i8"))?;
+    of.set_item("normalizers_ns", own(step.normalizers_ns, "<i8"))?;
+    of.set_item("codes", own(step.codes, "<u2"))?;
+    of.set_item("layouts", own(step.layouts, "<i1"))?;
+    of.set_item("tiles", own(step.tiles, "<f4"))?;
+    let graph = &step.graph;
+    of.set_item("node_features", shared(graph, &graph.node_features, "<f4"))?;
+    of.set_item("opcodes", shared(graph, &graph.opcodes, "<u1"))?;
+    of.set_item("edges", shared(graph, &graph.edges, "<i8"))?;
+    of.set_item("slots", shared(graph, &graph.slots, "<i8"))?;
+    of.set_item("splits", shared(graph, &graph.splits, "<i8"))?;
+    of.set_item("group_of_slot", shared(graph, &graph.group_of_slot, "<u4"))?;
+    of.set_item("layouts_of_code", shared(graph, &graph.layouts, "<i1"))?;
+    Ok(of)
+}
+
+type Given = (Buffer, &'static str, Vec<usize>);
+
+/// An array of a step, which nobody else has.
+fn own<T: ArrowNativeType>(tensor: Tensor<T>, dtype: &'static str) -> Given {
+    (Buffer::own(tensor.values), dtype, tensor.shape)
+}
+
+/// An array of a graph, which its steps share: it is for reading.
+fn shared<T: ArrowNativeType>(
+    graph: &Arc<GraphArrays>,
+    tensor: &Tensor<T>,
+    dtype: &'static str,
+) -> Given {
+    let values = NonNull::from(tensor.values.as_slice()).cast();
+    let length = size_of_val(tensor.values.as_slice());
+    // SAFETY: the values are those of the graph, which the bytes keep, and nobody changes them.
+    let bytes = unsafe { Bytes::from_custom_allocation(values, length, Arc::clone(graph) as _) };
+    (Buffer::shared(bytes), dtype, tensor.shape.clone())
+}
