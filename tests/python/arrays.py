@@ -63,7 +63,6 @@ def write(folder):
     np.savez(folder / "parts" / "3.npz", m=np.ones((1, 2)), a=np.array([4.5]))
     np.savez(folder / "lengths.npz", a=np.arange(3), b=np.zeros((3, 4)), c=np.arange(2), what=np.array([None]))
     np.savez(folder / "complex.npz", a=np.array([1j]))
-    np.save(folder / "one.npy", np.arange(3))
     return {
         "kinds": rows(kinds),
         "lists": rows(lists),

@@ -12,6 +12,9 @@ use super::super::dialect::Typed;
 use super::super::dialect::leading;
 use super::super::dialect::pieces::derived;
 
+/// Statements that stand in one another; what is deeper the parser refuses.
+const DEEPEST: usize = 16;
+
 /// What the tables that stand for statements are called, before a number.
 const NAME: &str = "__statement_";
 
@@ -23,6 +26,18 @@ pub(super) fn taken_out(
     words: Vec<TokenWithSpan>,
     found: &mut Vec<Query>,
 ) -> Result<Vec<TokenWithSpan>, ParserError> {
+    within(words, found, DEEPEST)
+}
+
+/// As [`taken_out`], of so many statements in one another.
+fn within(
+    words: Vec<TokenWithSpan>,
+    found: &mut Vec<Query>,
+    deepest: usize,
+) -> Result<Vec<TokenWithSpan>, ParserError> {
+    let Some(deepest) = deepest.checked_sub(1) else {
+        return Ok(words);
+    };
     let mut left = Vec::with_capacity(words.len());
     let mut rest = words.as_slice();
     while let Some((word, after)) = rest.split_first() {
@@ -34,7 +49,7 @@ pub(super) fn taken_out(
         let Some((inner, after)) = group(after) else {
             continue;
         };
-        let inner = taken_out(inner.to_vec(), found)?;
+        let inner = within(inner.to_vec(), found, deepest)?;
         let place = format!("{NAME}{}", found.len());
         found.push(*parsed(inner)?);
         left.extend(all_of(&place, word));

@@ -218,6 +218,22 @@ fn a_query_may_begin_with_its_tables() {
 }
 
 #[test]
+fn statements_in_parentheses_nest_so_deep_and_no_deeper() {
+    let nested = |depth: usize| {
+        let sql = format!(
+            "SELECT * FROM {}t{}",
+            "(SUMMARIZE ".repeat(depth),
+            ")".repeat(depth)
+        );
+        statements(&sql).map(|_| ())
+    };
+    assert!(nested(10).is_ok());
+    for depth in [30, 3000] {
+        assert!(nested(depth).is_err(), "{depth}");
+    }
+}
+
+#[test]
 fn a_list_may_end_in_a_comma() {
     for (sql, wanted) in [
         ("SELECT a, FROM t", "SELECT a FROM t"),
