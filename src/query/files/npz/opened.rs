@@ -1,7 +1,7 @@
 //! An npz file, here or elsewhere, as something that can be read from any place.
 
 use std::fs::File;
-use std::io::{Seek as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,15 +9,20 @@ use datafusion::error::DataFusionError;
 use futures::StreamExt as _;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use tokio::sync::OnceCell;
+use tsql_folders::Scratch;
 use tsql_formats::npz::Npz;
 
 use super::super::found::{Found, wrong};
+use crate::error::Error;
+
+/// What a file from elsewhere is called in its temporary folder.
+const FETCHED: &str = "fetched.npz";
 
 /// Where a file is.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     Here(PathBuf),
-    /// In a bucket or on a server: it comes into a temporary file once.
+    /// In a bucket or on a server: it comes into a temporary folder once.
     Elsewhere(Arc<Elsewhere>),
 }
 
@@ -26,7 +31,7 @@ pub(super) struct Elsewhere {
     path: String,
     objects: Arc<dyn ObjectStore>,
     meta: ObjectMeta,
-    fetched: OnceCell<tempfile::NamedTempFile>,
+    fetched: OnceCell<Scratch>,
 }
 
 impl Source {
@@ -60,7 +65,7 @@ impl Source {
             Self::Here(path) => File::open(path)?,
             Self::Elsewhere(file) => {
                 let fetched = file.fetched.get_or_try_init(|| file.fetch()).await?;
-                fetched.reopen()?
+                File::open(fetched.path().join(FETCHED))?
             }
         };
         Npz::open(opened).map_err(|reason| wrong(&self.path(), reason))
@@ -68,13 +73,15 @@ impl Source {
 }
 
 impl Elsewhere {
-    async fn fetch(&self) -> Result<tempfile::NamedTempFile, DataFusionError> {
-        let mut file = tempfile::NamedTempFile::new()?;
+    async fn fetch(&self) -> Result<Scratch, DataFusionError> {
+        let scratch = Scratch::new();
+        let scratch =
+            scratch.map_err(|error| DataFusionError::External(Box::new(Error::from(error))))?;
+        let mut file = File::create(scratch.path().join(FETCHED))?;
         let mut bytes = self.objects.get(&self.meta.location).await?.into_stream();
         while let Some(bytes) = bytes.next().await {
             file.write_all(&bytes?)?;
         }
-        file.rewind()?;
-        Ok(file)
+        Ok(scratch)
     }
 }
