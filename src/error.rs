@@ -13,8 +13,7 @@ pub(crate) mod shown;
 
 use exhausted::exhausted;
 pub use mistake::{Mistake, Spot};
-pub(crate) use nearest::nearest;
-use nearest::with_near_file;
+pub(crate) use nearest::{nearest, with_near_file};
 pub(crate) use plain::plain;
 use shown::without_secrets;
 

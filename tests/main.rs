@@ -27,6 +27,8 @@ mod weed;
 
 #[path = "suite/acknowledged.rs"]
 mod acknowledged;
+#[path = "suite/arrays.rs"]
+mod arrays;
 #[path = "suite/autotvm.rs"]
 mod autotvm;
 #[path = "suite/bounds.rs"]
@@ -109,6 +111,8 @@ mod publish;
 mod questions;
 #[path = "suite/questions_of_users.rs"]
 mod questions_of_users;
+#[path = "suite/readme.rs"]
+mod readme;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
 #[path = "suite/refused.rs"]

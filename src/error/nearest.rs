@@ -32,7 +32,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Why a file is not there, with the name of the one beside it that may be meant.
-pub(super) fn with_near_file(path: &str, reason: String) -> String {
+pub(crate) fn with_near_file(path: &str, reason: String) -> String {
     let path = Path::new(path);
     if path.exists() || reason.contains('\n') {
         return reason;

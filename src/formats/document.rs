@@ -1,7 +1,7 @@
 //! Files that are read as a whole, and kept by their bytes or by what these say.
 
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Compression, Documents, Input};
+use tsql_formats::{Compression, Documents, Input, Passed, open_counted};
 
 use super::budget;
 use super::platform::NO_PLATFORM;
@@ -47,12 +47,13 @@ pub(super) fn read(
     if hand(Piece::Taken(format.described())).is_none() {
         return Ok(None);
     }
-    let bytes = match bytes(input, format) {
+    let passed = Passed::default();
+    let bytes = match bytes(input, format, &passed) {
         Ok(bytes) => bytes,
         Err(reason) => return Ok(hand(Piece::Failed(path, reason))),
     };
     let length = bytes.len() as u64;
-    if hand(Piece::Bytes(length)).is_none() {
+    if hand(Piece::Bytes(passed.take().unwrap_or(length))).is_none() {
         return Ok(None);
     }
     let mut hasher = ContentHasher::new();
@@ -78,8 +79,8 @@ pub(super) fn read(
 }
 
 /// All bytes of a file; why not.
-fn bytes(input: &Input, format: &dyn Documents) -> Result<Vec<u8>, String> {
-    let opened = tsql_formats::open(&input.file).map_err(|error| match Error::from(error) {
+fn bytes(input: &Input, format: &dyn Documents, passed: &Passed) -> Result<Vec<u8>, String> {
+    let opened = open_counted(&input.file, passed).map_err(|error| match Error::from(error) {
         Error::Io { source, .. } => source.to_string(),
         other => other.to_string(),
     });

@@ -314,6 +314,6 @@ pub enum Event<'a> {
     },
     /// This file is begun.
     File(&'a str),
-    /// So many more bytes (after decompression) have been read.
+    /// So many more bytes of the files have been read, as they lie on the disk.
     Bytes(u64),
 }

@@ -21,7 +21,7 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::beside::Beside;
-use tsql_formats::{Folder, Input};
+use tsql_formats::{Folder, Input, Passed};
 
 use super::lines::{self, Job, Message, Position, Reader};
 use super::paced::{Handed, Limits, Paced};
@@ -349,7 +349,12 @@ impl Reader<'_> {
         });
         while paced.next_group() {
             let chunks = tsql_formats::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
-            let end = self.read(job, reading.clone(), &beside, chunks, None)?;
+            let end = self.read(
+                job,
+                reading.clone(),
+                &beside,
+                (chunks, None, Passed::default()),
+            )?;
             if end.failed {
                 break;
             }

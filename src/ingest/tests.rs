@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 
 use super::lines::failing;
-use super::{AppendOptions, IngestOptions, Report};
+use super::{AppendOptions, Event, IngestOptions, Report};
 use crate::error::Error;
 use crate::store::Store;
 
@@ -36,6 +37,36 @@ async fn number(store: &Store, sql: &str) -> i64 {
     let context = store.session().await.unwrap();
     let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
     batches[0].column(0).as_primitive::<Int64Type>().value(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_is_that_of_the_files_as_they_lie_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = |text: String| zstd::encode_all(text.as_bytes(), 1).unwrap();
+    std::fs::write(folder.path().join("a.json.zst"), packed(log(0..9000))).unwrap();
+    std::fs::write(folder.path().join("b.json"), log(9000..9100)).unwrap();
+    let seen = Arc::new(Mutex::new((0, 0)));
+    let told = Arc::clone(&seen);
+    let options = IngestOptions::default()
+        .platform("p")
+        .progress(move |event| {
+            let mut seen = told.lock().unwrap();
+            match event {
+                Event::Planned { bytes, .. } => seen.0 = bytes,
+                Event::Bytes(bytes) => seen.1 += bytes,
+                Event::File(_) => {}
+            }
+        });
+    let store = Store::create("memory:").await.unwrap();
+    let inputs = [folder.path().to_string_lossy().into_owned()];
+    let report = store.ingest(&inputs, &options).await.unwrap();
+    assert_eq!(report.records, 9100);
+    let (planned, read) = *seen.lock().unwrap();
+    assert!(
+        planned > 0 && planned < log(0..9000).len() as u64 / 2,
+        "{planned}"
+    );
+    assert_eq!(read, planned);
 }
 
 /// The only test that may change whether the reader fails.

@@ -10,7 +10,8 @@
 //! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
 //! | `ORDER BY ALL` | `ORDER BY 1, 2, 3` |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
-//! | `SUMMARIZE t` | a relation of a row for each column |
+//! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
+//! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
 //! | `PIVOT t ON k USING sum(x)`, `t PIVOT (sum(x) FOR k IN ('a'))` | `sum(x) FILTER (WHERE k = 'a') AS a ... GROUP BY ALL` |
 //! | `UNPIVOT t ON a, b`, `t UNPIVOT (v FOR n IN (a, b))` | `unnest(['a', 'b']) AS n, unnest([a, b]) AS v` |
 //! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `mended`) |
@@ -20,6 +21,7 @@
 mod boolean;
 mod calls;
 mod depth;
+mod grouped;
 mod names;
 mod ordinals;
 mod pivot;
@@ -68,6 +70,9 @@ pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
 fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     let words = words::words(sql);
     let words = words.map_err(|error| unread(ParserError::from(error).into(), sql))?;
+    let mut grouped = Vec::new();
+    let words = grouped::taken_out(words, &mut grouped);
+    let words = words.map_err(|error| unread(error.into(), sql))?;
     let parser = DFParserBuilder::new(words).with_dialect(&Typed).build();
     let parsed = parser.and_then(|mut parser| parser.parse_statements());
     let mut statements = parsed.map_err(|error| unread(error, sql))?;
@@ -75,6 +80,7 @@ fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     for statement in &mut statements {
         let mut written = Written {
             compares,
+            grouped: &grouped,
             depth: Depth::default(),
         };
         if let ControlFlow::Break(error) = walk(statement, &mut written) {
@@ -131,13 +137,15 @@ pub(super) async fn planned_by(
 }
 
 /// Rewrites one statement.
-struct Written {
+struct Written<'a> {
     /// It has `DISTINCT` somewhere, maybe in `IS DISTINCT FROM`.
     compares: bool,
+    /// Statements that stand in parentheses.
+    grouped: &'a [Query],
     depth: Depth,
 }
 
-impl VisitorMut for Written {
+impl VisitorMut for Written<'_> {
     type Break = Error;
 
     fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<Error> {
@@ -158,6 +166,7 @@ impl VisitorMut for Written {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        grouped::put_back(factor, self.grouped);
         as_table(factor);
         ControlFlow::Continue(())
     }

@@ -186,12 +186,18 @@ fn crates_come_from_the_registry() {
 /// What is built of a package for its normal use, with features.
 fn built(of: &[&str]) -> BTreeSet<String> {
     let told = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"])
+        .args([
+            "tree", "--locked", "--prefix", "none", "--format", "{p} {f}",
+        ])
         .args(of)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    assert!(
+        told.status.success(),
+        "{}",
+        String::from_utf8_lossy(&told.stderr)
+    );
     let lines = String::from_utf8(told.stdout).unwrap();
     let lines = lines.lines().map(|line| line.trim_end_matches(" (*)"));
     lines.map(str::to_owned).collect()
@@ -205,7 +211,12 @@ fn the_command_its_tests_and_the_python_module_share_one_build() {
         let own = built(&["--edges", "normal,build", "--package", package]);
         assert!(own.iter().any(|line| line.starts_with("datafusion v")));
         let others = own.difference(&tests).map(String::as_str);
-        let of_python = ["pyo3", "inventory v", "target-lexicon v", "tensorsql-python v"];
+        let of_python = [
+            "pyo3",
+            "inventory v",
+            "target-lexicon v",
+            "tensorsql-python v",
+        ];
         let others = others.filter(|line| !of_python.iter().any(|own| line.starts_with(own)));
         let others: Vec<&str> = others.collect();
         assert!(others.is_empty(), "{package} builds anew: {others:#?}");

@@ -1,7 +1,9 @@
 //! Files as tables: what the command writes it reads, and what is no file is told.
 
 use std::fs;
+use std::process::Command;
 
+use crate::engines::python;
 use crate::support::Place;
 
 /// Rows that are hard to write: NULL, quotes, tabs and line ends, nested values.
@@ -68,6 +70,101 @@ fn options_say_how_a_file_is_read() {
     let sql = "SELECT column_1 + 1, column_2 FROM \
         read_csv('x.log', delim => ';', header => false, comment => '#') ORDER BY 1";
     assert_eq!(place.rows(sql), ["2,a", "3,b"]);
+}
+
+#[test]
+fn files_that_others_have_packed_are_read() {
+    let Some(python) = python() else { return };
+    let place = Place::new();
+    place.ok(&[ROWS, "-o", "rows.csv"]);
+    place.ok(&[ROWS, "-o", "rows.jsonl"]);
+    place.ok(&[ROWS, "-o", "rows.json"]);
+    let script = "import bz2, lzma, sys\n\
+        for path in sys.argv[1:]:\n    \
+            data = open(path, 'rb').read()\n    \
+            bz2.open(path + '.bz2', 'wb').write(data)\n    \
+            lzma.open(path + '.xz', 'wb').write(data)\n";
+    let ran = Command::new(python)
+        .args(["-c", script, "rows.csv", "rows.jsonl", "rows.json"])
+        .current_dir(place.path())
+        .status();
+    assert!(ran.unwrap().success());
+    for name in ["rows.csv", "rows.jsonl", "rows.json"] {
+        let plain = place.rows(&format!("SELECT id, name, x FROM '{name}' ORDER BY id"));
+        assert!(plain.len() > 2, "{plain:?}");
+        for packing in ["bz2", "xz"] {
+            let sql = format!("SELECT id, name, x FROM '{name}.{packing}' ORDER BY id");
+            assert_eq!(place.rows(&sql), plain, "{name}.{packing}");
+            let read = if name.ends_with("csv") {
+                "read_csv"
+            } else {
+                "read_json"
+            };
+            fs::copy(
+                place.path().join(format!("{name}.{packing}")),
+                place.path().join("unnamed"),
+            )
+            .unwrap();
+            let sql = format!("SELECT id, name, x FROM {read}('unnamed') ORDER BY id");
+            assert_eq!(place.rows(&sql), plain, "{name}.{packing} without its name");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_holds_may_be_said() {
+    let place = Place::new();
+    for (ending, read) in [
+        ("parquet", "read_parquet"),
+        ("arrow", "read_arrow"),
+        ("arrows", "read_arrow"),
+        ("jsonl", "read_json"),
+        ("json", "read_json"),
+    ] {
+        let named = format!("{ending}/1.{ending}");
+        fs::create_dir(place.path().join(ending)).unwrap();
+        place.ok(&[ROWS, "-o", &named]);
+        let plain = place.rows(&format!("SELECT id, name, x FROM '{named}' ORDER BY id"));
+        fs::rename(
+            place.path().join(&named),
+            place.path().join(format!("{ending}/1.part")),
+        )
+        .unwrap();
+        for path in [
+            format!("{ending}/1.part"),
+            format!("{ending}/*.part"),
+            ending.to_owned(),
+        ] {
+            let sql = format!("SELECT t.id, name, x FROM {read}('{path}') AS t ORDER BY id");
+            assert_eq!(place.rows(&sql), plain, "{read}({path})");
+        }
+    }
+    place.write("mixed.txt", "{\"a\": 1}\n{\"a\": 2, \"b\": 3}\n");
+    for (options, columns) in [("", "2"), (", sample => 1", "1")] {
+        let sql = format!("SELECT count(*) FROM (DESCRIBE FROM read_json('mixed.txt'{options}))");
+        assert_eq!(place.rows(&sql), [columns], "{sql}");
+    }
+    for (sql, wanted) in [
+        (
+            "SELECT a FROM read_json('mixed.txt', lines => true)",
+            "the options are sample => 100000",
+        ),
+        (
+            "SELECT a FROM read_parquet('mixed.txt', sample => 1)",
+            "none: the file says all",
+        ),
+        ("SELECT a FROM read_arrow('mixed.txt', 5)", "has no name"),
+        ("SELECT a FROM read_parquet('mixed.txt')", "mixed.txt"),
+        ("SELECT a FROM read_arrow('mixed.txt')", "mixed.txt"),
+        (
+            "SELECT a FROM read_csv('mixd.txt')",
+            "did you mean `mixed.txt`?",
+        ),
+    ] {
+        let ran = place.tsql(&[sql]);
+        assert_ne!(ran.code, Some(0), "{sql}: {}", ran.stdout);
+        assert!(ran.stderr.contains(wanted), "{sql}: {}", ran.stderr);
+    }
 }
 
 #[test]

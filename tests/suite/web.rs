@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::support::{Place, log};
 
 /// Serves the files below `root`, with ranges and without listings; returns its port.
-fn serve(root: PathBuf) -> u16 {
+pub(crate) fn serve(root: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {

@@ -31,6 +31,8 @@ mod vertical;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod snapshots;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -11,7 +11,7 @@ use tsql_codecs::identity::ContentHasher;
 use tsql_formats::beside::Beside;
 use tsql_formats::lines::{Chunks, Mark, Piece};
 use tsql_formats::rows::Rows;
-use tsql_formats::{Compression, Dialect, Input};
+use tsql_formats::{Compression, Dialect, Input, Passed, Stream, open_counted};
 
 use super::super::workers::{Desk, Ordered, Pool, caught};
 use super::super::{Event, Progress};
@@ -207,9 +207,9 @@ impl Reader<'_> {
             Ok(Plan::Read(reading)) => {
                 let beside = job.beside(reading.source_id);
                 match beside.and_then(|beside| Ok((self.open(job, &reading)?, beside))) {
-                    Ok(((chunks, compression), beside)) => {
+                    Ok((opened, beside)) => {
                         let beside = Arc::new(beside);
-                        let end = self.read(job, reading, &beside, chunks, compression);
+                        let end = self.read(job, reading, &beside, opened);
                         end.map(|_| ())
                     }
                     Err(error) => self.fail(path, error.to_string()),
@@ -240,8 +240,9 @@ impl Reader<'_> {
     }
 
     /// Opens a file and hashes its way to where the reading starts.
-    fn open(&self, job: &Job, reading: &Reading) -> Result<Opened> {
-        let (mut input, compression) = tsql_formats::open(&job.input.file)?;
+    fn open(&self, job: &Job, reading: &Reading) -> Result<Opened<Stream>> {
+        let passed = Passed::default();
+        let (mut input, compression) = open_counted(&job.input.file, &passed)?;
         let mut hasher = ContentHasher::new();
         let mut left = reading.first_byte;
         let mut buffer = vec![0; 1 << 20];
@@ -259,7 +260,8 @@ impl Reader<'_> {
             hasher.update(target.get(..read).unwrap_or(&[]));
             left -= read as u64;
         }
-        Ok((Chunks::new(input, hasher, reading.first_byte), compression))
+        let chunks = Chunks::new(input, hasher, reading.first_byte);
+        Ok((chunks, compression, passed))
     }
 
     /// Hands on what `chunks` give of a file, or of a segment of it; returns where that ends.
@@ -268,8 +270,7 @@ impl Reader<'_> {
         job: &Job,
         reading: Reading,
         beside: &Arc<Beside>,
-        mut chunks: Chunks<R>,
-        compression: Option<Compression>,
+        (mut chunks, compression, passed): Opened<R>,
     ) -> Option<SegmentEnd> {
         let mut piece = chunks.next_piece();
         let crlf = reading.crlf.unwrap_or_else(|| match &piece {
@@ -316,6 +317,7 @@ impl Reader<'_> {
                     })?;
                 }
             }
+            let bytes = passed.take().unwrap_or(bytes);
             self.desk.show(Event::Bytes(bytes));
             piece = chunks.next_piece();
         }
@@ -350,5 +352,5 @@ pub(in crate::ingest) struct SegmentEnd {
     pub(in crate::ingest) failed: bool,
 }
 
-type Pieces = Chunks<Box<dyn Read + Send>>;
-type Opened = (Pieces, Option<Compression>);
+/// What is read, what it was compressed with, and how much of the file was read.
+type Opened<R> = (Chunks<R>, Option<Compression>, Passed);

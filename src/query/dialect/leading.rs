@@ -1,7 +1,7 @@
-//! Statements of DuckDB that begin with a word of their own: `SUMMARIZE`, `PIVOT`, `UNPIVOT`.
+//! Statements of DuckDB that begin with a word of their own: `SUMMARIZE`, `DESCRIBE`, `PIVOT`, `UNPIVOT`.
 //!
-//! Each is parsed as the query that it stands for: `SUMMARIZE t` as one of the relation
-//! [`SUMMARIZE`], the others as SQL's `t PIVOT (...)` and `t UNPIVOT (...)`.
+//! Each is parsed as the query that it stands for: `SUMMARIZE t` and `DESCRIBE t` as one of the relations
+//! [`SUMMARIZE`] and [`DESCRIBE`], the others as SQL's `t PIVOT (...)` and `t UNPIVOT (...)`.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::pieces::{all_of, derived, query, select};
-use crate::query::relations::SUMMARIZE;
+use crate::query::relations::{DESCRIBE, SUMMARIZE};
 
 type Parsed<T> = Result<T, ParserError>;
 
@@ -24,8 +24,12 @@ pub(in crate::query) fn parsed(parser: &mut Parser<'_>) -> Option<Parsed<Stateme
     let Token::Word(word) = &parser.peek_token_ref().token else {
         return None;
     };
+    if word.quote_style.is_some() {
+        return None;
+    }
     let parse = match word.value.to_ascii_uppercase().as_str() {
         "SUMMARIZE" => summarize,
+        "DESC" | "DESCRIBE" => describe,
         "PIVOT" => pivot,
         "UNPIVOT" => unpivot,
         _ => return None,
@@ -46,6 +50,12 @@ fn table(parser: &mut Parser<'_>) -> Parsed<TableFactor> {
         return parser.parse_query().map(derived);
     }
     parser.parse_table_factor()
+}
+
+fn describe(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+    let _ = parser.parse_keyword(Keyword::TABLE);
+    let all = all_of(table(parser)?)?;
+    all_of(relation(DESCRIBE, all, []))
 }
 
 fn summarize(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
@@ -73,20 +83,7 @@ pub(in crate::query) fn relation(
 fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     let table = table(parser)?;
     parser.expect_keyword_is(Keyword::ON)?;
-    let column = parser.parse_subexpr(PostgreSqlDialect {}.prec_value(Precedence::Between))?;
-    let value_source = if parser.parse_keyword(Keyword::IN) {
-        parser.expect_token(&Token::LParen)?;
-        let values = parser.parse_comma_separated(Parser::parse_expr_with_alias)?;
-        parser.expect_token(&Token::RParen)?;
-        PivotValueSource::List(values)
-    } else {
-        PivotValueSource::Any(Vec::new())
-    };
-    if parser.peek_token_ref().token == Token::Comma {
-        return Err(refused(
-            "PIVOT takes one column after ON\nhint: `ON concat_ws('_', a, b)`",
-        ));
-    }
+    let across = parser.parse_comma_separated(across)?;
     let aggregates = if parser.parse_keyword(Keyword::USING) {
         parser.parse_comma_separated(Parser::parse_expr_with_alias)?
     } else {
@@ -100,17 +97,40 @@ fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     let table = Box::new(if rows.is_empty() {
         table
     } else {
-        only(table, rows, &column, &aggregates)?
+        only(table, rows, &across, &aggregates)?
     });
     let query = all_of(TableFactor::Pivot {
         table,
         aggregate_functions: aggregates,
-        value_column: vec![column],
-        value_source,
+        value_column: across,
+        value_source: PivotValueSource::Any(Vec::new()),
         default_on_null: None,
         alias: None,
     })?;
     ordered(query, parser)
+}
+
+/// A column whose values become columns, `IN` those that are listed.
+fn across(parser: &mut Parser<'_>) -> Parsed<Expr> {
+    let column = parser.parse_subexpr(PostgreSqlDialect {}.prec_value(Precedence::Between))?;
+    if !parser.parse_keyword(Keyword::IN) {
+        return Ok(column);
+    }
+    parser.expect_token(&Token::LParen)?;
+    let values = parser.parse_comma_separated(Parser::parse_expr_with_alias)?;
+    parser.expect_token(&Token::RParen)?;
+    let value = |value: ExprWithAlias| match value.alias {
+        Some(name) => Expr::Named {
+            expr: Box::new(value.expr),
+            name,
+        },
+        None => value.expr,
+    };
+    Ok(Expr::InList {
+        expr: Box::new(column),
+        list: values.into_iter().map(value).collect(),
+        negated: false,
+    })
 }
 
 /// The query with the `ORDER BY` and the `LIMIT` that follow.
@@ -142,11 +162,11 @@ fn refused(reason: &str) -> ParserError {
 fn only(
     table: TableFactor,
     rows: Vec<Expr>,
-    column: &Expr,
+    across: &[Expr],
     aggregates: &[ExprWithAlias],
 ) -> Parsed<TableFactor> {
     let asked = aggregates.iter().map(|aggregate| &aggregate.expr);
-    let asked = columns(std::iter::once(column).chain(asked));
+    let asked = columns(across.iter().chain(asked));
     let both = rows.iter().find(|row| match row {
         Expr::Identifier(row) => asked.iter().any(|asked| same(asked, row)),
         _ => false,

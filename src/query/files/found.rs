@@ -11,14 +11,11 @@ use object_store::{ObjectMeta, ObjectStore};
 use url::Url;
 
 use super::kind::named;
-use crate::error::Error;
+use crate::error::{Error, with_near_file};
 use crate::store::{SCHEMES, objects_at};
 
 /// What makes a name a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];
-
-/// A name is like another one if at least this much of it is the same (0 to 1).
-const ALIKE: f64 = 0.7;
 
 /// Files that were meant.
 pub(super) struct Found {
@@ -120,32 +117,15 @@ async fn remote(session: &dyn Session, path: &str) -> Result<ListingTableUrl, Da
     }
 }
 
-/// No such file, and the one beside it that is most like it.
-fn missing(path: &str) -> DataFusionError {
-    let wanted = Path::new(path);
-    let folder = wanted
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let Ok(entries) = folder.read_dir() else {
+/// No such file, and the one beside it that may be meant.
+pub(super) fn missing(path: &str) -> DataFusionError {
+    let folder = Path::new(path).parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
         return wrong(path, "there is no such folder");
-    };
-    let name = wanted.file_name().unwrap_or_default().to_string_lossy();
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let alike = names
-        .map(|other| other.to_string_lossy().into_owned())
-        .map(|other| (strsim::normalized_damerau_levenshtein(&name, &other), other))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    let reason = match alike {
-        Some((_, other)) => {
-            let other = wanted.with_file_name(other);
-            format!(
-                "there is no such file\nhint: did you mean `{}`?",
-                other.display()
-            )
-        }
-        None => "there is no such file".to_owned(),
-    };
-    wrong(path, reason)
+    }
+    wrong(
+        path,
+        with_near_file(path, "there is no such file".to_owned()),
+    )
 }

@@ -16,10 +16,12 @@ pub(super) enum Kind {
     /// Arrow's IPC format, as a file or a stream.
     Arrow,
     Parquet,
+    /// Arrays of NumPy.
+    Npz,
 }
 
 /// Endings of names.
-pub(super) const ENDINGS: [(&str, Kind); 9] = [
+pub(super) const ENDINGS: [(&str, Kind); 10] = [
     ("csv", Kind::Csv),
     ("tsv", Kind::Tsv),
     ("json", Kind::Json),
@@ -29,6 +31,7 @@ pub(super) const ENDINGS: [(&str, Kind); 9] = [
     ("arrows", Kind::Arrow),
     ("feather", Kind::Arrow),
     ("parquet", Kind::Parquet),
+    ("npz", Kind::Npz),
 ];
 
 /// Endings behind these.

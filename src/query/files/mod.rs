@@ -1,10 +1,12 @@
-//! Files as tables: `FROM 'predictions.parquet'`, `FROM 'logs/*.csv.gz'`, `FROM read_csv('x.log', delim => ';')`.
+//! Files as tables: `FROM 'predictions.parquet'`, `FROM 'logs/*.csv.gz'`, `FROM read_csv('x.log', delim => ';')`,
+//! `FROM 'x.npz'`.
 //!
 //! Takes a path, a pattern, a folder or a URL; gives a table of DataFusion's, which reads. Decided here is which files are
 //! meant, what they hold, and which columns files of different columns have together.
 
 mod found;
 mod kind;
+mod npz;
 mod options;
 mod read;
 mod tabs;

@@ -14,15 +14,35 @@ use super::found::wrong;
 use super::kind::Kind;
 
 /// Functions that read files, and what they take them for.
-const FUNCTIONS: [(&str, Kind); 4] = [
+const FUNCTIONS: [(&str, Kind); 5] = [
     ("read_csv", Kind::Csv),
     ("read_json", Kind::Json),
     ("read_arrow", Kind::Arrow),
     ("read_parquet", Kind::Parquet),
+    ("read_npz", Kind::Npz),
 ];
 
-/// Options of `read_csv`, for messages.
-const OPTIONS: &str = "delim => ';', header => false, quote => '\"', escape => '\\', comment => '#', sample => 100000";
+/// Options of files of a kind, for messages.
+fn options(kind: Option<Kind>) -> &'static str {
+    match kind {
+        Some(Kind::Csv) => {
+            "delim => ';', header => false, quote => '\"', escape => '\\', comment => '#', sample => 100000"
+        }
+        Some(Kind::Json) => "sample => 100000",
+        Some(Kind::Npz) => "arrays => 'a, b'",
+        _ => "none: the file says all",
+    }
+}
+
+/// May files of a kind be read with this option?
+fn is_option(kind: Option<Kind>, name: &str) -> bool {
+    match kind {
+        Some(Kind::Csv) => name != "arrays",
+        Some(Kind::Json) => ["sample", "sample_size"].contains(&name),
+        Some(Kind::Npz) => name == "arrays",
+        _ => false,
+    }
+}
 
 /// Files, and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +57,8 @@ pub(super) struct Wanted {
     pub(super) comment: Option<u8>,
     /// Rows that types are told by.
     pub(super) sample_rows: Option<usize>,
+    /// Arrays of an npz file that are columns.
+    pub(super) arrays: Option<Vec<String>>,
 }
 
 /// Makes a table of a call that reads files, named by its text; leaves all else alone.
@@ -137,7 +159,8 @@ fn of_call(call: &str, kind: Kind, args: &[FunctionArg]) -> Result<Wanted, DataF
                 ..
             } => (name.value.to_ascii_lowercase(), value),
             other => {
-                let reason = format!("`{other}` has no name\nhint: {OPTIONS}");
+                let options = options(Some(kind));
+                let reason = format!("`{other}` has no name\nhint: the options are {options}");
                 return Err(wrong(call, reason));
             }
         };
@@ -148,18 +171,24 @@ fn of_call(call: &str, kind: Kind, args: &[FunctionArg]) -> Result<Wanted, DataF
 
 impl Wanted {
     fn set(&mut self, call: &str, name: &str, value: &Expr) -> Result<(), DataFusionError> {
-        if self.kind != Some(Kind::Csv) {
-            let other = "read_csv alone has options";
-            let is_sample = self.kind == Some(Kind::Json) && name == "sample";
-            if !is_sample {
-                return Err(wrong(call, format!("no option named `{name}`: {other}")));
-            }
+        if !is_option(self.kind, name) {
+            let options = options(self.kind);
+            let reason = format!("no option named `{name}`\nhint: the options are {options}");
+            return Err(wrong(call, reason));
         }
         match name {
             "delim" | "delimiter" | "sep" => self.delimiter = Some(byte(call, name, value)?),
             "quote" => self.quote = Some(byte(call, name, value)?),
             "escape" => self.escape = Some(byte(call, name, value)?),
             "comment" => self.comment = Some(byte(call, name, value)?),
+            "arrays" => {
+                let names = text(call, name, value)?;
+                let names = names
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|name| !name.is_empty());
+                self.arrays = Some(names.map(str::to_owned).collect());
+            }
             "header" => match value {
                 Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
                     self.has_header = Some(value.value == Value::Boolean(true));
@@ -172,7 +201,8 @@ impl Wanted {
                 self.sample_rows = Some(rows);
             }
             _ => {
-                let reason = format!("no option named `{name}`\nhint: there are {OPTIONS}");
+                let options = options(self.kind);
+                let reason = format!("no option named `{name}`\nhint: the options are {options}");
                 return Err(wrong(call, reason));
             }
         }
@@ -222,13 +252,22 @@ mod tests {
             ..Wanted::default()
         };
         assert_eq!(read.unwrap(), expected);
+        let npz = wanted("read_npz('x.npz', arrays => 'a, b')").unwrap();
+        assert_eq!(npz.arrays, Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(
+            wanted("read_json('x', sample => 7)").unwrap().sample_rows,
+            Some(7)
+        );
         assert_eq!(wanted("x(1).csv").unwrap().path, "x(1).csv");
         for (call, told) in [
             ("read_csv(delim => ';')", "a path comes first"),
             ("read_csv('x', delim => ';;')", "one character"),
             ("read_csv('x', header => 1)", "true or false"),
-            ("read_csv('x', delimeter => ';')", "there are delim"),
-            ("read_parquet('x', delim => ';')", "read_csv alone"),
+            ("read_csv('x', delimeter => ';')", "the options are delim"),
+            ("read_parquet('x', delim => ';')", "none: the file says all"),
+            ("read_json('x', delim => ';')", "the options are sample"),
+            ("read_npz('x', sample => 5)", "the options are arrays"),
+            ("read_npz('x', arrays => 5)", "a text is expected"),
             ("read_csv('x', ';')", "has no name"),
         ] {
             let error = wanted(call).unwrap_err().to_string();

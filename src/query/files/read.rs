@@ -19,8 +19,9 @@ use datafusion::execution::SessionState;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::found::{Found, found, wrong};
+use super::found::{Found, found, missing, wrong};
 use super::kind::{Head, Kind, named};
+use super::npz;
 use super::options::Wanted;
 use super::tabs::unescaped;
 use super::together::together;
@@ -40,7 +41,10 @@ pub(super) async fn table(
     wanted: &Wanted,
 ) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
     let Some(mut found) = found(state, &wanted.path).await? else {
-        return Ok(None);
+        return match wanted.kind {
+            Some(_) => Err(missing(&wanted.path)),
+            None => Ok(None),
+        };
     };
     let known = chosen(&mut found, wanted)?;
     let Some(first) = found.files.iter().find(|file| file.size > 0) else {
@@ -57,7 +61,11 @@ pub(super) async fn table(
         .or(known.as_ref().map(|(_, kind)| *kind))
         .or(head.kind);
     let kind = kind.ok_or_else(|| untold(&wanted.path))?;
-    let format = format(state, kind, &head, wanted);
+    if kind == Kind::Npz {
+        return npz::table(&found, wanted).await.map(Some);
+    }
+    let format =
+        format(state, kind, &head, wanted).ok_or_else(|| wrong(&wanted.path, "no file of rows"))?;
     let schemas = schemas(state, &found, &format).await?;
     let tables = tables(
         state,
@@ -81,7 +89,7 @@ fn untold(path: &str) -> DataFusionError {
     wrong(
         path,
         "neither its name nor its first bytes tell what it holds\n\
-         hint: read_csv('...'), read_json('...'), read_parquet('...') or read_arrow('...') says it",
+         hint: read_csv('...'), read_json('...'), read_parquet('...'), read_arrow('...') or read_npz('...') says it",
     )
 }
 
@@ -113,9 +121,15 @@ fn chosen(found: &mut Found, wanted: &Wanted) -> Result<Option<(String, Kind)>, 
     }
 }
 
-fn format(state: &SessionState, kind: Kind, head: &Head, wanted: &Wanted) -> Arc<dyn FileFormat> {
+/// How DataFusion reads files of a kind, where it does.
+fn format(
+    state: &SessionState,
+    kind: Kind,
+    head: &Head,
+    wanted: &Wanted,
+) -> Option<Arc<dyn FileFormat>> {
     let sample = wanted.sample_rows.unwrap_or(SAMPLE_ROWS);
-    match kind {
+    Some(match kind {
         Kind::Csv | Kind::Tsv => {
             Arc::new(csv(kind, head.packing, wanted).with_schema_infer_max_rec(sample))
         }
@@ -130,7 +144,8 @@ fn format(state: &SessionState, kind: Kind, head: &Head, wanted: &Wanted) -> Arc
             let options = state.default_table_options().parquet;
             Arc::new(ParquetFormat::default().with_options(options))
         }
-    }
+        Kind::Npz => return None,
+    })
 }
 
 fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {

@@ -18,11 +18,11 @@ pub(super) trait Gathering: Debug + Send + Sync + 'static {
     /// Its type, of arguments of these.
     fn gives(&self, arguments: &[DataType]) -> Result<DataType>;
 
-    /// What gathers the rows of a group, of which so many arguments are given.
-    fn gatherer(&self, given: usize) -> Result<Box<dyn Accumulator>>;
+    /// What gathers the rows of a group.
+    fn gatherer(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
 
-    /// Name and type of each part of what is gathered, where so many arguments are given.
-    fn state(&self, given: usize) -> Vec<(&'static str, DataType)>;
+    /// Name and type of each part of what is gathered, where arguments of these types are given.
+    fn state(&self, given: &[FieldRef]) -> Vec<(&'static str, DataType)>;
 
     /// What it gives for no rows; NULL where nothing is said.
     fn of_nothing(&self) -> Option<ScalarValue> {
@@ -126,11 +126,11 @@ impl AggregateUDFImpl for Aggregate {
         if args.is_distinct && self.gathering.refuses_distinct() {
             return exec_err!("{} takes no DISTINCT", self.name);
         }
-        self.gathering.gatherer(args.exprs.len())
+        self.gathering.gatherer(&args)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let parts = self.gathering.state(args.input_fields.len()).into_iter();
+        let parts = self.gathering.state(args.input_fields).into_iter();
         let field = |(name, of)| Arc::new(Field::new(name, of, true));
         Ok(parts.map(field).collect())
     }

@@ -1,4 +1,4 @@
-//! Names that DuckDB has for functions of DataFusion.
+//! Names that DuckDB has for functions of DataFusion and of ours.
 
 use datafusion::prelude::SessionContext;
 
@@ -14,7 +14,8 @@ const AGGREGATES: [(&str, &str); 7] = [
 ];
 
 /// Functions of a row.
-const SCALARS: [(&str, &str); 5] = [
+const SCALARS: [(&str, &str); 6] = [
+    ("datediff", "date_diff"),
     ("list_mean", "array_avg"),
     ("list_min", "array_min"),
     ("list_value", "make_array"),

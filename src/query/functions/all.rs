@@ -5,20 +5,23 @@ use datafusion::prelude::SessionContext;
 
 use super::scalar::Scalar;
 use super::{
-    aliases, count_distinct_dense, extreme_by, fill_sketch, hlo_opcode, json_text, list_statistics,
-    lossy_text, macro_speedup_score, metric, node_feature, odd_repeats, open_sketch,
-    packed_repeats, part_of_split, percentile_cont, scaled, schedule, sketch_params, speedup,
-    time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+    aliases, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, hlo_opcode,
+    json_text, len, list_statistics, lossy_text, macro_speedup_score, metric, node_feature,
+    odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, scaled, schedule,
+    sketch_params, speedup, time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks,
+    unpack_tensors, workload,
 };
 
 /// Those of the values of a row.
 pub(super) fn scalars() -> Vec<Scalar> {
     let mut scalars = vec![
+        date_diff::function(),
         fill_sketch::function(),
         hlo_opcode::function(),
         json_text::field(),
         json_text::key(),
         json_text::lines(),
+        len::function(),
         lossy_text::function(),
         macro_speedup_score::function(),
         node_feature::one(),
@@ -57,6 +60,7 @@ pub(super) fn scalars() -> Vec<Scalar> {
 pub(super) fn aggregates() -> Vec<AggregateUDF> {
     metric::all()
         .chain(extreme_by::all())
+        .chain(counted::all())
         .chain([count_distinct_dense::aggregate()])
         .map(AggregateUDF::from)
         .chain([percentile_cont::udaf()])

@@ -4,9 +4,10 @@
 //! table takes 9 to 18 bytes. Any numbers are counted right, scattered ones slowly.
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::cast::{as_binary_array, as_int64_array};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use roaring::RoaringTreemap;
 
@@ -24,7 +25,8 @@ pub(super) fn aggregate() -> Aggregate {
         "number",
         DataType::Int64,
         "one of numbers that were given out one after another",
-    );
+    )
+    .by("Chambi, Lemire, Kaser and Godin, Better bitmap performance with Roaring bitmaps, 2016");
     Aggregate::new(&about, CountDistinctDense)
 }
 
@@ -41,11 +43,11 @@ impl Gathering for CountDistinctDense {
         Ok(DataType::Int64)
     }
 
-    fn gatherer(&self, _: usize) -> Result<Box<dyn Accumulator>> {
+    fn gatherer(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         Ok(Box::new(Seen::default()))
     }
 
-    fn state(&self, _: usize) -> Vec<(&'static str, DataType)> {
+    fn state(&self, _: &[FieldRef]) -> Vec<(&'static str, DataType)> {
         vec![("seen", DataType::Binary)]
     }
 

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, plan_err};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::function::AggregateFunctionSimplification;
+use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Accumulator, Expr};
 
@@ -19,10 +19,10 @@ use super::aggregate::{Aggregate, Gathering};
 
 pub(super) fn all() -> [Aggregate; 2] {
     let function = |about: About, alias, name, ascending| {
-        let about =
-            about
-                .takes("value", None, "what is given")
-                .takes("key", None, "what is compared");
+        let about = about
+            .takes("value", None, "what is given")
+            .takes("key", None, "what is compared")
+            .by("DuckDB, arg_min and arg_max; of several rows with that key DuckDB takes any");
         Aggregate::new(&about, ExtremeBy { name, ascending }).alias(alias)
     };
     let [least, greatest] = ["min_by", "max_by"];
@@ -66,14 +66,14 @@ impl Gathering for ExtremeBy {
         }
     }
 
-    fn gatherer(&self, _: usize) -> Result<Box<dyn Accumulator>> {
+    fn gatherer(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let name = self.name;
         plan_err!(
             "{name} is no window function\nhint: first_value(value) OVER (PARTITION BY ... ORDER BY key)"
         )
     }
 
-    fn state(&self, _: usize) -> Vec<(&'static str, DataType)> {
+    fn state(&self, _: &[FieldRef]) -> Vec<(&'static str, DataType)> {
         Vec::new()
     }
 

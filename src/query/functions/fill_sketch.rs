@@ -22,7 +22,8 @@ pub(super) fn function() -> Scalar {
         DataType::Utf8View,
         "the steps with a hole for each number",
     )
-    .takes("params", DataType::BinaryView, "the numbers, packed");
+    .takes("params", DataType::BinaryView, "the numbers, packed")
+    .by("tsql: `steps` of the crate `tensorsql-codecs`");
     Scalar::new(&about, DataType::Utf8View, filled)
 }
 

@@ -24,7 +24,7 @@ pub(super) fn field() -> Scalar {
         "key",
         DataType::Utf8View,
         "name of the field",
-    );
+    ).by("PostgreSQL, `->>`; RFC 8259");
     Scalar::new(&about, DataType::Utf8View, fields)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn key() -> Scalar {
         "path",
         DataType::Utf8View,
         "the sample's path, as a log or a folder has it",
-    );
+    ).by("GraphNet's repository, folders of samples");
     Scalar::new(&about, DataType::Utf8View, keys)
 }
 
@@ -49,7 +49,8 @@ pub(super) fn lines() -> Scalar {
         "The lines of a text as a list",
         "SELECT split_lines('a.json' || chr(10) || 'b.json')",
     )
-    .takes("text", DataType::Utf8View, "the text");
+    .takes("text", DataType::Utf8View, "the text")
+    .by("Python, `str.splitlines`, of line feeds alone");
     let list = DataType::new_list(DataType::Utf8View, true);
     Scalar::new(&about, list, line_lists)
 }

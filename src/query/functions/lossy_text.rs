@@ -16,7 +16,8 @@ pub(super) fn function() -> Scalar {
         "Bytes as text, with the replacement character for what is no UTF-8",
         "SELECT lossy_text(x'61ff')",
     )
-    .takes("bytes", DataType::BinaryView, "the bytes");
+    .takes("bytes", DataType::BinaryView, "the bytes")
+    .by("The Unicode Standard, section 3.9, substitution of maximal subparts");
     Scalar::new(&about, DataType::Utf8View, texts)
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, StringArray, StructArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Fields, Float64Type};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Float64Type};
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
+use datafusion::logical_expr::function::AccumulatorArgs;
 use tsql_metrics::{Gives, Group, Kind, METRICS, Metric};
 
 use super::about::About;
@@ -57,7 +58,8 @@ impl Gathering for Measure {
         })
     }
 
-    fn gatherer(&self, given: usize) -> Result<Box<dyn Accumulator>> {
+    fn gatherer(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let given = args.exprs.len();
         let arguments = self.0.arguments.get(..given).unwrap_or(self.0.arguments);
         Ok(Box::new(Rows {
             gives: self.0.gives,
@@ -65,8 +67,8 @@ impl Gathering for Measure {
         }))
     }
 
-    fn state(&self, given: usize) -> Vec<(&'static str, DataType)> {
-        let arguments = self.0.arguments.iter().take(given);
+    fn state(&self, given: &[FieldRef]) -> Vec<(&'static str, DataType)> {
+        let arguments = self.0.arguments.iter().take(given.len());
         let part = |argument: &tsql_metrics::Argument| {
             let list = DataType::new_list(gathered_as(argument.kind), true);
             (argument.name, list)

@@ -27,7 +27,8 @@ pub(super) fn flags() -> Scalar {
         "text",
         DataType::Utf8View,
         "words that were joined by commas, where there is no list",
-    );
+    )
+    .by("tsql: `records` in `schemas/records.toml`");
     Scalar::new(&about, list, flag_lists)
 }
 
@@ -44,7 +45,8 @@ pub(super) fn repeats() -> Scalar {
         "text",
         DataType::Utf8View,
         "a list of JSON, where there is no list",
-    );
+    )
+    .by("tsql: `records` in `schemas/records.toml`");
     Scalar::new(&about, list, disturbed_lists)
 }
 

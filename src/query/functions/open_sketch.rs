@@ -21,7 +21,7 @@ pub(super) fn function() -> Scalar {
         "SELECT open_sketch(sketch, params) FROM stored.configurations LIMIT 3",
     )
         .takes("sketch", DataType::Utf8View, "as it is stored")
-        .takes("params", DataType::BinaryView, "the numbers, packed");
+        .takes("params", DataType::BinaryView, "the numbers, packed").by("tsql: `steps` of the crate `tensorsql-codecs`");
     Scalar::new(&about, DataType::Utf8View, opened)
 }
 

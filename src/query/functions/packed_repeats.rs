@@ -58,6 +58,7 @@ fn packed(about: About) -> About {
             DataType::BinaryView,
             "what the mean leaves open; NULL for one repeat",
         )
+        .by("tsql: `repeats` of the crate `tensorsql-codecs`")
 }
 
 /// The columns that packed repeats are made of.

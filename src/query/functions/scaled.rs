@@ -18,7 +18,8 @@ pub(super) fn function() -> Scalar {
         "SELECT scaled(125, arrow_cast(-2, 'Int16'))",
     )
     .takes("digits", DataType::Int64, "a whole number")
-    .takes("exponent", DataType::Int16, "the power of ten");
+    .takes("exponent", DataType::Int16, "the power of ten")
+    .by("Clinger, How to Read Floating Point Numbers Accurately, 1990");
     Scalar::new(&about, DataType::Float64, numbers)
 }
 

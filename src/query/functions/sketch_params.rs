@@ -18,7 +18,8 @@ pub(super) fn function() -> Scalar {
         "SELECT sketch_params(sketch, params) FROM stored.configurations LIMIT 3",
     )
     .takes("sketch", DataType::Utf8View, "as it is stored")
-    .takes("params", DataType::BinaryView, "the numbers, packed");
+    .takes("params", DataType::BinaryView, "the numbers, packed")
+    .by("tsql: `steps` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
 }

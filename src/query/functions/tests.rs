@@ -32,6 +32,7 @@ async fn every_function_of_ours_is_explained_by_an_example_that_runs() {
     for function in ours {
         let name = &function.name;
         assert!(!function.doc.is_empty(), "{name} says nothing");
+        assert!(function.doc.contains(". Source: "), "{name} has no source");
         assert!(!function.arguments.is_empty(), "{name} has no arguments");
         for (argument, meaning) in &function.arguments {
             assert!(!meaning.is_empty(), "{name}: {argument} says nothing");

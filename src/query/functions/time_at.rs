@@ -26,7 +26,7 @@ pub(super) fn function() -> Scalar {
         "time_at",
         "The time so many seconds after the beginning of 1970 (UTC); NULL where a time of microseconds does not reach so far (292,000 years)",
         "SELECT time_at(1700000000)",
-    ).takes("seconds", DataType::Int64, "seconds since 1970");
+    ).takes("seconds", DataType::Int64, "seconds since 1970").by("POSIX, seconds since the Epoch");
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     Scalar::new(&about, time, times).rising(seconds_of)
 }

@@ -39,7 +39,7 @@ pub(super) fn uses() -> Scalar {
             "edges",
             DataType::BinaryView,
             "operands of each node, packed",
-        );
+        ).by("tsql: `opgraph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(use_fields()), use_lists)
 }
 
@@ -66,7 +66,7 @@ pub(super) fn named_nodes() -> Scalar {
         .takes("types", DataType::BinaryView, TYPES)
         .takes("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
         .takes("names", DataType::Utf8View, "a line for each node")
-        .takes("output_types", DataType::Utf8View, "a line for each node");
+        .takes("output_types", DataType::Utf8View, "a line for each node").by("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(node_fields()), node_lists)
 }
 

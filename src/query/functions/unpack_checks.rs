@@ -37,7 +37,8 @@ pub(super) fn checks() -> Scalar {
         DataType::Utf8View,
         "a line of values for each of them, one for each output",
     )
-    .takes("datatypes", DataType::Utf8View, "types of the outputs");
+    .takes("datatypes", DataType::Utf8View, "types of the outputs")
+    .by("GraphNet's benchmark logs; tsql: `runs` in `schemas/runs.toml`");
     Scalar::new(&about, list_type(check_fields()), lists)
 }
 

@@ -29,7 +29,8 @@ pub(super) fn nodes() -> Scalar {
         "type_of_node",
         DataType::BinaryView,
         "which of them each node has, packed",
-    );
+    )
+    .by("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("node", "type"), node_lists)
 }
 
@@ -45,7 +46,8 @@ pub(super) fn edges() -> Scalar {
         "node_count",
         DataType::Int64,
         "how many nodes the graph has",
-    );
+    )
+    .by("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("user", "operand"), edge_lists)
 }
 
@@ -56,7 +58,8 @@ pub(super) fn steps() -> Scalar {
         "Numbers that were packed as steps from one to the next",
         "SELECT unpack_steps(slots) FROM stored.graphs LIMIT 1",
     )
-    .takes("packed", DataType::BinaryView, "the steps");
+    .takes("packed", DataType::BinaryView, "the steps")
+    .by("tsql: `graph` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, step_lists)
 }

@@ -46,7 +46,7 @@ pub(super) fn operations() -> Scalar {
         "Of each operation of a task: its number, its tag (without one its name), kind, name, shape and data type",
         "SELECT unnest(task_operations(operations)) FROM tasks LIMIT 1",
     )
-    .takes("operations", DataType::Utf8View, "`tasks.operations`");
+    .takes("operations", DataType::Utf8View, "`tasks.operations`").by("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
     Scalar::new(&about, list_type(operation_fields()), operation_lists)
 }
 
@@ -57,7 +57,8 @@ pub(super) fn uses() -> Scalar {
         "User and operand of each use of one operation of a task by another",
         "SELECT unnest(task_uses(operations)) FROM tasks LIMIT 1",
     )
-    .takes("operations", DataType::Utf8View, "`tasks.operations`");
+    .takes("operations", DataType::Utf8View, "`tasks.operations`")
+    .by("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
     Scalar::new(&about, list_type(use_fields()), use_lists)
 }
 

@@ -53,7 +53,8 @@ pub(super) fn function() -> Scalar {
         .fold(about, |about, column| {
             about.takes(column, DataType::Utf8View, "the column of this name")
         })
-        .takes("tensor_data", DataType::BinaryView, "the elements, packed");
+        .takes("tensor_data", DataType::BinaryView, "the elements, packed")
+        .by("GraphNet's `weight_meta.py` and `input_meta.py`; tsql: `tensors` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(tensor_fields()), lists)
 }
 

@@ -18,7 +18,8 @@ pub(super) fn name() -> Scalar {
         "The first entry of a workload key; NULL for a key that is no JSON list",
         "SELECT workload_name('[\"12b88b\", 1, 56]')",
     )
-    .takes("workload_key", DataType::Utf8View, KEY);
+    .takes("workload_key", DataType::Utf8View, KEY)
+    .by("TVM, `auto_scheduler.workload_registry`");
     Scalar::new(&about, DataType::Utf8View, |args| parts(args, first))
 }
 
@@ -29,7 +30,8 @@ pub(super) fn args() -> Scalar {
         "All entries of a workload key but the first, as a JSON list; NULL for a key that is none",
         "SELECT workload_args('[\"12b88b\", 1, 56]')",
     )
-    .takes("workload_key", DataType::Utf8View, KEY);
+    .takes("workload_key", DataType::Utf8View, KEY)
+    .by("TVM, `auto_scheduler.workload_registry`");
     Scalar::new(&about, DataType::Utf8View, |args| parts(args, arguments))
 }
 

@@ -1,8 +1,9 @@
-//! Relations of a query that need its columns: `SUMMARIZE`, and `SELECT * RENAME`.
+//! Relations of a query that need its columns: `SUMMARIZE`, `DESCRIBE`, and `SELECT * RENAME`.
 //!
 //! Text that people type has them as functions whose first argument is the query
 //! (`statement`); here these are planned.
 
+mod described;
 mod renamed;
 mod summarized;
 
@@ -18,6 +19,9 @@ use datafusion::sql::sqlparser::ast::{
 
 /// A query, of which it says what each column has.
 pub(super) const SUMMARIZE: &str = "__summarize";
+
+/// A query, of which it says which columns it has.
+pub(super) const DESCRIBE: &str = "__describe";
 
 /// A query, then pairs of texts: the name of a column, and what it is called from here on.
 pub(super) const RENAME: &str = "__rename";
@@ -40,6 +44,7 @@ impl RelationPlanner for OfQueries {
         };
         let plan = match name.to_string().as_str() {
             SUMMARIZE => summarized::plan(inner(args, context)?, context.context_provider())?,
+            DESCRIBE => described::plan(&inner(args, context)?)?,
             RENAME => renamed::plan(inner(args, context)?, &texts(args, context)?)?,
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };

@@ -1,5 +1,6 @@
 //! `SUMMARIZE t`: a row for each column of a query, with DuckDB's columns.
 //!
+//! `count` is that of all rows, as DuckDB has it; how many of them have no value `null_percentage` says.
 //! One pass: an aggregate of all that is asked of all columns, then a list of as many structures, unnested. Exact are
 //! the extremes, the mean, the deviation, the count and the NULLs; distinct values are counted by HyperLogLog, and
 //! quartiles found by a t-digest, as DuckDB does, so that any number of rows needs little memory.
@@ -68,7 +69,8 @@ pub(super) fn plan(of: LogicalPlan, functions: &dyn ContextProvider) -> Result<L
                 match aggregate {
                     Some(aggregate) => {
                         aggregates.push(aggregate.alias(&alias));
-                        Expr::Column(Column::from_name(&alias))
+                        let all_rows = name == "count";
+                        Expr::Column(Column::from_name(if all_rows { "rows" } else { &alias }))
                     }
                     None => lit(ScalarValue::Null),
                 },

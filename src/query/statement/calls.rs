@@ -63,7 +63,7 @@ fn becomes(call: &Function) -> Option<Becomes> {
     match (name.as_str(), given) {
         (_, 1) if part.is_some() => part.map(|(_, part)| Becomes::Part(part)),
         ("count_if" | "countif", 1) => Some(Becomes::CountIf),
-        ("quantile_cont" | "quantile_disc", 2) => {
+        ("quantile" | "quantile_cont" | "quantile_disc", 2) => {
             let is_list = matches!(list.args.get(1), Some(argument) if listed(argument).is_some());
             is_list.then_some(Becomes::Quantiles)
         }

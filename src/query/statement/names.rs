@@ -1,13 +1,15 @@
 //! Names of a result's columns, each once: the planner refuses `SELECT a, a`.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr, visit_expressions};
 
 use super::super::dialect::pieces::{nothing, quoted};
 use super::calls;
 
-/// Names columns that are not named and would be called like one before them: `a_2`.
+/// Names columns that are not named: like their text where the planner would write types into it (`Int64(1)` for `1`),
+/// with a number where they would be called like one before them (`a_2`).
 pub(super) fn make_unique(items: &mut [SelectItem]) {
     let given = items.iter().filter_map(|item| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
@@ -28,7 +30,7 @@ pub(super) fn make_unique(items: &mut [SelectItem]) {
         let alias = match expr {
             // All of these are called `(<subquery>)`.
             Expr::Subquery(_) if is_new => Some(name.clone()),
-            _ if is_new && calls::is_other(expr) => Some(name.clone()),
+            _ if is_new && (calls::is_other(expr) || has_literal(expr)) => Some(name.clone()),
             _ if is_new => None,
             _ => free.next(),
         };
@@ -66,6 +68,19 @@ fn expr_name(expr: &Expr) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Does the planner write a literal with its type into the name? `unnest` may become several columns, and stays.
+fn has_literal(expr: &Expr) -> bool {
+    if matches!(expr, Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("unnest"))
+    {
+        return false;
+    }
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn normal(ident: &Ident) -> String {

@@ -7,7 +7,7 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-use super::npy::Header;
+use crate::npy::Header;
 
 /// Bytes that are inflated at a time.
 const PIECE_BYTES: usize = 256 << 10;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use tsql_codecs::layout::{Layouts, VECTOR_WIDTH, Vector};
 
-use super::npy::Dtype;
+use crate::npy::Dtype;
 
 /// Vectors that a group may know.
 const MAX_VECTORS: usize = 1 << 16;

@@ -11,7 +11,6 @@
 
 mod archive;
 mod grouping;
-mod npy;
 mod place;
 mod told;
 
@@ -20,9 +19,9 @@ use std::io::{Read, Seek};
 
 use ahash::RandomState;
 
+pub use crate::npy::{Dtype, Header};
 use archive::{Archive, Member};
 use grouping::{Grouped, Grouping, Planes};
-pub use npy::{Dtype, Header};
 pub use place::Place;
 pub use told::Arrays;
 use tsql_codecs::graph::{Graph, Kind, NodeType, pack_features};

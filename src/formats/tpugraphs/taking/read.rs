@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom};
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::exported::ExportedFile;
 use tsql_formats::tpugraphs::{Arrays, Document, NAME, Place};
-use tsql_formats::{Format as _, Head, Input, Kind, Looks};
+use tsql_formats::{Format as _, Head, Input, Kind, Looks, Passed, open_counted};
 
 use crate::error::{Error, Result};
 use crate::formats::archive::{self, broken};
@@ -49,6 +49,8 @@ pub(super) struct Reader<'a, 'h> {
     platform: &'a str,
     ledger: &'a mut Ledger,
     hand: &'a mut Hand<'h, Work>,
+    /// What was read of a compressed archive.
+    passed: Passed,
 }
 
 impl<'a, 'h> Reader<'a, 'h> {
@@ -61,11 +63,13 @@ impl<'a, 'h> Reader<'a, 'h> {
             platform,
             ledger,
             hand,
+            passed: Passed::default(),
         }
     }
 
     /// Hands on all documents of an input; `None` where nobody wants more.
     pub(super) fn read(&mut self, what: &What) -> Result<Option<()>> {
+        self.passed = Passed::default();
         match what {
             What::File(input, _) => {
                 let file = File::open(&input.file).map_err(Error::io(&input.file))?;
@@ -80,7 +84,7 @@ impl<'a, 'h> Reader<'a, 'h> {
 
     /// Every npz file in a tar.
     fn archive(&mut self, input: &Input) -> Result<Option<()>> {
-        let (stream, compression) = tsql_formats::open(&input.file)?;
+        let (stream, compression) = open_counted(&input.file, &self.passed)?;
         if compression.is_some() {
             return self.members(input, tar::Archive::new(stream), |mut entry| {
                 let mut spooled = tempfile::spooled_tempfile(SPOOL_BYTES);
@@ -88,6 +92,8 @@ impl<'a, 'h> Reader<'a, 'h> {
                 Ok(Box::new(spooled) as Box<dyn Bytes>)
             });
         }
+        // Its npz files are read where they lie, each by itself.
+        self.passed = Passed::default();
         let file = File::open(&input.file).map_err(Error::io(&input.file))?;
         self.members(input, tar::Archive::new(file), |entry| {
             let section = Section {
@@ -135,7 +141,7 @@ impl<'a, 'h> Reader<'a, 'h> {
             return Ok(None);
         }
         let (bytes, content_hash) = hashed(&mut input).map_err(Error::io(&path))?;
-        if (self.hand)(Piece::Bytes(bytes)).is_none() {
+        if (self.hand)(Piece::Bytes(self.passed.take().unwrap_or(bytes))).is_none() {
             return Ok(None);
         }
         let alike = |source: &Source| {

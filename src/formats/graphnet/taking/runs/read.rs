@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use tsql_codecs::identity::{ContentHasher, text_id};
 use tsql_formats::graphnet::log::{Parser, Run, stated_status};
 use tsql_formats::graphnet::{BenchmarkLog, NAME};
-use tsql_formats::{Compression, Format as _, Input};
+use tsql_formats::{Compression, Format as _, Input, Passed, open_counted};
 
 use super::columns::Row;
 use super::packed;
@@ -61,7 +61,8 @@ pub(super) fn log(
         Ok(Plan::Read(reading)) => reading,
         Err(error) => return unread(error, path, hand),
     };
-    let (stream, compression) = match tsql_formats::open(&input.file) {
+    let passed = Passed::default();
+    let (stream, compression) = match open_counted(&input.file, &passed) {
         Ok(opened) => opened,
         Err(error) => return unread(error.into(), path, hand),
     };
@@ -72,7 +73,7 @@ pub(super) fn log(
             return Ok(hand(Piece::Failed(path, reason)));
         }
     };
-    if hand(Piece::Bytes(bytes.len() as u64)).is_none() {
+    if hand(Piece::Bytes(passed.take().unwrap_or_default())).is_none() {
         return Ok(None);
     }
     let mut hasher = ContentHasher::new();

@@ -12,7 +12,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tsql_formats::graphnet::sample::METADATA;
-use tsql_formats::{Input, graphnet};
+use tsql_formats::{Input, Passed, graphnet, open_counted};
 
 use crate::error::{Error, Result};
 use crate::formats::platform::NO_PLATFORM;
@@ -108,8 +108,8 @@ pub(super) enum Found {
 type Take<'a> = dyn FnMut(Found) -> Option<()> + 'a;
 
 /// Hands on all samples and other files of an input; `None` where nobody wants more. What came before
-/// damage is handed on.
-pub(super) fn each(what: &What, take: &mut Take<'_>) -> Result<Option<()>> {
+/// damage is handed on. `passed` says how much was read of an archive.
+pub(super) fn each(what: &What, passed: &Passed, take: &mut Take<'_>) -> Result<Option<()>> {
     match what {
         What::Folder(folder, files) => {
             let mut left = SAMPLE_BYTES;
@@ -135,7 +135,7 @@ pub(super) fn each(what: &What, take: &mut Take<'_>) -> Result<Option<()>> {
         }
         What::Archive(input, names) => {
             let mut gather = Gather::new(names, take);
-            let (stream, _) = tsql_formats::open(&input.file)?;
+            let (stream, _) = open_counted(&input.file, passed)?;
             archive::each(input, tar::Archive::new(stream), |name, entry| {
                 Ok(gather.arrived(member(input, name, entry)?))
             })

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use tsql_codecs::identity::{core_hash, sample_id};
-use tsql_formats::Format as _;
 use tsql_formats::graphnet::sample::{self, File, Taken};
 use tsql_formats::graphnet::{NAME, Samples};
+use tsql_formats::{Format as _, Passed};
 
 use super::find::{self, Found, Member};
 use crate::error::Result;
@@ -69,14 +69,15 @@ pub(super) struct Reader<'a, 'h> {
 impl Reader<'_, '_> {
     /// Hands on all of an input; `None` where nobody wants more.
     pub(super) fn read(&mut self, what: &What) -> Result<Option<()>> {
-        find::each(what, &mut |found| match found {
-            Found::Sample(folder, members) => self.sample(&folder, members),
+        let passed = Passed::default();
+        find::each(what, &passed, &mut |found| match found {
+            Found::Sample(folder, members) => self.sample(&folder, members, &passed),
             Found::Loose(member) => self.loose(member),
             Found::Refused { path, reason } => (self.hand)(Piece::Failed(path, reason)),
         })
     }
 
-    fn sample(&mut self, folder: &str, members: Vec<Member>) -> Option<()> {
+    fn sample(&mut self, folder: &str, members: Vec<Member>, passed: &Passed) -> Option<()> {
         let shown = members.first().map(|member| {
             let name = member.name.strip_prefix(folder).unwrap_or(&member.name);
             let shown = member.path.strip_suffix(name).unwrap_or(&member.path);
@@ -84,7 +85,8 @@ impl Reader<'_, '_> {
         });
         let bytes = members.iter().map(|member| member.bytes.len() as u64).sum();
         (self.hand)(Piece::Taken(Samples.described()))?;
-        (self.hand)(Piece::Bytes(bytes))?;
+        // Of an archive it is what was read of that.
+        (self.hand)(Piece::Bytes(passed.take().unwrap_or(bytes)))?;
         let (mut files, mut origins) = (Vec::new(), Vec::new());
         let mut hashes: HashMap<String, String> = HashMap::new();
         for member in members {

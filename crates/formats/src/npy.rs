@@ -1,6 +1,6 @@
 //! Arrays in NumPy's format (NEP 1): header and numbers, of any integer or float type.
 //!
-//! All numbers of TpuGraphs are whole, whatever type they are stored in; they are read as `i64`. A
+//! [`Described`] is the header of any array. All numbers of TpuGraphs are whole, whatever type they are stored in; they are read as `i64`. A
 //! number that is not whole, infinite, not a number, or a negative zero is refused: it would not
 //! come back.
 
@@ -35,7 +35,18 @@ enum Kind {
     Float,
 }
 
-/// What an array says of itself.
+/// What any array says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Type of the elements, as NumPy spells it: `<f4`, `<U12`, `[('a', '<i4')]`.
+    pub descr: String,
+    /// Columns lie together, not rows.
+    pub fortran: bool,
+    /// Length along each dimension; none of a scalar.
+    pub shape: Vec<u64>,
+}
+
+/// What an array of numbers says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Type of the numbers.
@@ -146,7 +157,7 @@ fn whole(value: f64) -> Result<i64, String> {
     Err(format!("{value:?} is no whole number"))
 }
 
-impl Header {
+impl Described {
     /// Reads a header off the front of an array.
     ///
     /// # Errors
@@ -182,7 +193,12 @@ impl Header {
             let (_, rest) = text.split_once(&format!("'{key}'"))?;
             Some(rest.trim_start().strip_prefix(':')?.trim_start())
         };
-        let dtype = after("descr")?.strip_prefix('\'')?.split_once('\'')?.0;
+        let descr = after("descr")?;
+        let descr = match descr.strip_prefix('\'') {
+            Some(plain) => plain.split_once('\'')?.0,
+            // A list of fields.
+            None => descr.split_once(", 'fortran_order'")?.0,
+        };
         let order = after("fortran_order")?;
         let shape = after("shape")?.strip_prefix('(')?.split_once(')')?.0;
         let sizes = shape
@@ -191,9 +207,37 @@ impl Header {
             .filter(|size| !size.is_empty());
         let sizes = sizes.map(|size| size.trim_end_matches('L').parse().ok());
         Some(Self {
-            dtype: Dtype::parse(dtype)?,
+            descr: descr.to_owned(),
             fortran: order.starts_with("True"),
             shape: sizes.collect::<Option<_>>()?,
+        })
+    }
+
+    /// Elements of the array; `None` where there are more than fit.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        count(&self.shape)
+    }
+}
+
+fn count(shape: &[u64]) -> Option<u64> {
+    let mut sizes = shape.iter();
+    sizes.try_fold(1_u64, |count, &size| count.checked_mul(size))
+}
+
+impl Header {
+    /// Reads a header off the front of an array of numbers.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(input: &mut impl Read) -> Result<Self, String> {
+        let described = Described::read(input)?;
+        let dtype = Dtype::parse(&described.descr)
+            .ok_or_else(|| format!("numbers of type {:?} are not understood", described.descr))?;
+        Ok(Self {
+            dtype,
+            fortran: described.fortran,
+            shape: described.shape,
         })
     }
 
@@ -219,9 +263,7 @@ impl Header {
 
     /// Numbers in the array; `None` where there are more than fit.
     pub fn count(&self) -> Option<u64> {
-        self.shape
-            .iter()
-            .try_fold(1_u64, |count, &size| count.checked_mul(size))
+        count(&self.shape)
     }
 }
 
@@ -269,6 +311,31 @@ mod tests {
         assert!(large.unwrap_err().contains("too large"));
         for text in ["<U4", "<M8", "<f3", "", "<", "f4", "<c8", "|O"] {
             assert_eq!(Dtype::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_array_is_described() {
+        for (text, descr, shape) in [
+            (
+                "{'descr': '<U12', 'fortran_order': False, 'shape': (3,), }",
+                "<U12",
+                vec![3],
+            ),
+            (
+                "{'descr': '<f8', 'fortran_order': False, 'shape': (), }",
+                "<f8",
+                vec![],
+            ),
+            (
+                "{'descr': [('a', '<i4'), ('b', '<f8')], 'fortran_order': False, 'shape': (2, 1), }",
+                "[('a', '<i4'), ('b', '<f8')]",
+                vec![2, 1],
+            ),
+        ] {
+            let found = Described::parse(text).unwrap();
+            assert_eq!((found.descr.as_str(), found.shape), (descr, shape));
+            assert!(!found.fortran);
         }
     }
 

@@ -1,0 +1,302 @@
+//! What the elements of an array are in NumPy's words, and as a column.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayData, ArrayRef, AsArray as _, BinaryArray, BooleanArray, Date32Array, Int64Array,
+    StringArray, make_array,
+};
+use arrow::buffer::Buffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, TimeUnit};
+
+/// Elements of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) bytes: usize,
+    big_endian: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Boolean,
+    /// As Arrow has them, too.
+    Number(DataType),
+    /// Floats of 16 bits, which SQL has no functions for: they become ones of 32.
+    Half,
+    /// Four bytes for each character, zeros behind the last.
+    Text,
+    /// Zeros behind the last byte.
+    Bytes,
+    /// Days since 1970.
+    Day,
+    /// 64 bits of a unit since 1970, or between two times.
+    Time(DataType),
+}
+
+impl Element {
+    /// Reads NumPy's spelling.
+    ///
+    /// # Errors
+    /// Why such elements are no column, and what helps.
+    pub(super) fn parse(descr: &str) -> Result<Self, &'static str> {
+        let mut letters = descr.chars();
+        let (order, kind) = (letters.next(), letters.next());
+        let rest = letters.as_str();
+        let known = match kind {
+            Some('M' | 'm') => time(kind == Some('M'), rest),
+            Some(kind) => plain(kind, rest),
+            None => None,
+        };
+        let Some((bytes, kind)) = known else {
+            return Err(match (descr.as_bytes().first(), kind) {
+                (Some(b'['), _) => "a structure: save its fields as arrays",
+                (_, Some('O')) => "Python objects: save numbers or text",
+                (_, Some('c')) => "complex numbers: save a.real and a.imag",
+                _ => "no type of a column: a.astype('float64') or the like is one",
+            });
+        };
+        Ok(Self {
+            bytes,
+            big_endian: order == Some('>'),
+            kind,
+        })
+    }
+
+    /// The type of the column.
+    pub(super) fn data_type(&self) -> DataType {
+        match &self.kind {
+            Kind::Boolean => DataType::Boolean,
+            Kind::Number(of) | Kind::Time(of) => of.clone(),
+            Kind::Half => DataType::Float32,
+            Kind::Text => DataType::Utf8,
+            Kind::Bytes => DataType::Binary,
+            Kind::Day => DataType::Date32,
+        }
+    }
+
+    /// `count` elements as an array.
+    ///
+    /// # Errors
+    /// What is wrong with one.
+    pub(super) fn array(&self, mut bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
+        let width = match self.kind {
+            Kind::Text => 4,
+            _ => self.bytes,
+        };
+        if self.big_endian && width > 1 {
+            bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        }
+        match &self.kind {
+            Kind::Boolean => {
+                let truths = bytes.iter().map(|&byte| Some(byte != 0));
+                Ok(Arc::new(truths.collect::<BooleanArray>()))
+            }
+            Kind::Number(of) => primitive(of, bytes, count),
+            Kind::Half => {
+                let halves = primitive(&DataType::Float16, bytes, count)?;
+                cast(&halves, &DataType::Float32).map_err(|error| error.to_string())
+            }
+            Kind::Text => texts(&bytes, self.bytes, count),
+            Kind::Bytes => {
+                let values = values(&bytes, self.bytes, count).map(|value| {
+                    let end = value.iter().rposition(|&byte| byte != 0);
+                    value.get(..end.map_or(0, |end| end + 1))
+                });
+                Ok(Arc::new(values.collect::<BinaryArray>()))
+            }
+            Kind::Day => days(&primitive(&DataType::Int64, bytes, count)?),
+            Kind::Time(of) => {
+                let ticks = primitive(&DataType::Int64, bytes, count)?;
+                let ticks: ArrayRef = Arc::new(without_nat(&ticks));
+                cast(&ticks, of).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+fn plain(kind: char, rest: &str) -> Option<(usize, Kind)> {
+    use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    let bytes: usize = rest.parse().ok()?;
+    let number = |of| Some((bytes, Kind::Number(of)));
+    match (kind, bytes) {
+        ('b', 1) => Some((1, Kind::Boolean)),
+        ('i', 1) => number(Int8),
+        ('i', 2) => number(Int16),
+        ('i', 4) => number(Int32),
+        ('i', 8) => number(Int64),
+        ('u', 1) => number(UInt8),
+        ('u', 2) => number(UInt16),
+        ('u', 4) => number(UInt32),
+        ('u', 8) => number(UInt64),
+        ('f', 2) => Some((2, Kind::Half)),
+        ('f', 4) => number(Float32),
+        ('f', 8) => number(Float64),
+        ('U', characters) => Some((characters.checked_mul(4)?, Kind::Text)),
+        ('S', bytes) => Some((bytes, Kind::Bytes)),
+        _ => None,
+    }
+}
+
+/// `8[ns]`: a time, or a span of time.
+fn time(is_time: bool, rest: &str) -> Option<(usize, Kind)> {
+    let unit = match rest.strip_prefix("8[")?.strip_suffix(']')? {
+        "s" => TimeUnit::Second,
+        "ms" => TimeUnit::Millisecond,
+        "us" => TimeUnit::Microsecond,
+        "ns" => TimeUnit::Nanosecond,
+        "D" if is_time => return Some((8, Kind::Day)),
+        _ => return None,
+    };
+    let of = match is_time {
+        true => DataType::Timestamp(unit, None),
+        false => DataType::Duration(unit),
+    };
+    Some((8, Kind::Time(of)))
+}
+
+fn primitive(of: &DataType, bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
+    let data = ArrayData::builder(of.clone())
+        .len(count)
+        .add_buffer(Buffer::from_vec(bytes))
+        .align_buffers(true);
+    data.build()
+        .map(make_array)
+        .map_err(|error| error.to_string())
+}
+
+/// Each element by itself, also where it has no bytes.
+fn values(bytes: &[u8], length: usize, count: usize) -> impl Iterator<Item = &[u8]> {
+    (0..count).map(move |place| {
+        bytes
+            .get(place * length..(place + 1) * length)
+            .unwrap_or(&[])
+    })
+}
+
+fn texts(bytes: &[u8], length: usize, count: usize) -> Result<ArrayRef, String> {
+    let text = |value: &[u8]| {
+        let (codes, _) = value.as_chunks::<4>();
+        let codes = codes.iter().map(|code| u32::from_le_bytes(*code));
+        let text: Option<String> = codes.map(char::from_u32).collect();
+        let text = text.ok_or("a character that is none of Unicode")?;
+        Ok(Some(text.trim_end_matches('\0').to_owned()))
+    };
+    let texts: Result<StringArray, String> = values(bytes, length, count).map(text).collect();
+    Ok(Arc::new(texts?))
+}
+
+/// Without what NumPy calls "not a time".
+fn without_nat(ticks: &ArrayRef) -> Int64Array {
+    let ticks = ticks.as_primitive::<Int64Type>();
+    ticks.unary_opt(|tick| (tick != i64::MIN).then_some(tick))
+}
+
+fn days(ticks: &ArrayRef) -> Result<ArrayRef, String> {
+    let days = without_nat(ticks);
+    let narrow = days.iter().map(|day| {
+        let narrow = day.map(i32::try_from).transpose();
+        narrow.map_err(|_| "a day that is too far away".to_owned())
+    });
+    let narrow: Result<Date32Array, String> = narrow.collect();
+    Ok(Arc::new(narrow?))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Array as _;
+
+    use super::*;
+
+    fn shown(descr: &str, bytes: &[u8], count: usize) -> (DataType, Vec<String>) {
+        let element = Element::parse(descr).unwrap();
+        let array = element.array(bytes.to_vec(), count).unwrap();
+        assert_eq!(*array.data_type(), element.data_type());
+        let formatter = arrow::util::display::ArrayFormatter::try_new(
+            array.as_ref(),
+            &arrow::util::display::FormatOptions::default().with_null("NULL"),
+        );
+        let formatter = formatter.unwrap();
+        let texts = (0..array.len()).map(|row| formatter.value(row).to_string());
+        (element.data_type(), texts.collect())
+    }
+
+    #[test]
+    fn elements_of_every_type_are_values() {
+        let text = |of: &str| {
+            of.chars()
+                .flat_map(|one| u32::from(one).to_le_bytes())
+                .collect::<Vec<u8>>()
+        };
+        let nat = [&i64::MIN.to_le_bytes()[..], &1_i64.to_le_bytes()].concat();
+        let half = half_of(1.5);
+        for (descr, bytes, of, wanted) in [
+            ("|b1", vec![0, 2], DataType::Boolean, ["false", "true"]),
+            (">i2", vec![1, 2, 255, 255], DataType::Int16, ["258", "-1"]),
+            (
+                "<u4",
+                vec![1, 0, 0, 0, 0, 1, 0, 0],
+                DataType::UInt32,
+                ["1", "256"],
+            ),
+            (
+                "<f2",
+                [half, half].concat(),
+                DataType::Float32,
+                ["1.5", "1.5"],
+            ),
+            ("<U2", text("ü\0ab"), DataType::Utf8, ["ü", "ab"]),
+            ("|S2", b"a\0bc".to_vec(), DataType::Binary, ["61", "6263"]),
+            ("<U0", vec![], DataType::Utf8, ["", ""]),
+            (
+                "<M8[D]",
+                nat.clone(),
+                DataType::Date32,
+                ["NULL", "1970-01-02"],
+            ),
+            (
+                "<M8[us]",
+                nat.clone(),
+                DataType::Timestamp(TimeUnit::Microsecond, None),
+                ["NULL", "1970-01-01T00:00:00.000001"],
+            ),
+            (
+                "<m8[s]",
+                nat,
+                DataType::Duration(TimeUnit::Second),
+                ["NULL", "PT1S"],
+            ),
+        ] {
+            assert_eq!(
+                shown(descr, &bytes, 2),
+                (of, wanted.map(str::to_owned).to_vec()),
+                "{descr}"
+            );
+        }
+    }
+
+    fn half_of(value: f32) -> [u8; 2] {
+        let array: ArrayRef = Arc::new(arrow::array::Float32Array::from(vec![value]));
+        let half = cast(&array, &DataType::Float16).unwrap();
+        let half = half
+            .as_primitive::<arrow::datatypes::Float16Type>()
+            .value(0);
+        half.to_le_bytes()
+    }
+
+    #[test]
+    fn what_is_no_column_is_said() {
+        for (descr, wanted) in [
+            ("|O", "Python objects"),
+            ("<c16", "complex numbers"),
+            ("[('a', '<i4')]", "a structure"),
+            ("<f16", "no type of a column"),
+            ("<M8[W]", "no type of a column"),
+            ("", "no type of a column"),
+        ] {
+            let reason = Element::parse(descr).unwrap_err();
+            assert!(reason.contains(wanted), "{descr}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `len(x)`: the characters of a text, or the entries of a list or a map.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Int64Array};
+use arrow::compute::cast;
+use arrow::compute::kernels::length::length;
+use arrow::datatypes::DataType;
+use datafusion::common::{Result, exec_err};
+
+use super::about::About;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "len",
+        "How many characters a text has, or how many entries a list or a map; NULL entries count",
+        "SELECT len(repeats_ns), len(platform) FROM records LIMIT 3",
+    )
+    .takes("value", None, "a text, a list or a map")
+    .by("DuckDB, len");
+    Scalar::new(&about, DataType::Int64, lengths)
+}
+
+fn lengths(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let values = argument(args, 0)?;
+    match values.data_type() {
+        DataType::Null => Ok(Arc::new(Int64Array::new_null(values.len()))),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => characters(values),
+        DataType::Dictionary(_, of) if of.is_string() => characters(values),
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            Ok(cast(&length(values.as_ref())?, &DataType::Int64)?)
+        }
+        DataType::Map(..) => {
+            let maps = values.as_map();
+            let entries = (0..maps.len()).map(|row| {
+                let entries = maps.is_valid(row).then(|| maps.value_length(row));
+                entries.map(i64::from)
+            });
+            Ok(Arc::new(entries.collect::<Int64Array>()))
+        }
+        other => exec_err!("len takes a text, a list or a map, not {other}"),
+    }
+}
+
+fn characters(texts: &ArrayRef) -> Result<ArrayRef> {
+    let texts = cast(texts, &DataType::Utf8View)?;
+    let counted = texts.as_string_view().iter().map(|text| {
+        let characters = text?.chars().count();
+        i64::try_from(characters).ok()
+    });
+    Ok(Arc::new(counted.collect::<Int64Array>()))
+}
