@@ -235,7 +235,7 @@ class Store:
         """Begins a stream, or goes on with the one of this name, sent again from its beginning: nothing is doubled.
 
             with store.append("night-7", platform="a100") as stream:
-                stream.write({"workload_key": "...", "repeats_ns": [1234, 1240], "error_no": 0})
+                stream.write({"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]})
 
         `format` is that of its lines: `measured` (JSON whose keys are columns), `tenset`, `autotvm`. Groups are stored
         after `group_lines` (100,000) or `group_s` seconds (5).
@@ -410,7 +410,7 @@ class Store:
         """A loader of the rows of a query, in shuffled batches that can be resumed anywhere.
 
             rows = store.training_rows(
-                "SELECT graph_id, schedule_numbers(steps) AS x, runtime_ns AS y FROM records JOIN configurations USING (config_id) WHERE ok",
+                "SELECT records.graph_id, schedule_numbers(steps) AS x, runtime_ns AS y FROM records JOIN configurations USING (config_id) WHERE ok",
                 batch_rows=4096, group="graph_id", seed=7,
             )
             for batch in rows:
