@@ -4,12 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
-use tsql::Error;
 use tsql::arrow::array::{AsArray as _, RecordBatch};
 use tsql::arrow::compute::concat_batches;
 use tsql::arrow::datatypes::{DataType, Schema, SchemaRef};
+use tsql::datafusion::common::DFSchema;
 use tsql::datafusion::dataframe::DataFrame;
 use tsql::datafusion::prelude::SessionContext;
+use tsql::{Error, schema};
 
 use crate::arrow::{batch_capsules, requested, schema_capsule, stream_capsule};
 use crate::columns::column;
@@ -36,6 +37,7 @@ enum State {
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Answer {
     schema: SchemaRef,
+    columns: Vec<Column>,
     state: Mutex<State>,
     /// The question, for whoever wants to see its plan.
     explained: DataFrame,
@@ -45,6 +47,7 @@ impl Answer {
     pub(crate) fn new(frame: DataFrame) -> Self {
         Self {
             schema: std::sync::Arc::new(frame.schema().as_arrow().clone()),
+            columns: told(frame.schema()),
             explained: frame.clone(),
             state: Mutex::new(State::Planned(Box::new(frame))),
         }
@@ -98,7 +101,7 @@ impl Answer {
 impl Answer {
     /// Name, type, unit and meaning of each column, and whether it may be NULL, as JSON.
     fn columns(&self, py: Python<'_>) -> PyResult<String> {
-        json(py, &described(&self.schema))
+        json(py, &self.columns)
     }
 
     fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -253,20 +256,40 @@ fn arrays<'py>(
     Ok(arrays)
 }
 
+/// The columns of an answer; what they mean, where they are those of a table of the store as they are.
+fn told(schema: &DFSchema) -> Vec<Column> {
+    let mut columns = described(schema.as_arrow());
+    for (column, (table, field)) in columns.iter_mut().zip(schema.iter()) {
+        let known = table.and_then(|table| meaning(table.table(), field.name()));
+        if let Some((unit, doc)) = known {
+            (column.unit, column.doc) = (unit, doc);
+        }
+    }
+    columns
+}
+
+/// Unit and meaning of a column of a table or view.
+fn meaning(table: &str, name: &str) -> Option<(Option<String>, String)> {
+    let of = |column: &schema::Column| (column.unit.clone(), column.doc.clone());
+    if let Ok(table) = schema::table(table) {
+        return table.column(name).map(of);
+    }
+    let views = schema::views().ok()?;
+    let view = views.iter().find(|view| view.name == table)?;
+    let mut columns = view.columns.iter();
+    columns.find(|column| column.name == name).map(of)
+}
+
 pub(crate) fn described(schema: &Schema) -> Vec<Column> {
-    let fields = schema.fields().iter().map(|field| {
-        let said = |key: &str| field.metadata().get(key).cloned();
-        let type_name = match field.data_type() {
+    let fields = schema.fields().iter().map(|field| Column {
+        name: field.name().clone(),
+        type_name: match field.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
             other => other.to_string(),
-        };
-        Column {
-            name: field.name().clone(),
-            type_name,
-            unit: said("unit"),
-            is_nullable: field.is_nullable(),
-            doc: said("comment").unwrap_or_default(),
-        }
+        },
+        unit: None,
+        is_nullable: field.is_nullable(),
+        doc: String::new(),
     });
     fields.collect()
 }

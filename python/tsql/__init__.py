@@ -3,7 +3,7 @@
     >>> import tsql
     >>> store = tsql.sample()                  # tsql.open("DIRECTORY"), tsql.open("s3://BUCKET/PATH")
     >>> store.sql("SELECT platform, count(*) AS count FROM records GROUP BY 1 ORDER BY 1").rows()
-    [('cpu', 12), ('t4', 7)]
+    [('epyc-1t', 240), ('epyc-2t', 240)]
 
 `Store.sql` gives a `Result`: rows for polars, pandas, pyarrow, NumPy, torch, DuckDB and whoever takes Arrow.
 """

@@ -71,7 +71,7 @@ def functions(name: str | None = None) -> dict[str, Function]:
 
     >>> import tsql
     >>> tsql.functions("median_ci")["median_ci"].kind
-    'aggregate'
+    'scalar'
 
     Raises `tsql.errors.UnknownName` for a name that no function has.
     """

@@ -52,9 +52,9 @@ class Questions(Mapping[str, Question]):
     >>> import tsql
     >>> store = tsql.sample()
     >>> store.questions.platform_summary().columns[0].name
-    'platform'
+    'dataset'
     >>> store.questions["top-k-per-graph"].parameters
-    {'platform': None, 'k': '10'}
+    {'platform': None, 'k': '3'}
     """
 
     def __init__(self, store: _native.Store) -> None:

@@ -63,7 +63,7 @@ class Result:
     - It is read by one of them, once: a second time raises `tsql.errors.ClosedError`.
 
     >>> import tsql
-    >>> result = tsql.sample().sql("SELECT platform, runtime_ns FROM records WHERE ok LIMIT 1")
+    >>> result = tsql.sample().sql("SELECT platform, runtime_ns FROM records LIMIT 1")
     >>> [(column.name, column.unit) for column in result.columns]
     [('platform', None), ('runtime_ns', 'ns')]
     """
@@ -117,8 +117,8 @@ class Result:
         arrays of objects.
 
         >>> import tsql
-        >>> tsql.sample().sql("SELECT runtime_ns FROM records WHERE ok ORDER BY 1 LIMIT 2").numpy()["runtime_ns"].dtype
-        dtype('int64')
+        >>> tsql.sample().sql("SELECT runtime_ns FROM records WHERE status = 'ok' ORDER BY 1 LIMIT 2").numpy()["runtime_ns"].dtype
+        dtype('float64')
         """
         return numpy_of(self._native.arrays())
 
@@ -143,7 +143,7 @@ class Result:
 
         >>> import tsql
         >>> tsql.sample().sql("SELECT count(*) FROM records").scalar()
-        19
+        480
         """
         rows = self.rows()
         if len(rows) != 1 or len(rows[0]) != 1:

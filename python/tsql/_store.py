@@ -139,8 +139,8 @@ class Store:
 
         >>> import tsql
         >>> store = tsql.sample()
-        >>> store.sql("SELECT count(*) FROM records WHERE platform = $p", {"p": "t4"}).scalar()
-        7
+        >>> store.sql("SELECT count(*) FROM records WHERE platform = $p", {"p": "epyc-1t"}).scalar()
+        240
 
         Raises `tsql.errors.SqlError` with the place of what is wrong, `tsql.errors.UnknownName` and
         `tsql.errors.ArgumentError` for parameters and tables that do not fit.

@@ -1,0 +1,175 @@
+"""What changes a store, and what it reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from conftest import DATA
+
+import tsql
+
+
+def record(number: int) -> dict[str, Any]:
+    return {"workload_key": ["mm", {"M": 512}], "steps": {"TILE": number}, "repeats_ns": [4210, 4198.5]}
+
+
+def count(store: tsql.Store) -> int:
+    found = store.sql("SELECT count(*) FROM records").scalar()
+    assert isinstance(found, int)
+    return found
+
+
+def test_ingests_report_and_know_what_is_there(own: tsql.Store) -> None:
+    heard: list[tuple[str, int, int]] = []
+    report = own.ingest(DATA / "epyc-1t", labels={"night": "7"}, progress=lambda *now: heard.append(now))
+    assert (report.records, report.files, report.is_clean, report.platforms) == (240, 5, True, ["epyc-1t"])
+    assert heard and heard[-1][1] > 0
+    again = own.ingest([DATA / "epyc-1t"])
+    assert (again.records, again.unchanged_files) == (0, 5) and count(own) == 240
+    assert own.sql("SELECT DISTINCT value FROM labels WHERE key = 'night'").rows() == [("7",)]
+    with pytest.raises(tsql.errors.InputError):
+        own.ingest("/nowhere/at/all")
+    with pytest.raises(tsql.errors.ArgumentError):
+        own.ingest(DATA / "epyc-2t", labels={"not a key!": "x"})
+
+
+def test_what_a_listener_raises_ends_an_ingest(own: tsql.Store) -> None:
+    def heard(what: str, done: int, of: int) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        own.ingest(DATA, progress=heard)
+    assert own.ingest(DATA).records + 0 >= 0 and own.check().is_sound
+    assert own.ingest(DATA).records == 0
+
+
+def test_streams_take_records_of_all_kinds_once(own: tsql.Store) -> None:
+    lines = [json.dumps(record(3)), json.dumps(record(4)).encode()]
+    frame = polars.DataFrame({"workload_key": ["w"] * 2, "steps": ["a", "b"], "repeats_ns": [[1.0, 2.0], [3.0]]})
+    for _ in range(2):
+        with own.append("night/7", platform="a100", labels={"night": "7"}) as stream:
+            stream.write(record(1))
+            stream.write([record(2)])
+            stream.write(lines)
+            stream.write(frame)
+            assert stream.flush() == 6 == stream.durable_lines
+        assert stream.report is not None
+        assert count(own) == 6
+    assert stream.report.records == 0
+    with pytest.raises(tsql.errors.ClosedError):
+        stream.write(record(5))
+    with pytest.raises(tsql.errors.UnknownName):
+        own.append("x", platform="a100", format="nothing")
+
+
+def test_a_generator_that_throws_leaves_no_half_record(own: tsql.Store) -> None:
+    def records() -> Iterator[dict[str, Any]]:
+        for number in range(2500):
+            yield record(number)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"), own.append("s", platform="a100") as stream:
+        stream.write(records())
+    before = count(own)
+    assert before <= 2500 and own.check().is_sound
+    with own.append("s", platform="a100") as stream:
+        stream.write(record(number) for number in range(2500))
+    assert count(own) == 2500
+    assert own.sql("SELECT count(*) FROM rejects").scalar() == 0
+
+
+def test_refused_lines_are_told(own: tsql.Store) -> None:
+    with own.append("s", platform="a100") as stream:
+        stream.write([record(1), {"nothing": 1}])
+    assert stream.report is not None
+    assert stream.report.records == 1 and stream.report.first_rejects[0][1] == 2
+    with pytest.raises(tsql.errors.InputError) as refused, own.append("t", platform="a100", strict=True) as stream:
+        stream.write({"nothing": 1})
+    assert refused.value.line == 1
+
+
+def test_tags_notes_versions_and_differences(own: tsql.Store) -> None:
+    own.ingest(DATA / "epyc-1t")
+    tag = own.tag("v1", note="first")
+    before = own.version
+    own.ingest(DATA / "epyc-2t")
+    assert [one.name for one in own.tags] == ["v1"] and tag.versions["records"] >= 0
+    assert count(own.at("v1")) == 240 == count(own.at(before)) and count(own) == 480
+    diff = own.at("v1").diff(own)
+    assert {one.what: one.added for one in diff.counts if one.platform is None}["records"] == 240
+    assert len(diff.sources) == 5 and diff.sources[0].records_before is None
+    note = own.note("the fan was loud", platform="epyc-2t", who="me")
+    assert own.notes == [note] and note.targets[0].platform == "epyc-2t"
+    with pytest.raises(tsql.errors.ArgumentError):
+        own.note("of nothing")
+    own.delete_note(note.note_id)
+    own.delete_tag("v1")
+    assert own.tags == [] == own.notes and own.history()[0].version >= 0
+    with pytest.raises(tsql.errors.ReadOnlyError):
+        own.at(before).ingest(DATA / "epyc-1t")
+    with pytest.raises(tsql.errors.NoVersion):
+        own.at("records@999")
+
+
+def test_corrections_go_and_come(own: tsql.Store) -> None:
+    own.ingest(DATA / "epyc-1t")
+    gone = own.retract("line < 10", why="cold caches")
+    assert gone.records > 0 and count(own) == 240 - gone.records
+    assert own.restore("line < 10").records == gone.records and count(own) == 240
+    own.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="a typing mistake")
+    assert own.sql("SELECT DISTINCT platform FROM records").rows() == [("epyc",)]
+    assert [one.kind for one in own.corrections] and {one.why for one in own.corrections} >= {"a typing mistake"}
+
+
+def test_upkeep_and_giving_back(own: tsql.Store, tmp_path: Path) -> None:
+    own.ingest(DATA / "epyc-1t")
+    assert own.optimize().bytes_after > 0 and own.data_bytes > 0
+    assert own.check().is_sound and own.mend() == [] and isinstance(own.vacuum(dry_run=True), list)
+    exported = own.export(tmp_path / "back")
+    assert exported.is_clean and exported.files == 5
+    for file in (DATA / "epyc-1t").iterdir():
+        found = list((tmp_path / "back").rglob(file.name))
+        assert found and found[0].read_bytes() == file.read_bytes()
+    other = tsql.create(tmp_path / "other")
+    assert own.copy_to(other).records == 240 == count(other)
+    published = own.publish(tmp_path / "published", title="Ours", license="Apache-2.0")
+    assert published.file_count > 3 and tsql.verify(tmp_path / "published").is_whole
+    next((tmp_path / "published").rglob("*.parquet")).write_bytes(b"")
+    assert not tsql.verify(tmp_path / "published").is_whole
+    with pytest.raises(TypeError, match="titel"):
+        own.publish(tmp_path / "p", titel="x")
+
+
+def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp_path: Path) -> None:
+    found = store.compare("epyc-1t", "epyc-2t", allowed_regression=0.05, picture=tmp_path / "speedups.svg")
+    assert found.all.pairs > 100 and found.all.speedup is not None and found.all.speedup > 1
+    assert "<svg" in (tmp_path / "speedups.svg").read_text()
+    report = store.report(folder=tmp_path / "report")
+    assert report.curves and report.curves[0].points and list((tmp_path / "report").glob("*.png"))
+    own.ingest(DATA / "epyc-1t")
+    made = own.subset("few", "SELECT DISTINCT line FROM records", random=5, seed=1)
+    assert (made.version, len(made.members)) == (1, 5) and own.subset("few") == made
+
+
+def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsql.Store) -> None:
+    told = {
+        tsql._reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
+        tsql._reports.Checked: own._native.check(None, None),
+        tsql._reports.Optimized: own._native.optimize(False, None, None),
+        tsql._reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None),
+        tsql._reports.Copied: own._native.copy_to(tsql.create("memory:")._native, None, True, None),
+        tsql._reports.Tag: own._native.create_tag("t", None),
+    }
+    for kind, text in told.items():
+        assert set(json.loads(text)) == {field.name for field in dataclasses.fields(kind)}, kind
+
+
+def _plain() -> dict[str, Any]:
+    names = ("platform", "format", "threads", "part")
+    return {**dict.fromkeys(names), "labels": [], "strict": False, "dry_run": False}
