@@ -1,13 +1,12 @@
 //! The rows of an answer while they are computed: read by this program, or by whoever imports the stream.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 
 use futures::StreamExt as _;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, block_in_place};
 use tsql::Error;
 use tsql::arrow::array::{RecordBatch, RecordBatchReader};
 use tsql::arrow::compute::{CastOptions, cast_with_options};
@@ -38,20 +37,22 @@ impl Rows {
     /// Begins to answer.
     pub(crate) fn of(frame: DataFrame) -> PyResult<Self> {
         let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
-        let (sender, batches) = channel(AHEAD);
+        let (sender, batches) = sync_channel(AHEAD);
         let task = runtime()?.spawn(async move {
             let mut stream = match frame.execute_stream().await {
                 Ok(stream) => stream,
                 Err(error) => {
                     // Nobody reads any more where this fails.
-                    let _ = sender.send(Err(Error::Query(error))).await;
+                    let _ = sender.send(Err(Error::Query(error)));
                     return;
                 }
             };
             while let Some(batch) = stream.next().await {
                 let batch = batch.map_err(Error::Query);
                 let failed = batch.is_err();
-                if sender.send(batch).await.is_err() || failed {
+                // Whoever reads may take its time.
+                let sent = block_in_place(|| sender.send(batch));
+                if sent.is_err() || failed {
                     return;
                 }
             }
@@ -78,7 +79,7 @@ impl Rows {
             return Ok(Some(Err(Error::Refused(reason.to_owned()))));
         }
         loop {
-            let waited = py.detach(|| runtime().map(|threads| self.wait(threads, LOOK_EVERY)))?;
+            let waited = py.detach(|| self.wait());
             if let Some(batch) = waited {
                 return Ok(batch);
             }
@@ -89,13 +90,13 @@ impl Rows {
         }
     }
 
-    fn wait(
-        &mut self,
-        threads: &tokio::runtime::Runtime,
-        at_most: Duration,
-    ) -> Option<Option<tsql::Result<RecordBatch>>> {
-        let next = self.batches.recv();
-        threads.block_on(async { tokio::time::timeout(at_most, next).await.ok() })
+    /// The next batch, if it comes in a moment.
+    fn wait(&mut self) -> Option<Option<tsql::Result<RecordBatch>>> {
+        match self.batches.recv_timeout(LOOK_EVERY) {
+            Ok(batch) => Some(Some(batch)),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(None),
+        }
     }
 }
 

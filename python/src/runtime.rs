@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{process, ptr, thread};
 
@@ -84,7 +85,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
     call: impl FnOnce() -> F + Send + 'static,
     mut tell: impl FnMut(Python<'_>) -> PyResult<()>,
 ) -> PyResult<T> {
-    let (end, mut ended) = oneshot::channel();
+    let (end, mut ended) = mpsc::channel();
     let (leave, left) = oneshot::channel::<()>();
     let runtime = runtime()?;
     // Calls of the library stay on the thread that they began on.
@@ -102,7 +103,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
             let _ = end.send(given);
         })?;
     loop {
-        if let Some(given) = py.detach(|| wait_a_moment(runtime, &mut ended)) {
+        if let Some(given) = py.detach(|| wait_a_moment(&mut ended)) {
             hand_over(py).and_then(|()| tell(py))?;
             return given.map_err(|error| raised(py, &error));
         }
@@ -112,19 +113,22 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
         {
             // What it holds is let go before somebody calls again, unless that takes long.
             drop(leave);
-            py.detach(|| wait_a_moment(runtime, &mut ended));
+            py.detach(|| wait_a_moment(&mut ended));
             return Err(raised);
         }
     }
 }
 
-fn wait_a_moment<T>(
-    runtime: &Runtime,
-    ended: &mut oneshot::Receiver<tsql::Result<T>>,
-) -> Option<tsql::Result<T>> {
-    let ended = runtime.block_on(async { tokio::time::timeout(LOOK_EVERY, ended).await.ok() })?;
-    let lost = || Error::Internal("a call ended in the middle: see standard error".to_owned());
-    Some(ended.unwrap_or_else(|_| Err(lost())))
+/// What was given, if it comes in a moment. A clock of the runtime would stand still while questions take all threads.
+fn wait_a_moment<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql::Result<T>> {
+    match ended.recv_timeout(LOOK_EVERY) {
+        Ok(given) => Some(given),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => {
+            let lost = "a call ended in the middle: see standard error";
+            Some(Err(Error::Internal(lost.to_owned())))
+        }
+    }
 }
 
 /// Raises what a signal has asked for.

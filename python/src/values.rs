@@ -87,7 +87,7 @@ pub(crate) fn cell<'py>(
     column: &dyn Array,
     row: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if column.is_null(row) {
+    if column.is_null(row) || column.data_type() == &DataType::Null {
         return Ok(py.None().into_bound(py));
     }
     macro_rules! number {

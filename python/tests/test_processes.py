@@ -28,7 +28,8 @@ READS = {
 @pytest.mark.parametrize("how", READS)
 def test_ctrl_c_ends_a_question_and_the_next_one_works(how: str) -> None:
     program = f"""
-import polars, pyarrow, time, tsql
+import polars, pyarrow, signal, time, tsql
+signal.signal(signal.SIGINT, signal.default_int_handler)
 LONG = {LONG!r}
 store = tsql.sample()
 print("asks", flush=True)

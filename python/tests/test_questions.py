@@ -54,8 +54,8 @@ def test_answers_are_equal_through_all_packages(store: tsql.Store, sql: str) -> 
     found = [tuple(map(plain, row)) for row in frame.itertuples(index=False, name=None)]
     assert found == rows
     answer = store.sql(sql)
-    found = duckdb.sql("SELECT * FROM answer").fetchall()
-    assert [tuple(map(plain, row)) for row in found] == rows
+    found = duckdb.sql("SELECT * FROM answer").to_arrow_table().to_pylist()
+    assert [tuple(map(plain, row.values())) for row in found] == rows
     batches = list(store.sql(sql))
     assert [tuple(map(plain, row)) for batch in batches for row in batch.rows()] == rows
     del answer
