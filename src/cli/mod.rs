@@ -36,6 +36,7 @@ mod pager;
 mod percent;
 mod place;
 mod printer;
+mod program;
 mod publish;
 mod queries;
 mod report;
@@ -65,7 +66,6 @@ mod workers;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -164,23 +164,11 @@ impl Cli {
 }
 
 /// What is started where the command starts itself, if it is not the program that runs: a script of another language's, say.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
 /// As [`run`], where the program that runs is the interpreter of another language: `program` is the command.
 #[must_use]
 pub fn run_as(program: PathBuf, args: Vec<OsString>) -> u8 {
-    // A process has one command line.
-    let _ = PROGRAM.set(program);
+    program::set(program);
     run(args)
-}
-
-/// What the command starts as itself.
-#[cfg(all(feature = "measure", target_os = "linux"))]
-fn own_program() -> crate::Result<PathBuf> {
-    match PROGRAM.get() {
-        Some(program) => Ok(program.clone()),
-        None => std::env::current_exe().map_err(Error::io("tsql")),
-    }
 }
 
 /// Runs the command line `args`; returns the exit code.

@@ -418,7 +418,7 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
         (
             "text_type",
             with("node_feat.npy", &|bytes| bytes[21] = b'U'),
-            "node_feat: header ",
+            "node_feat: numbers of type \"Uf4\" are not understood",
         ),
     ]
 }

@@ -9,7 +9,7 @@ use tsql_measure::backends::Address;
 use tsql_measure::trial::Cache;
 
 use crate::cli::label::Label;
-use crate::cli::own_program;
+use crate::cli::program;
 use crate::error::{Error, Result};
 use crate::trials::run::RunOptions;
 
@@ -79,7 +79,7 @@ impl Bench {
             });
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let worker = own_program()?;
+        let worker = program::own()?;
         Ok(RunOptions {
             worker,
             scratch: std::env::temp_dir(),
