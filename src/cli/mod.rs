@@ -64,7 +64,6 @@ mod worker;
 mod workers;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -164,22 +163,26 @@ impl Cli {
 }
 
 /// What is started where the command starts itself, if it is not the program that runs: a script of another language's, say.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+static OWN: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// As [`run`], where the program that runs is the interpreter of another language: `program` is the command.
+/// As [`run`], where the program that runs is the interpreter of another language: `own` is the command line that starts it
+/// as the command, before any arguments.
 #[must_use]
-pub fn run_as(program: PathBuf, args: Vec<OsString>) -> u8 {
+pub fn run_as(own: Vec<OsString>, args: Vec<OsString>) -> u8 {
     // A process has one command line.
-    let _ = PROGRAM.set(program);
+    let _ = OWN.set(own);
     run(args)
 }
 
 /// What the command starts as itself.
 #[cfg(all(feature = "measure", target_os = "linux"))]
-fn own_program() -> crate::Result<PathBuf> {
-    match PROGRAM.get() {
-        Some(program) => Ok(program.clone()),
-        None => std::env::current_exe().map_err(Error::io("tsql")),
+fn own_command() -> crate::Result<Vec<OsString>> {
+    match OWN.get() {
+        Some(own) => Ok(own.clone()),
+        None => {
+            let own = std::env::current_exe().map_err(Error::io("tsql"))?;
+            Ok(vec![own.into_os_string()])
+        }
     }
 }
 
