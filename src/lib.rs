@@ -175,7 +175,7 @@ pub mod notes;
 pub mod publish;
 pub mod training;
 #[cfg(all(feature = "measure", target_os = "linux"))]
-mod trials;
+pub mod trials;
 mod upkeep;
 #[cfg(feature = "cluster")]
 pub mod worker;

@@ -1,7 +1,6 @@
 //! What needs no store: tables and functions that there are, the command, publications.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -101,8 +100,8 @@ pub(crate) fn verify(py: Python<'_>, at: String) -> PyResult<String> {
     json(py, &wait(py, call)?)
 }
 
-/// The command `tsql`, which `program` starts; its exit code.
+/// The command `tsql`, which the command line `own` starts; its exit code.
 #[pyfunction]
-pub(crate) fn command(py: Python<'_>, program: PathBuf, words: Vec<OsString>) -> u8 {
-    py.detach(|| tsql::cli::run_as(program, words))
+pub(crate) fn command(py: Python<'_>, own: Vec<OsString>, words: Vec<OsString>) -> u8 {
+    py.detach(|| tsql::cli::run_as(own, words))
 }

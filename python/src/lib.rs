@@ -5,8 +5,11 @@ mod append;
 mod arrow;
 mod buffer;
 mod columns;
+mod datasets;
 mod errors;
 mod facts;
+#[cfg(target_os = "linux")]
+mod measuring;
 mod messages;
 mod progress;
 mod result;
@@ -27,7 +30,14 @@ mod _native {
     #[pymodule_export]
     use crate::buffer::Buffer;
     #[pymodule_export]
+    use crate::datasets::{probe, workers};
+    #[pymodule_export]
     use crate::facts::{command, describe, functions, other_tables, tables, verify, version};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::measuring::{
+        Recorder, devices, doctor, machine, platform, templates, time_calls, time_launches,
+    };
     #[pymodule_export]
     use crate::result::{Answer, Batch};
     #[pymodule_export]

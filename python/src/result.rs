@@ -89,9 +89,10 @@ impl Answer {
         while let Some(batch) = rows.next(py)? {
             batches.push(batch.map_err(|error| raised(py, &error))?);
         }
+        let schema = rows.schema();
         let whole = py.detach(|| match batches.as_slice() {
             [one] => Ok(one.clone()),
-            many => concat_batches(&rows.schema(), many),
+            many => concat_batches(&schema, many),
         });
         whole.map_err(|error| argument(py, "result", error.to_string()))
     }

@@ -14,7 +14,7 @@ use tsql::arrow::datatypes::SchemaRef;
 use tsql::arrow::error::ArrowError;
 use tsql::datafusion::dataframe::DataFrame;
 
-use crate::runtime::{LOOK_EVERY, look, runtime};
+use crate::runtime::{LOOK_EVERY, leave_stuck, look, runtime};
 
 /// Batches that are computed ahead of whoever reads.
 const AHEAD: usize = 2;
@@ -22,7 +22,10 @@ const AHEAD: usize = 2;
 /// Rows that come batch by batch, in bounded memory.
 pub(crate) struct Rows {
     schema: SchemaRef,
-    batches: Receiver<tsql::Result<RecordBatch>>,
+    /// `None` after the last one: whoever computes them may be lost before.
+    batches: Receiver<Option<tsql::Result<RecordBatch>>>,
+    /// The last one was read.
+    ended: bool,
     task: AbortHandle,
     process: u32,
 }
@@ -43,7 +46,7 @@ impl Rows {
                 Ok(stream) => stream,
                 Err(error) => {
                     // Nobody reads any more where this fails.
-                    let _ = sender.send(Err(Error::Query(error)));
+                    let _ = sender.send(Some(Err(Error::Query(error))));
                     return;
                 }
             };
@@ -51,15 +54,17 @@ impl Rows {
                 let batch = batch.map_err(Error::Query);
                 let failed = batch.is_err();
                 // Whoever reads may take its time.
-                let sent = block_in_place(|| sender.send(batch));
+                let sent = block_in_place(|| sender.send(Some(batch)));
                 if sent.is_err() || failed {
                     return;
                 }
             }
+            let _ = block_in_place(|| sender.send(None));
         });
         Ok(Self {
             schema,
             batches,
+            ended: false,
             task: task.abort_handle(),
             process: std::process::id(),
         })
@@ -78,13 +83,18 @@ impl Rows {
             let reason = "a result that was begun before a fork: ask again in this process";
             return Ok(Some(Err(Error::Refused(reason.to_owned()))));
         }
+        if self.ended {
+            return Ok(None);
+        }
         loop {
             let waited = py.detach(|| self.wait());
             if let Some(batch) = waited {
+                self.ended = batch.is_none();
                 return Ok(batch);
             }
             if let Err(raised) = look(py) {
                 self.task.abort();
+                leave_stuck(py)?;
                 return Err(raised);
             }
         }
@@ -93,9 +103,12 @@ impl Rows {
     /// The next batch, if it comes in a moment.
     fn wait(&mut self) -> Option<Option<tsql::Result<RecordBatch>>> {
         match self.batches.recv_timeout(LOOK_EVERY) {
-            Ok(batch) => Some(Some(batch)),
+            Ok(batch) => Some(batch),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                let lost = "an answer ended in the middle: see standard error";
+                Some(Some(Err(Error::Internal(lost.to_owned()))))
+            }
         }
     }
 }

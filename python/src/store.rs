@@ -1,7 +1,6 @@
 //! A store: where it is, what it is asked, and what is known about it.
 
 use std::path::PathBuf;
-use std::process;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -13,7 +12,7 @@ use tsql::{At, Error, SessionOptions};
 
 use crate::errors::{closed, raised};
 use crate::result::{Answer, register};
-use crate::runtime::wait;
+use crate::runtime::{generation, wait};
 use crate::values::parameter;
 
 /// What a store is called that is the built-in sample.
@@ -22,9 +21,9 @@ const SAMPLE: &str = "sample:";
 /// What a store in memory is called: it ends with the process.
 const MEMORY: &str = "memory:";
 
-/// A store as a process has opened it.
+/// A store as it was opened by the threads of a process.
 struct Opened {
-    process: u32,
+    by: (u32, u64),
     store: tsql::Store,
 }
 
@@ -41,17 +40,19 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The store as this process has it: one that was forked opens it anew, with connections of its own.
+    /// The store as the threads of this process have it: others open it anew, with connections of their own.
     ///
     /// # Errors
     /// `tsql.errors.Closed` after `close`, and failures of opening it.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<tsql::Store> {
+        let by = generation()?;
         let known = {
             let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = opened
                 .as_ref()
                 .ok_or_else(|| closed(py, "this store was closed"))?;
-            let is_own = opened.process == process::id() || self.location == MEMORY;
+            let in_memory = [MEMORY, SAMPLE].contains(&self.location.as_str());
+            let is_own = opened.by == by || in_memory;
             is_own.then(|| opened.store.clone())
         };
         if let Some(store) = known {
@@ -64,7 +65,7 @@ impl Store {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.is_some() {
             *opened = Some(Opened {
-                process: process::id(),
+                by,
                 store: store.clone(),
             });
         }
@@ -133,7 +134,7 @@ impl Store {
             at,
             options,
             opened: Mutex::new(Some(Opened {
-                process: process::id(),
+                by: generation()?,
                 store,
             })),
         })

@@ -324,29 +324,29 @@ impl Store {
     }
 
     /// Scores of benchmark runs; pictures and tables are written where a folder is given.
-    fn report(
-        &self,
-        py: Python<'_>,
-        predicate: Option<String>,
-        by: Option<String>,
-        category: Option<String>,
-        folder: Option<PathBuf>,
-    ) -> PyResult<String> {
-        let mut options = ReportOptions::default();
-        if let Some(predicate) = predicate {
+    fn report(&self, py: Python<'_>, how: Scores) -> PyResult<String> {
+        let mut options = ReportOptions::default().mismatch_extended(how.mismatch_extended);
+        if let Some(predicate) = how.predicate {
             options = options.predicate(predicate);
         }
-        if let Some(by) = by {
+        if let Some(by) = how.by {
             options = options.by(by);
         }
-        if let Some(category) = category {
+        if let Some(category) = how.category {
             options = options.category(category);
         }
+        if let Some(power) = how.penalty {
+            options = options.p(power);
+        }
+        if let Some(speedup) = how.failure {
+            options = options.b(speedup);
+        }
         let store = self.get(py)?;
+        let (folder, width) = (how.folder, how.width);
         let report = wait(py, move || async move {
             let report = graphnet::report(&store, &options).await?;
             if let Some(folder) = folder {
-                report.write(&folder, PICTURE_WIDTH)?;
+                report.write(&folder, width)?;
             }
             Ok(report)
         })?;
@@ -379,6 +379,20 @@ impl Store {
 
 /// Width of the pixels of pictures.
 const PICTURE_WIDTH: u32 = 1600;
+
+/// How runs are scored, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Scores {
+    predicate: Option<String>,
+    by: Option<String>,
+    category: Option<String>,
+    penalty: Option<f64>,
+    failure: Option<f64>,
+    mismatch_extended: bool,
+    folder: Option<PathBuf>,
+    width: u32,
+}
 
 /// Why something is corrected, as Python hands it over.
 #[derive(FromPyObject)]

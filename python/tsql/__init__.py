@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from . import errors
-from ._facts import Column, Function, Table, functions, tables, verify
+from . import errors, measure, reports
+from ._facts import Column, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
@@ -38,8 +38,12 @@ __all__ = [
     "create",
     "errors",
     "functions",
+    "measure",
     "open",
+    "probe",
+    "reports",
     "sample",
     "tables",
     "verify",
+    "workers",
 ]

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _native
+from ._findings import Probe, WorkerStatus
 from ._reports import Verified
 
 
@@ -93,3 +94,21 @@ def functions(name: str | None = None) -> dict[str, Function]:
 def verify(at: str | PathLike[str]) -> Verified:
     """Compares a publication (a folder, a bucket, a web server) with its checksums."""
     return Verified(**json.loads(_native.verify(fspath(at))))
+
+
+def probe(location: str | PathLike[str]) -> list[Probe] | None:
+    """Tries what commits need of a bucket, which not every server that speaks S3 keeps to; nothing is left there. `None` for
+    a local disk, which has it."""
+    told = json.loads(_native.probe(fspath(location)))
+    return None if told is None else [Probe(**one) for one in told]
+
+
+def workers(addresses: str) -> list[WorkerStatus]:
+    """What each worker of `"host:7700,host:7701"` says of itself, or why it does not answer."""
+    names = ("version", "running", "taken", "failed", "memory_bytes", "memory_limit_bytes", "stopping")
+    made = []
+    for url, status, error in json.loads(_native.workers(addresses)):
+        known = status or {}
+        stores = [one["location"] for one in known.get("stores", [])]
+        made.append(WorkerStatus(url=url, stores=stores, error=error, **{name: known.get(name) for name in names}))
+    return made

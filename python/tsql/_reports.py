@@ -1,45 +1,8 @@
-"""What calls report: plain dataclasses, with the names and units of the library's own."""
+"""What calls report that change a store, or keep it: plain dataclasses, with the names and units of the library's own."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import typing
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-T = TypeVar("T")
-
-
-def parsed(of: type[T], text: str) -> T:
-    """A report from what the library tells."""
-    return made(of, json.loads(text))
-
-
-def parsed_list(of: type[T], text: str) -> list[T]:
-    """Reports from what the library tells."""
-    return [made(of, one) for one in json.loads(text)]
-
-
-def made(of: type[T], told: Any) -> T:
-    """A dataclass from the dictionary that it was told as; dataclasses in it, too."""
-    kinds = typing.get_type_hints(of)
-    values = {field.name: _value(kinds[field.name], told[field.name.rstrip("_")]) for field in dataclasses.fields(of)}  # type: ignore[arg-type]
-    return of(**values)
-
-
-def _value(kind: Any, told: Any) -> Any:
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return made(kind, told)
-    inner = typing.get_args(kind)
-    if typing.get_origin(kind) is list:
-        return [_value(inner[0], one) for one in told]
-    if typing.get_origin(kind) is tuple:
-        return tuple(told)
-    optional = [one for one in inner if one is not type(None)]
-    if told is not None and len(optional) == 1 and len(inner) == 2 and type(None) in inner:
-        return _value(optional[0], told)
-    return told
 
 
 @dataclass(frozen=True)
@@ -249,37 +212,6 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Rows of a table, or platforms, that came or went between two versions."""
-
-    what: str
-    platform: str | None
-    before: int
-    after: int
-    added: int
-    taken_away: int
-
-
-@dataclass(frozen=True)
-class SourceDifference:
-    """A file whose records came or went."""
-
-    dataset: str
-    platform: str
-    name: str
-    records_before: int | None
-    records_after: int | None
-
-
-@dataclass(frozen=True)
-class Diff:
-    """What differs between two versions of a store."""
-
-    counts: list[Difference]
-    sources: list[SourceDifference]
-
-
-@dataclass(frozen=True)
 class PublishedTable:
     """A table of a publication."""
 
@@ -315,143 +247,10 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Subset:
-    """A version of a named list."""
+class Resumed:
+    """What runs that were killed had left: journals that were stored, those of other stores, and damaged ones."""
 
-    name: str
-    version: int
-    members: list[str]
-
-
-@dataclass(frozen=True)
-class ComparedSide:
-    """The records of a side."""
-
-    name: str
+    journals: int
     records: int
-    failed_records: int
-    platforms: list[str]
-
-
-@dataclass(frozen=True)
-class ComparedPairs:
-    """What is said of a number of pairs; `speedup` is the geometric mean, with its 95 % interval."""
-
-    pairs: int
-    speedup: float | None
-    speedup_low: float | None
-    speedup_high: float | None
-    faster: int
-    slower: int
-    same: int
-    unclear: int
-
-
-@dataclass(frozen=True)
-class ComparedPart(ComparedPairs):
-    """The pairs of an operator or a network."""
-
-    name: str | None
-
-
-@dataclass(frozen=True)
-class Change:
-    """A configuration on both sides; times are medians in nanoseconds."""
-
-    graph_id: str
-    config_id: str
-    platform: str | None
-    workload_key: str
-    steps: str | None
-    a_ns: float | None
-    b_ns: float | None
-    speedup: float | None
-    speedup_low: float | None
-    speedup_high: float | None
-    p: float | None
-    verdict: str
-    error_no: int | None
-
-
-@dataclass(frozen=True)
-class SpeedupBin:
-    """Pairs whose speedups are alike."""
-
-    speedup_from: float
-    speedup_to: float
-    faster: int
-    slower: int
-    same: int
-    unclear: int
-
-
-@dataclass(frozen=True)
-class Regression:
-    """In what the second side is worse than allowed."""
-
-    allowed: float
-    slower: int
-    is_slower_at_all: bool
-    newly_failing: int
-
-    @property
-    def is_one(self) -> bool:
-        """The second side is worse than allowed."""
-        return self.slower > 0 or self.is_slower_at_all or self.newly_failing > 0
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What a comparison found. A speedup is the time of a over the time of b: above 1 where b takes less."""
-
-    a: ComparedSide
-    b: ComparedSide
-    minimal_change: float
-    is_by_platform: bool
-    only_a: int
-    only_b: int
-    same_records: int
-    newly_failing: int
-    newly_working: int
-    failing: int
-    all: ComparedPairs
-    operators: list[ComparedPart]
-    networks: list[ComparedPart]
-    regressions: list[Change]
-    gains: list[Change]
-    failures: list[Change]
-    repairs: list[Change]
-    histogram: list[SpeedupBin]
-    regression: Regression | None
-
-
-@dataclass(frozen=True)
-class ScorePoint:
-    """A point of a curve of GraphNet's speedup scores, at the tolerance `t`."""
-
-    t: int
-    s: float | None
-    es: float | None
-    alpha: float | None
-    beta: float | None
-    lambda_: float | None
-    eta: float | None
-    gamma: float | None
-
-
-@dataclass(frozen=True)
-class ScoreCurve:
-    """A curve of GraphNet's speedup scores."""
-
-    name: str
-    runs: int
-    aggregate: float | None
-    points: list[ScorePoint]
-
-
-@dataclass(frozen=True)
-class ScoreReport:
-    """Scores of benchmark runs: curves, and speedups by category, each with its sample."""
-
-    curves: list[ScoreCurve]
-    categories: list[tuple[str, list[tuple[str, float]]]]
+    elsewhere: list[tuple[str, str]]
+    damaged: list[tuple[str, list[int]]]

@@ -5,37 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from os import PathLike, fspath
 from types import FrameType, TracebackType
 from typing import Any
 
 from . import _native
-from ._progress import Heard, Shown
+from ._finding import Finding
+from ._findings import Diff
+from ._measuring import Measuring
+from ._parsed import pairs, parsed, parsed_list
 from ._questions import Questions
-from ._reports import (
-    Checked,
-    Comparison,
-    Copied,
-    Corrected,
-    Correction,
-    Diff,
-    Exported,
-    Ingested,
-    Mendable,
-    Note,
-    Optimized,
-    Published,
-    ScoreReport,
-    Subset,
-    Tag,
-    Version,
-    parsed,
-    parsed_list,
-)
+from ._reports import Version
 from ._result import Result
-from ._stream import Stream
 from ._training import TrainingGraphs, TrainingRows
+from ._upkeep import Upkeep
+from ._writing import Writing
 from .errors import ArgumentError
 
 Path = str | PathLike[str]
@@ -79,7 +63,7 @@ def sample() -> Store:
     return Store(_native.Store("sample:"), None, None, None)
 
 
-class Store:
+class Store(Writing, Upkeep, Finding, Measuring):
     """A store, for any number of threads; see `tsql.open`.
 
     A process that was forked opens it anew when it asks the first time. A pickled store is its location, what it is
@@ -185,212 +169,7 @@ class Store:
         """Size of its data files in bytes."""
         return self._native.data_bytes()
 
-    # Writing
-
-    def ingest(
-        self,
-        inputs: Path | Iterable[Path],
-        *,
-        platform: str | None = None,
-        format: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        strict: bool = False,
-        dry_run: bool = False,
-        threads: int | None = None,
-        part: tuple[int, int] | None = None,
-        progress: bool | Heard = False,
-    ) -> Ingested:
-        """Takes in files, folders or patterns: logs of TenSet, AutoTVM and MetaSchedule, npz files of TpuGraphs, samples
-        and logs of GraphNet. What is there already is known again; a call that was broken off goes on.
-
-        `platform` is that of the records, where the folder's name is not; `labels` are put on all files; `strict` stops
-        at the first line that is refused; `part` is `(number, of)` of a work that several processes share.
-
-        Raises `tsql.errors.InputError` for inputs that cannot be found. Lines that are refused are in the report.
-        """
-        given = [inputs] if isinstance(inputs, (str, PathLike)) else list(inputs)
-        how = {
-            "platform": platform,
-            "format": format,
-            "labels": _pairs(labels),
-            "strict": strict,
-            "dry_run": dry_run,
-            "threads": threads,
-            "part": part,
-        }
-        with Shown(progress) as heard:
-            return parsed(Ingested, self._native.ingest([fspath(one) for one in given], how, heard))
-
-    def append(
-        self,
-        stream: str,
-        *,
-        platform: str,
-        format: str = "measured",
-        labels: Mapping[str, str] | None = None,
-        strict: bool = False,
-        group_lines: int | None = None,
-        group_s: float | None = None,
-    ) -> Stream:
-        """Begins a stream, or goes on with the one of this name, sent again from its beginning: nothing is doubled.
-
-            with store.append("night-7", platform="a100") as stream:
-                stream.write({"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]})
-
-        `format` is that of its lines: `measured` (JSON whose keys are columns), `tenset`, `autotvm`. Groups are stored
-        after `group_lines` (100,000) or `group_s` seconds (5).
-        """
-        how = {
-            "format": format,
-            "labels": _pairs(labels),
-            "strict": strict,
-            "group_lines": group_lines,
-            "group_s": group_s,
-        }
-        return Stream(self._native.append(stream, platform, how), stream)
-
-    def copy_to(
-        self, to: Store, *, where: str | None = None, dry_run: bool = False, progress: bool | Heard = False
-    ) -> Copied:
-        """Copies sources to another store, all of them or those with records for which `where` holds."""
-        with Shown(progress) as heard:
-            return parsed(Copied, self._native.copy_to(to._native, where, dry_run, heard))
-
-    def correct(
-        self,
-        labels: Mapping[str, str],
-        *,
-        where: str,
-        why: str,
-        who: str | None = None,
-        all: bool = False,
-        dry_run: bool = False,
-    ) -> Corrected:
-        """Changes labels that were given wrong: `store.correct({"platform": "k80"}, where="...", why="...")`."""
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        texts = [f"{name}={value}" for name, value in labels.items()]
-        return parsed(Corrected, self._native.correct(texts, where, how))
-
-    def retract(
-        self, where: str, *, why: str, who: str | None = None, all: bool = False, dry_run: bool = False
-    ) -> Corrected:
-        """Takes records out of all answers; they stay in their files."""
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(Corrected, self._native.retract(where, how))
-
-    def restore(
-        self,
-        where: str,
-        *,
-        why: str | None = None,
-        who: str | None = None,
-        all: bool = False,
-        dry_run: bool = False,
-    ) -> Corrected:
-        """Puts retracted records back."""
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(Corrected, self._native.restore(where, how))
-
-    @property
-    def corrections(self) -> list[Correction]:
-        """All corrections that were made."""
-        return parsed_list(Correction, self._native.corrections())
-
-    # Upkeep
-
-    def optimize(
-        self, *, again: bool = False, part: tuple[int, int] | None = None, progress: bool | Heard = False
-    ) -> Optimized:
-        """Rewrites the files of all tables: sorted, merged, as small as they get. Files that are so already are left."""
-        with Shown(progress) as heard:
-            return parsed(Optimized, self._native.optimize(again, part, heard))
-
-    def vacuum(
-        self,
-        *,
-        retain: timedelta = timedelta(days=7),
-        force_unlisted: bool = False,
-        dry_run: bool = False,
-    ) -> list[str]:
-        """Deletes files that no version of this last while and no tag needs; their names."""
-        return self._native.vacuum(retain.total_seconds(), force_unlisted, dry_run)
-
-    def check(self, *, memory_limit: int | None = None, progress: bool | Heard = False) -> Checked:
-        """Reads everything and proves it: checksums, references, hashes, and that each source can be given back."""
-        with Shown(progress) as heard:
-            return parsed(Checked, self._native.check(memory_limit, heard))
-
-    def mend(self) -> list[Mendable]:
-        """Puts right what a check found and can be put right."""
-        return parsed_list(Mendable, self._native.mend())
-
-    def export(
-        self, folder: Path, *, source: str | None = None, samples: str | None = None, overwrite: bool = False
-    ) -> Exported:
-        """Gives sources back, byte for byte: all, those whose names match `source` (`*`, `?`), or those of the samples that
-        an SQL predicate selects."""
-        return parsed(Exported, self._native.export(fspath(folder), source, samples, overwrite))
-
-    def publish(
-        self,
-        to: Path,
-        *,
-        overwrite: bool = False,
-        dry_run: bool = False,
-        progress: bool | Heard = False,
-        **about: str,
-    ) -> Published:
-        """Writes what others read without tsql: Parquet files with a card, metadata and checksums. `about` may be `title`,
-        `description`, `license`, `citation`, `author`, `url`, `version` and `date`."""
-        known = ("title", "description", "license", "citation", "author", "url", "version", "date")
-        for name in about:
-            if name not in known:
-                raise TypeError(f"publish() has no argument {name!r}: {', '.join(known)}")
-        with Shown(progress) as heard:
-            return parsed(
-                Published, self._native.publish(fspath(to), list(about.items()), overwrite, dry_run, heard)
-            )
-
-    # What people say of it
-
-    def tag(self, name: str, note: str | None = None) -> Tag:
-        """Gives its state a name: `tsql.open(..., at=name)`. What it names stays."""
-        return parsed(Tag, self._native.create_tag(name, note))
-
-    def delete_tag(self, name: str) -> None:
-        """Takes a tag away; the versions stay as long as `vacuum` leaves them."""
-        self._native.delete_tag(name)
-
-    @property
-    def tags(self) -> list[Tag]:
-        """All tags, by name."""
-        return parsed_list(Tag, self._native.tags())
-
-    def note(
-        self,
-        text: str,
-        *,
-        where: str | None = None,
-        source: str | None = None,
-        platform: str | None = None,
-        who: str | None = None,
-    ) -> Note:
-        """Notes what is to be known of the records for which `where` holds, of sources (`*`, `?`), or of a platform."""
-        about = [(kind, value) for kind, value in (("where", where), ("source", source), ("platform", platform)) if value]
-        if len(about) != 1:
-            raise ArgumentError("a note is about one of where, source and platform", name="where")
-        return parsed(Note, self._native.add_note(text, about[0], who))
-
-    def delete_note(self, note_id: int) -> None:
-        """Takes a note away."""
-        self._native.delete_note(note_id)
-
-    @property
-    def notes(self) -> list[Note]:
-        """All notes."""
-        return parsed_list(Note, self._native.notes())
-
-    # Working with it
+    # Training
 
     def training_rows(
         self,
@@ -422,7 +201,7 @@ class Store:
         """
         recipe = {
             "sql": sql,
-            "params": _pairs(params),
+            "params": pairs(params),
             "batch_rows": batch_rows,
             "group": group,
             "shuffle": shuffle,
@@ -483,63 +262,10 @@ class Store:
         """Ids of the files of TpuGraphs that it has: `"layout:xla:random:resnet50"`."""
         return [file["id"] for file in json.loads(self._native.training_files())]
 
-    def compare(
-        self,
-        a: str,
-        b: str,
-        *,
-        where: str | None = None,
-        all: bool = False,
-        minimal_change: float | None = None,
-        allowed_regression: float | None = None,
-        top: int = 10,
-        picture: Path | None = None,
-    ) -> Comparison:
-        """Compares two sides (`"k80"`, `"tag:v1.0"`, `"label:night=7"`, `"2026-11-01..2026-11-08"`, `"where:SQL"`) by the
-        configurations that both have: what is faster, slower or the same beyond noise. `all` puts all records of a
-        configuration together, else the newest counts; `picture` is a file to draw (`.svg`, `.png`)."""
-        path = None if picture is None else fspath(picture)
-        found = self._native.compare(a, b, where, all, minimal_change, allowed_regression, top, path)
-        return parsed(Comparison, found)
-
-    def report(
-        self,
-        *,
-        where: str | None = None,
-        by: str | None = None,
-        category: str | None = None,
-        folder: Path | None = None,
-    ) -> ScoreReport:
-        """Scores of benchmark runs (GraphNet's S(t) and ES(t)): a curve for each value of the SQL `by`, speedups by
-        `category`; pictures and tables are written where a folder is given."""
-        path = None if folder is None else fspath(folder)
-        return parsed(ScoreReport, self._native.report(where, by, category, path))
-
-    def subset(
-        self,
-        name: str,
-        query: str | None = None,
-        *,
-        version: int | None = None,
-        random: int | None = None,
-        seed: int = 0,
-    ) -> Subset:
-        """A named list: with a `query` its next version is made of the first column (or `random` values of it, drawn with
-        a seed), without one it is read."""
-        if query is None:
-            return parsed(Subset, self._native.subset(name, version))
-        drawn = None if random is None else (random, seed)
-        return parsed(Subset, self._native.create_subset(name, query, drawn))
-
-
 def _opened(
     location: str, at: str | None, memory_limit: int | None, threads: int | None, workers: str | None
 ) -> Store:
     return open(location, at=at, memory_limit=memory_limit, threads=threads, workers=workers)
-
-
-def _pairs(labels: Mapping[str, str] | None) -> list[tuple[str, str]]:
-    return [(key, str(value)) for key, value in (labels or {}).items()]
 
 
 def _variables(sql: str, given: Mapping[str, Any], caller: FrameType) -> dict[str, Any]:

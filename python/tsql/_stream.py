@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any
 
 from . import _native
-from ._reports import Ingested, parsed
+from ._parsed import parsed
+from ._reports import Ingested
 
 Records = str | bytes | Mapping[str, Any] | Iterable[str | bytes | Mapping[str, Any]]
 """Lines, records as dictionaries, one or many of them; anything that exports Arrow is taken, too."""

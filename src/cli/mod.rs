@@ -65,7 +65,6 @@ mod worker;
 mod workers;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -163,11 +162,11 @@ impl Cli {
     }
 }
 
-/// What is started where the command starts itself, if it is not the program that runs: a script of another language's, say.
-/// As [`run`], where the program that runs is the interpreter of another language: `program` is the command.
+/// As [`run`], where the program that runs is the interpreter of another language: `own` is the command line that starts it
+/// as the command, before any arguments.
 #[must_use]
-pub fn run_as(program: PathBuf, args: Vec<OsString>) -> u8 {
-    program::set(program);
+pub fn run_as(own: Vec<OsString>, args: Vec<OsString>) -> u8 {
+    program::set(own);
     run(args)
 }
 

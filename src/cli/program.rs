@@ -1,24 +1,28 @@
 //! The program that the command is: what it starts as itself.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 #[cfg(all(feature = "measure", target_os = "linux"))]
 use crate::error::{Error, Result};
 
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+/// What is started where the command starts itself, if it is not the program that runs: a script of another language's, say.
+static OWN: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Says which program is the command, where the one that runs is the interpreter of another language.
-pub(super) fn set(program: PathBuf) {
+/// Says which command line starts the command, before any arguments.
+pub(super) fn set(own: Vec<OsString>) {
     // A process has one command line.
-    let _ = PROGRAM.set(program);
+    let _ = OWN.set(own);
 }
 
 /// What the command starts as itself.
 #[cfg(all(feature = "measure", target_os = "linux"))]
-pub(super) fn own() -> Result<PathBuf> {
-    match PROGRAM.get() {
-        Some(program) => Ok(program.clone()),
-        None => std::env::current_exe().map_err(Error::io("tsql")),
+pub(super) fn own() -> Result<Vec<OsString>> {
+    match OWN.get() {
+        Some(own) => Ok(own.clone()),
+        None => {
+            let own = std::env::current_exe().map_err(Error::io("tsql"))?;
+            Ok(vec![own.into_os_string()])
+        }
     }
 }

@@ -74,8 +74,8 @@ pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Re
         .spawn();
     let mut child = started.map_err(Error::io(PathBuf::from(program)))?;
     let (platform, labels) = (&options.platform, &options.labels);
-    let begun = Sink::begin(store, &stream, platform, options.tenset, labels, runtime);
-    let mut sink = begun.inspect_err(|_| {
+    let begun = Sink::begin(store, &stream, platform, options.tenset, labels);
+    let mut sink = runtime.block_on(begun).inspect_err(|_| {
         // Nobody would take what it says.
         let _ = child.kill();
     })?;
@@ -86,7 +86,9 @@ pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Re
             pass(output, is_log, &sender);
         }
     });
-    let taken = take(&mut sink, options, &lines, &mut child, &ended, is_log);
+    let taken = take(
+        &mut sink, options, &lines, &mut child, &ended, is_log, runtime,
+    );
     let status = child.wait().map_err(Error::io(PathBuf::from(program)))?;
     ended.store(true, Ordering::Relaxed);
     // Both end with their input.
@@ -94,8 +96,12 @@ pub(crate) fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Re
     if let Some(watched) = watched {
         let _ = watched.join();
     }
-    let rest = taken.and_then(|()| lines.try_iter().try_for_each(|line| sink.take(&line)));
-    let report = sink.finish()?;
+    let rest = taken.and_then(|()| {
+        lines
+            .try_iter()
+            .try_for_each(|line| runtime.block_on(sink.take(&line)))
+    });
+    let report = runtime.block_on(sink.finish())?;
     rest.map(|()| Executed { status, report })
 }
 
@@ -107,10 +113,11 @@ fn take(
     child: &mut Child,
     ended: &AtomicBool,
     is_log: bool,
+    runtime: &Handle,
 ) -> Result<()> {
     loop {
         match lines.recv_timeout(LOOK) {
-            Ok(line) => sink.take(&line)?,
+            Ok(line) => runtime.block_on(sink.take(&line))?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) if is_log => {
                 if child.try_wait().ok().flatten().is_some() {
@@ -122,7 +129,7 @@ fn take(
         let (pending, waited) = sink.pending();
         let due = pending >= options.commit_records || waited >= options.commit_every;
         if pending > 0 && (due || options.stop.load(Ordering::Relaxed)) {
-            sink.commit()?;
+            runtime.block_on(sink.commit())?;
         }
     }
 }

@@ -6,8 +6,6 @@ use tsql_codecs::repeats::{self, NANO};
 use tsql_formats::measured;
 use tsql_formats::rows::{Details, Environment, Kernel, Measurement};
 
-use super::loaded::Item;
-use tsql_measure::manifest::Manifest;
 use tsql_measure::trial::{Outcome, Repeat};
 
 /// The repeats that count, and those that do not.
@@ -38,9 +36,17 @@ fn packed(times_ns: impl Iterator<Item = Option<f64>>) -> Option<repeats::Packed
     repeats::pack(&times?)
 }
 
+/// What was measured.
+pub(super) struct Subject<'a> {
+    pub(super) workload_key: &'a str,
+    pub(super) steps: &'a str,
+    /// What the environment does not say of it.
+    pub(super) kernel: &'a Kernel,
+}
+
 /// The line of a measurement that ended at `measured_at_s`.
 pub(super) fn line(
-    item: &Item,
+    subject: &Subject<'_>,
     outcome: &Outcome,
     environment: &Environment,
     measured_at_s: i64,
@@ -79,12 +85,10 @@ pub(super) fn line(
         workload_index: None,
     };
     let mut line = Vec::new();
-    let steps = Manifest::config_text(&item.config);
     let spelled = measured::write(
-        &item.workload_key(),
-        steps.as_bytes(),
-        // The environment says it.
-        &Kernel::default(),
+        subject.workload_key,
+        subject.steps.as_bytes(),
+        subject.kernel,
         measurement,
         &details,
         environment,

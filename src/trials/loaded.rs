@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use tsql_measure::manifest::Manifest;
 use tsql_measure::templates::{self, Template};
 
-/// A manifest and the texts that it is made of.
+/// A manifest and the texts that it is made of: a program that can be measured, and built again by whoever has its record.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     pub(crate) manifest: Manifest,
     /// Manifest and sources as a canonical JSON object: the column `environments.program`.
     pub(crate) program: String,
@@ -31,8 +31,11 @@ struct Program {
 }
 
 impl Loaded {
-    /// The manifest at a path, or the template of that name.
-    pub(crate) fn named(name: &str) -> Result<Self> {
+    /// The manifest at a path, or the template of that name (`tsql measure template list`).
+    ///
+    /// # Errors
+    /// What cannot be read, with its path, and what is wrong with a manifest, with its key.
+    pub fn named(name: &str) -> Result<Self> {
         let path = Path::new(name);
         let is_path = path.is_file() || name.contains('/') || path.extension().is_some();
         if is_path {
@@ -40,6 +43,26 @@ impl Loaded {
         } else {
             Self::of_template(templates::find(name)?)
         }
+    }
+
+    /// A manifest and its sources as texts: `name` is that of a file (`mine.json`, `mine.toml`), which says how the
+    /// manifest is written; `sources` are by the names that it gives them.
+    ///
+    /// # Errors
+    /// As [`Loaded::named`], and [`Error::Unknown`] for a source that is not there.
+    pub fn of_texts(
+        manifest: &str,
+        name: &str,
+        sources: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        Self::of(manifest, name, |source| {
+            let text = sources.get(source).cloned();
+            text.ok_or_else(|| Error::Unknown {
+                kind: "source of the manifest",
+                name: source.to_owned(),
+                known: sources.keys().cloned().collect::<Vec<_>>().join(", "),
+            })
+        })
     }
 
     fn of_file(path: &Path) -> Result<Self> {
@@ -92,7 +115,7 @@ impl Loaded {
 
 /// A workload and a configuration of a program.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub struct Item {
     pub(crate) loaded: Arc<Loaded>,
     pub(crate) params: BTreeMap<String, i64>,
     pub(crate) config: BTreeMap<String, i64>,
@@ -100,7 +123,12 @@ pub(crate) struct Item {
 
 impl Item {
     /// The graph, as `graphs.workload_key` holds it.
-    pub(crate) fn workload_key(&self) -> String {
+    pub fn workload_key(&self) -> String {
         self.loaded.manifest.workload_key(&self.params)
+    }
+
+    /// The configuration, as `configurations.steps` holds it.
+    pub fn steps(&self) -> String {
+        Manifest::config_text(&self.config)
     }
 }

@@ -1,4 +1,16 @@
-//! Trials: programs that are built, timed and stored.
+//! Trials: programs that are built, timed and stored; and what this process times itself ([`Recording`]).
+//!
+//! ```no_run
+//! use tsql::Store;
+//! use tsql::trials::{Loaded, MeasureOptions};
+//! # async fn example() -> Result<(), tsql::Error> {
+//! let store = Store::open_or_create("store").await?;
+//! // Kernels run in processes of the command.
+//! let options = MeasureOptions::new(["tsql"]).trials(200).seed(7);
+//! let measured = store.measure(Loaded::named("matmul")?, &options).await?;
+//! let best = measured.trials.iter().filter_map(|trial| trial.median_ns).reduce(f64::min);
+//! # Ok(()) }
+//! ```
 //!
 //! ```text
 //! manifest ─▶ plan ─▶ built (many at once) ─▶ timed (one at a time) ─▶ journal ─▶ store
@@ -12,13 +24,28 @@
 //! the store has of it is left out, so every finished measurement is stored once.
 
 pub(crate) mod elsewhere;
+mod event;
 pub(crate) mod exec;
-pub(crate) mod known;
+mod here;
+mod known;
 mod line;
 mod loaded;
+pub(crate) mod measure;
+mod options;
 pub(crate) mod plan;
+mod recording;
 pub(crate) mod repeat;
 pub(crate) mod run;
 pub(crate) mod sink;
 
-pub(crate) use loaded::{Item, Loaded};
+pub use event::Event;
+pub use here::{devices, doctor, machine, platform};
+pub use loaded::{Item, Loaded};
+pub use measure::{Measured, MeasuredTrial};
+pub use options::{MeasureOptions, Progress};
+pub use recording::{Recording, RecordingOptions, Timed, Timing, time_calls, time_launches};
+pub use sink::Resumed;
+pub use tsql_measure::doctor::Finding;
+pub use tsql_measure::search::Kind as Search;
+pub use tsql_measure::templates::{Template, list as templates};
+pub use tsql_measure::trial::{Cache, Outcome, Settings};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tsql_measure::search::{Kind, Search};
 use tsql_measure::space::Config;
 
-use super::Loaded;
-use super::loaded::Item;
+use super::loaded::{Item, Loaded};
+use super::options::MeasureOptions;
 
 /// Gives trials, and hears what came of them.
 pub(crate) trait Plan {
@@ -30,8 +30,19 @@ pub(crate) struct Searches {
 }
 
 impl Searches {
+    /// As `options` say; none of `known`, by workload key.
+    pub(crate) fn of(
+        loaded: &Arc<Loaded>,
+        options: &MeasureOptions,
+        seed: Option<u64>,
+        known: &HashMap<String, HashSet<Config>>,
+    ) -> Self {
+        let seed = seed.unwrap_or_default();
+        Self::new(loaded, options.search, seed, options.most(), known)
+    }
+
     /// `trials` at most over all workloads; none of `known`, by workload key.
-    pub(crate) fn new(
+    fn new(
         loaded: &Arc<Loaded>,
         kind: Kind,
         seed: u64,

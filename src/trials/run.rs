@@ -1,18 +1,18 @@
 //! One run: trials are built some at a time, timed one by one, and stored in groups.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
 use tsql_codecs::json;
 use tsql_formats::measured;
-use tsql_formats::rows::{Environment, Writer};
+use tsql_formats::rows::{Environment, Kernel as Known, Writer};
 
-use super::line::{counted, line};
+use super::event::Event;
+use super::line::{Subject, counted, line};
 use super::loaded::{Item, Loaded};
+use super::options::MeasureOptions;
 use super::plan::Plan;
 use super::sink::Sink;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::ingest::Report;
 use crate::store::Store;
 use tsql_measure::backends::Address;
 use tsql_measure::device::{Device, Kernel, Options, Realtime, Setup};
-use tsql_measure::trial::{Cache, Outcome};
+use tsql_measure::trial::Outcome;
 use tsql_metrics::median::median;
 
 /// Outcomes that are looked at to see whether all fail alike.
@@ -29,59 +29,11 @@ const LOOKED_AT: usize = 50;
 /// So many of them failing alike end the run: something is wrong with all of them.
 const ALIKE: usize = 46;
 
-/// How a run measures.
-#[derive(Clone)]
-pub(crate) struct RunOptions {
-    /// The program that is started as worker: this one.
-    pub(crate) worker: PathBuf,
-    /// Where builds lie while they are needed.
-    pub(crate) scratch: PathBuf,
-    pub(crate) device: Address,
-    /// Platform of the records; the device in short without.
-    pub(crate) platform: Option<String>,
-    /// Name of the run; the program's without.
-    pub(crate) name: Option<String>,
-    /// Labels of the records' source.
-    pub(crate) labels: Vec<(String, String)>,
-    pub(crate) core: Option<usize>,
-    pub(crate) realtime: bool,
-    pub(crate) sandbox: bool,
-    /// Kernels that are built at the same time.
-    pub(crate) jobs: usize,
-    pub(crate) commit_every: Duration,
-    pub(crate) commit_records: u64,
-    /// What inputs are drawn from.
-    pub(crate) input_seed: u64,
-    pub(crate) cache: Option<Cache>,
-    /// Go on where nearly all fail alike.
-    pub(crate) keep_going: bool,
-    /// Set it to stop after the kernel that is being timed.
-    pub(crate) stop: Arc<AtomicBool>,
-}
-
-/// What happens in a run.
-pub(crate) enum Event<'a> {
-    /// So many trials follow, where that is known.
-    Started {
-        total: Option<u64>,
-        platform: &'a str,
-        stream: &'a str,
-        /// Limits that hold for kernels.
-        active: &'a [String],
-    },
-    /// A trial is on the local disk.
-    Measured {
-        item: &'a Item,
-        outcome: &'a Outcome,
-        /// Median of the repeats that count.
-        median_ns: Option<f64>,
-    },
-    /// So many more records are in the store.
-    Committed(u64),
-}
-
 /// What a run did.
 pub(crate) struct Summary {
+    pub(crate) stream: String,
+    /// Limits that held for kernels.
+    pub(crate) active: Vec<String>,
     pub(crate) records: u64,
     pub(crate) failed: u64,
     pub(crate) interrupted: bool,
@@ -97,6 +49,10 @@ pub(crate) struct Done {
     pub(crate) times_ns: Vec<f64>,
     /// What was odd.
     pub(crate) flags: Vec<String>,
+    /// TVM's number of what went wrong, 0 for nothing.
+    pub(crate) error_no: i16,
+    /// Largest error against the reference.
+    pub(crate) check_error: Option<f64>,
     /// Why it failed.
     pub(crate) failure: Option<String>,
 }
@@ -107,7 +63,7 @@ type Built = Result<Result<Box<dyn Kernel>, Outcome>>;
 /// A run that is prepared: the device is known to work.
 pub(crate) struct TrialRun<'a> {
     store: &'a Store,
-    options: &'a RunOptions,
+    options: &'a MeasureOptions,
     device: Box<dyn Device>,
     platform: String,
     runtime: Handle,
@@ -117,7 +73,12 @@ pub(crate) struct TrialRun<'a> {
 impl<'a> TrialRun<'a> {
     /// # Errors
     /// What the machine lacks: a compiler, a device, room.
-    pub(crate) fn new(store: &'a Store, options: &'a RunOptions, runtime: &Handle) -> Result<Self> {
+    pub(crate) fn new(
+        store: &'a Store,
+        options: &'a MeasureOptions,
+        device: Address,
+        runtime: &Handle,
+    ) -> Result<Self> {
         let realtime = if options.realtime {
             Realtime::Auto
         } else {
@@ -128,8 +89,8 @@ impl<'a> TrialRun<'a> {
             realtime,
             sandbox: options.sandbox,
         };
-        let device = options.device.open(&Setup {
-            program: &options.worker,
+        let device = options.device(device)?.open(&Setup {
+            command: &options.worker,
             scratch: &options.scratch,
             options: limits,
         })?;
@@ -163,7 +124,8 @@ impl<'a> TrialRun<'a> {
         let name = self.options.name.as_deref().unwrap_or(name);
         let stream = stream_name(name);
         let (platform, labels) = (&self.platform, &self.options.labels);
-        let mut sink = Sink::begin(self.store, &stream, platform, false, labels, &self.runtime)?;
+        let begun = Sink::begin(self.store, &stream, platform, false, labels);
+        let mut sink = self.runtime.block_on(begun)?;
         told(Event::Started {
             total: plan.total(),
             platform: &self.platform,
@@ -174,7 +136,7 @@ impl<'a> TrialRun<'a> {
         let measured = self.measure(plan, &mut sink, &mut trials, &mut told);
         // Whatever ended it: what was measured is stored.
         let pending = sink.pending().0;
-        let report = sink.finish()?;
+        let report = self.runtime.block_on(sink.finish())?;
         if pending > 0 {
             told(Event::Committed(pending));
         }
@@ -184,6 +146,8 @@ impl<'a> TrialRun<'a> {
             .filter(|done: &&Done| done.failure.is_some())
             .count();
         Ok(Summary {
+            stream,
+            active: self.device.active().to_vec(),
             records: trials.len() as u64,
             failed: failed as u64,
             interrupted,
@@ -219,7 +183,14 @@ impl<'a> TrialRun<'a> {
                 let environment = self.environment(&item.loaded)?;
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 let now_s = now.map_or(0, |since| since.as_secs().cast_signed());
-                sink.take(&line(&item, &outcome, &environment, now_s))?;
+                let subject = Subject {
+                    workload_key: &item.workload_key(),
+                    steps: &item.steps(),
+                    // The environment says it.
+                    kernel: &Known::default(),
+                };
+                let line = line(&subject, &outcome, &environment, now_s);
+                self.runtime.block_on(sink.take(&line))?;
                 let times_ns = times_ns(&outcome);
                 let median_ns = median(&times_ns).map(|median| median.value);
                 plan.tell(&item, median_ns);
@@ -234,11 +205,14 @@ impl<'a> TrialRun<'a> {
                     item,
                     times_ns,
                     flags: outcome.flags,
+                    error_no: outcome.error_no,
+                    check_error: outcome.check_error,
                     failure: failed.then(|| outcome.error_message.unwrap_or_default()),
                 });
                 let (pending, waited) = sink.pending();
                 if pending >= self.options.commit_records || waited >= self.options.commit_every {
-                    told(Event::Committed(sink.commit()?));
+                    let count = self.runtime.block_on(sink.commit())?;
+                    told(Event::Committed(count));
                 }
             }
         }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Handle;
 use tsql_measure::journal::Journal;
 
 use crate::error::{Error, Result};
@@ -76,7 +75,6 @@ fn name_of(store: &Store) -> String {
 pub(crate) struct Sink {
     journal: Journal,
     appender: Appender,
-    runtime: Handle,
     /// Lines that are in the journal only.
     pending: u64,
     committed_at: Instant,
@@ -84,13 +82,12 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Begins the stream `stream` of a platform.
-    pub(crate) fn begin(
+    pub(crate) async fn begin(
         store: &Store,
         stream: &str,
         platform: &str,
         tenset: bool,
         labels: &[(String, String)],
-        runtime: &Handle,
     ) -> Result<Self> {
         let head = Head {
             store: name_of(store),
@@ -99,7 +96,7 @@ impl Sink {
             tenset,
             labels: labels.to_vec(),
         };
-        let appender = runtime.block_on(store.appender(&head.options()))?;
+        let appender = store.appender(&head.options()).await?;
         let name = uuid::Uuid::new_v4().simple().to_string();
         let mut journal = Journal::create(&folder()?, &name)?;
         let text =
@@ -108,18 +105,17 @@ impl Sink {
         Ok(Self {
             journal,
             appender,
-            runtime: runtime.clone(),
             pending: 0,
             committed_at: Instant::now(),
         })
     }
 
     /// Returns when the line is on the local disk.
-    pub(crate) fn take(&mut self, line: &str) -> Result<()> {
+    pub(crate) async fn take(&mut self, line: &str) -> Result<()> {
         self.journal.append(line)?;
         self.pending += 1;
         let text = format!("{line}\n");
-        let written = self.runtime.block_on(self.appender.write(text.as_bytes()));
+        let written = self.appender.write(text.as_bytes()).await;
         written.map_err(|error| kept(error, self.journal.path()))
     }
 
@@ -129,10 +125,10 @@ impl Sink {
     }
 
     /// Returns when all lines are in the store; how many they were.
-    pub(crate) fn commit(&mut self) -> Result<u64> {
+    pub(crate) async fn commit(&mut self) -> Result<u64> {
         let count = std::mem::take(&mut self.pending);
         if count > 0 {
-            let flushed = self.runtime.block_on(self.appender.flush());
+            let flushed = self.appender.flush().await;
             flushed.map_err(|error| kept(error, self.journal.path()))?;
         }
         self.committed_at = Instant::now();
@@ -140,8 +136,8 @@ impl Sink {
     }
 
     /// Stores what is left; the journal has done its work then.
-    pub(crate) fn finish(self) -> Result<Report> {
-        let closed = self.runtime.block_on(self.appender.close());
+    pub(crate) async fn finish(self) -> Result<Report> {
+        let closed = self.appender.close().await;
         let report = closed.map_err(|error| kept(error, self.journal.path()))?;
         self.journal.finish()?;
         Ok(report)
@@ -162,20 +158,21 @@ fn kept(error: Error, journal: &Path) -> Error {
 }
 
 /// What earlier runs left.
-#[derive(Debug, Default)]
-pub(crate) struct Resumed {
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Resumed {
     /// Journals that were stored.
-    pub(crate) journals: u64,
+    pub journals: u64,
     /// Records that the store did not have yet.
-    pub(crate) records: u64,
-    /// Journals of other stores.
-    pub(crate) elsewhere: Vec<(PathBuf, String)>,
+    pub records: u64,
+    /// Journals of other stores, and where those are.
+    pub elsewhere: Vec<(PathBuf, String)>,
     /// Journals of which lines could not be read, put aside, and which lines these are.
-    pub(crate) damaged: Vec<(PathBuf, Vec<u64>)>,
+    pub damaged: Vec<(PathBuf, Vec<u64>)>,
 }
 
 /// Stores what runs that were killed have measured.
-pub(crate) fn resume(store: &Store, runtime: &Handle) -> Result<Resumed> {
+pub(crate) async fn resume(store: &Store) -> Result<Resumed> {
     let own = name_of(store);
     let mut resumed = Resumed::default();
     for path in Journal::left_over(&folder()?)? {
@@ -198,7 +195,7 @@ pub(crate) fn resume(store: &Store, runtime: &Handle) -> Result<Resumed> {
             resumed.elsewhere.push((path, head.store));
             continue;
         }
-        let sent = runtime.block_on(send(store, &head, lines));
+        let sent = send(store, &head, lines).await;
         let sent = sent.map_err(|error| kept(error, &path))?;
         resumed.journals += 1;
         resumed.records += sent.records;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use crate::cc::Compiler;
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::cuda::Cuda;
 use crate::device::{Backend, Device, Served, Setup};
 use crate::error::Result;
@@ -24,6 +24,22 @@ pub fn machine() -> Machine {
         .flat_map(|backend| backend.facts())
         .collect();
     machine
+}
+
+/// This machine with what calls on it, and the GPU of this number where one is used.
+pub fn host(toolchain: Toolchain, gpu: Option<usize>) -> Machine {
+    let mut machine = Machine::read();
+    machine.toolchain = Some(toolchain);
+    if let Some(number) = gpu {
+        let facts = BACKENDS.iter().flat_map(|backend| backend.facts());
+        machine.gpus = facts.skip(number).take(1).collect();
+    }
+    machine
+}
+
+/// The platform that records of a machine's processor name where nobody says: the processor in short.
+pub fn platform(machine: &Machine) -> String {
+    cpu::platform(&machine.processor)
 }
 
 /// Runs as one of the processes that kernels are built and timed in, where the arguments of this

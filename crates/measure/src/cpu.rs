@@ -145,7 +145,7 @@ impl Kernel for Called {
 
 /// The processor in short. Where its name is that of many (`AMD EPYC`, as clouds tell it), CPUID's numbers
 /// for family, model and stepping follow.
-fn platform(processor: &Processor) -> String {
+pub(crate) fn platform(processor: &Processor) -> String {
     let name = processor.brand.as_ref().or(processor.vendor.as_ref());
     let mut name = short(name.unwrap_or(&processor.architecture));
     let numbers = [

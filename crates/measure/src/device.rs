@@ -99,8 +99,8 @@ pub trait Kernel: Send {
 /// What a device is opened with.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// The program that is started as worker: this one.
-    pub program: &'a Path,
+    /// The command line of this program, which is started as worker with further arguments.
+    pub command: &'a [OsString],
     /// Where builds lie while they are needed.
     pub scratch: &'a Path,
     /// How kernels are run.
@@ -110,7 +110,8 @@ pub struct Setup<'a> {
 impl Setup<'_> {
     /// The command line that makes this program the process of this name.
     pub(crate) fn command(&self, name: &str) -> Vec<OsString> {
-        vec![self.program.as_os_str().to_owned(), OsString::from(name)]
+        let own = self.command.iter().cloned();
+        own.chain([OsString::from(name)]).collect()
     }
 }
 
@@ -126,7 +127,7 @@ pub enum Served {
 }
 
 /// A name of hardware in small letters, digits and dashes, without trade marks.
-pub(crate) fn short(name: &str) -> String {
+pub fn short(name: &str) -> String {
     let lower = name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
     let lower = lower
         .split(" @")

@@ -43,6 +43,8 @@ mod cuda;
 #[path = "cuda/absent.rs"]
 mod cuda;
 pub mod device;
+pub mod hosted;
+mod launches;
 mod runner;
 mod timing;
 mod worker;

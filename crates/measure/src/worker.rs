@@ -130,7 +130,12 @@ fn measure(job: &Job, expected: Option<&Expected>, step: &mut Step) -> Result<Ou
     let watch = Watch::begin(job.bounds.core);
     let mut timing = {
         let threads = job.settings.threads;
-        let mut kernel = Clocked::new(&kernel, &buffers.pointers, threads, flushed);
+        let call = |number| {
+            for _ in 0..number {
+                kernel.call(&buffers.pointers);
+            }
+        };
+        let mut kernel = Clocked::new(call, threads, flushed);
         let _realtime = job.bounds.realtime.then(schedule::realtime).flatten();
         timing::time(&mut kernel, &job.settings, first_call)
     };

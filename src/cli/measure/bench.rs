@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tsql_measure::backends::Address;
-use tsql_measure::trial::Cache;
 
 use crate::cli::label::Label;
 use crate::cli::program;
-use crate::error::{Error, Result};
-use crate::trials::run::RunOptions;
+use crate::error::Result;
+use crate::trials::{Cache, MeasureOptions};
 
 /// Where and how kernels are timed.
 #[derive(Args, Debug)]
@@ -68,38 +67,28 @@ enum CacheState {
 }
 
 impl Bench {
-    /// Options for programs that run on `device`.
-    pub(super) fn options(&self, device: Address, stop: &Arc<AtomicBool>) -> Result<RunOptions> {
-        let target = self.target.unwrap_or(device);
-        if !target.is_like(device) {
-            let (wanted, given) = (device.backend.noun(), target.backend.noun());
-            return Err(Error::Argument {
-                name: "target",
-                reason: format!("the program is for {wanted}, not for {given}"),
-            });
+    /// What was typed, as options; with the program that kernels run in.
+    pub(super) fn options(&self, stop: &Arc<AtomicBool>) -> Result<MeasureOptions> {
+        let mut options = MeasureOptions::new(program::own()?)
+            .realtime(!self.no_realtime)
+            .sandbox(!self.no_sandbox)
+            .commit_every(self.commit_every)
+            .commit_records(self.commit_records)
+            .input_seed(self.input_seed)
+            .keep_going(self.keep_going)
+            .stop(Arc::clone(stop));
+        options.target = self.target;
+        options.platform.clone_from(&self.platform);
+        options.name.clone_from(&self.name);
+        options.labels.clone_from(&self.label.labels);
+        options.core = self.core;
+        options.cache = self.cache.map(|cache| match cache {
+            CacheState::Warm => Cache::Warm,
+            CacheState::Cold => Cache::Cold,
+        });
+        if let Some(jobs) = self.jobs {
+            options = options.jobs(jobs);
         }
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let worker = program::own()?;
-        Ok(RunOptions {
-            worker,
-            scratch: std::env::temp_dir(),
-            device: target,
-            platform: self.platform.clone(),
-            name: self.name.clone(),
-            labels: self.label.labels.clone(),
-            core: self.core,
-            realtime: !self.no_realtime,
-            sandbox: !self.no_sandbox,
-            jobs: self.jobs.unwrap_or(cores),
-            commit_every: self.commit_every,
-            commit_records: self.commit_records,
-            input_seed: self.input_seed,
-            cache: self.cache.map(|cache| match cache {
-                CacheState::Warm => Cache::Warm,
-                CacheState::Cold => Cache::Cold,
-            }),
-            keep_going: self.keep_going,
-            stop: Arc::clone(stop),
-        })
+        Ok(options)
     }
 }

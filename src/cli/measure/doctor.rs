@@ -3,11 +3,10 @@
 use std::io::Write as _;
 
 use clap::Args;
-use tsql_measure::backends::{BACKENDS, machine};
-use tsql_measure::conditions::Conditions;
-use tsql_measure::doctor;
+use tsql_measure::doctor::{Level, lines};
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
+use crate::trials;
 
 /// Say what would spoil timings on this machine, and what to do about it
 #[derive(Args, Debug)]
@@ -24,21 +23,19 @@ pub(super) struct Env {}
 pub(super) struct Devices {}
 
 pub(super) fn doctor(_: Doctor) -> Result<u8, Failure> {
-    let machine = machine();
-    let scratch = std::env::temp_dir();
-    let findings = doctor::examine(&machine, &Conditions::now(), &scratch);
+    let findings = trials::doctor();
     let mut out = std::io::stdout().lock();
-    for line in doctor::lines(&findings) {
+    for line in lines(&findings) {
         let _ = writeln!(out, "{line}");
     }
     let warns = findings
         .iter()
-        .any(|finding| finding.level == doctor::Level::Warning);
+        .any(|finding| finding.level == Level::Warning);
     Ok(if warns { PARTLY } else { DONE })
 }
 
 pub(super) fn env(_: Env) -> Result<u8, Failure> {
-    let text = machine().to_json();
+    let text = trials::machine();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(
@@ -51,7 +48,7 @@ pub(super) fn env(_: Env) -> Result<u8, Failure> {
 
 pub(super) fn devices(_: Devices) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
-    for line in BACKENDS.iter().flat_map(|backend| backend.sentences()) {
+    for line in trials::devices() {
         let _ = writeln!(out, "{line}");
     }
     Ok(DONE)

@@ -65,7 +65,7 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    tell_resumed(&crate::trials::sink::resume(store, runtime)?);
+    tell_resumed(&runtime.block_on(store.resume_measured())?);
     let options = ExecOptions {
         command: command.command,
         platform: command.platform,

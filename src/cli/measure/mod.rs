@@ -25,9 +25,8 @@ use super::outcome::{DONE, FAILED, Failure};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::talk::talk;
-use crate::error::Error;
 use crate::store::Store;
-use crate::trials::Loaded;
+use crate::trials::measure::aside;
 
 /// Time kernels on this machine and store the timings
 ///
@@ -79,41 +78,32 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
         Command::Doctor(command) => return doctor::doctor(command),
         Command::Env(command) => return doctor::env(command),
         Command::Devices(command) => return doctor::devices(command),
-        Command::Run(ref command) if command.dry_run => {
-            return Ok(run::dry_run(command, &Arc::new(command.loaded()?)));
-        }
+        Command::Run(ref command) if command.dry_run => return run::dry_run(command),
         _ => {}
     }
     // A manifest that cannot be read is no reason to make a store.
     let loaded = match &command.command {
-        Command::Run(command) => Some(Arc::new(command.loaded()?)),
+        Command::Run(command) => Some(command.loaded()?),
         _ => None,
     };
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
-    let runtime = Handle::current();
     confined::hide_process();
-    // Measuring is no work for a thread of the runtime: it blocks, and for long.
-    let (end, ended) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let done = dispatch(&store, command.command, loaded.as_ref(), &stop, &runtime);
-        let _ = end.send(done);
-    });
-    let lost = || Failure::from(Error::Internal("measuring ended without a word".to_owned()));
-    ended.await.map_err(|_| lost())?
+    if let (Command::Run(command), Some(loaded)) = (&command.command, loaded) {
+        return run::run(&store, command, loaded, &stop).await;
+    }
+    aside(move |runtime| dispatch(&store, command.command, &stop, runtime)).await
 }
 
 fn dispatch(
     store: &Store,
     command: Command,
-    loaded: Option<&Arc<Loaded>>,
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    match (command, loaded) {
-        (Command::Run(command), Some(loaded)) => run::run(store, &command, loaded, stop, runtime),
-        (Command::Exec(command), _) => exec::run(store, command, stop, runtime),
-        (Command::Repeat(command), _) => repeat::run(store, &command, stop, runtime),
+    match command {
+        Command::Exec(command) => exec::run(store, command, stop, runtime),
+        Command::Repeat(command) => repeat::run(store, &command, stop, runtime),
         _ => resume::run(store, runtime),
     }
 }

@@ -23,7 +23,6 @@ use crate::trials::elsewhere::{Difference, differences};
 use crate::trials::plan::Listed;
 use crate::trials::repeat::{Chosen, Timing, choose, compared as compare};
 use crate::trials::run::TrialRun;
-use crate::trials::sink;
 
 /// Measure chosen records again, here, and say which of them differ beyond noise
 ///
@@ -69,7 +68,7 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     runtime: &Handle,
 ) -> Result<u8, Failure> {
-    tell_resumed(&sink::resume(store, runtime)?);
+    tell_resumed(&runtime.block_on(store.resume_measured())?);
     let (chosen, foreign) = runtime.block_on(choose(store, &command.predicate, command.limit))?;
     if foreign > 0 {
         talk(&format!(
@@ -89,8 +88,8 @@ pub(super) fn run(
         return Err(Failure::Usage(reason.to_owned()));
     }
     trust::ask(&chosen, command.trust)?;
-    let options = command.bench.options(device, stop)?;
-    let mut run = TrialRun::new(store, &options, runtime)?;
+    let options = command.bench.options(stop)?;
+    let mut run = TrialRun::new(store, &options, device, runtime)?;
     let elsewhere = elsewhere(&mut run, &chosen)?;
     compared::warn(&elsewhere);
     let items = chosen.iter().map(|chosen| chosen.item.clone()).collect();

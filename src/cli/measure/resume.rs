@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 use crate::cli::outcome::{DONE, Failure, PARTLY};
 use crate::cli::talk::{counted, talk};
 use crate::store::Store;
-use crate::trials::sink;
+use crate::trials::Resumed;
 
 /// Store what runs that were killed have measured
 ///
@@ -16,7 +16,7 @@ use crate::trials::sink;
 pub(super) struct Resume {}
 
 pub(super) fn run(store: &Store, runtime: &Handle) -> Result<u8, Failure> {
-    let resumed = sink::resume(store, runtime)?;
+    let resumed = runtime.block_on(store.resume_measured())?;
     tell_resumed(&resumed);
     if resumed.journals == 0 && resumed.damaged.is_empty() {
         talk("no run has left anything for this store");
@@ -29,7 +29,7 @@ pub(super) fn run(store: &Store, runtime: &Handle) -> Result<u8, Failure> {
 }
 
 /// Says what was left, and where.
-pub(super) fn tell_resumed(resumed: &sink::Resumed) {
+pub(super) fn tell_resumed(resumed: &Resumed) {
     if resumed.journals > 0 {
         talk(&format!(
             "{} of earlier runs stored, {} new",

@@ -1,29 +1,20 @@
 //! `tsql measure run`: a program's configurations, one after the other.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
-use tokio::runtime::Handle;
-use tsql_measure::backends::Address;
-use tsql_measure::manifest::Manifest;
-use tsql_measure::search::Kind;
-use tsql_measure::space::Config;
-use tsql_metrics::median::median;
 
 use super::bench::Bench;
 use super::resume::tell_resumed;
 use super::watch::{Watch, time};
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::talk::{counted, talk};
+use crate::error::Result;
 use crate::store::Store;
-use crate::trials::plan::{Plan, Searches};
-use crate::trials::run::{Summary, TrialRun};
-use crate::trials::{Loaded, known, sink};
-
-/// Trials where neither `--trials` nor `--search grid` says how many.
-const TRIALS: u64 = 100;
+use crate::trials::plan::{Plan as _, Searches};
+use crate::trials::{Event, Loaded, MeasureOptions, Measured, Search as Kind};
 
 /// Build and time a program's configurations
 ///
@@ -75,64 +66,55 @@ impl Run {
         Ok(Loaded::named(&self.program)?)
     }
 
-    /// What the search draws from, told where it draws; a grid does not.
-    fn drawn(&self) -> Option<u64> {
-        if matches!(self.search, Search::Grid) {
-            return None;
-        }
-        // Short enough to be typed again.
-        let seed = self.seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
-        if self.seed.is_none() && !self.bench.json {
+    /// What was typed, as options. What the search draws from is told where it draws.
+    fn options(&self, stop: &Arc<AtomicBool>) -> Result<MeasureOptions> {
+        let mut options = self.bench.options(stop)?.skip_existing(self.skip_existing);
+        options = options.search(match self.search {
+            Search::Grid => Kind::Grid,
+            Search::Random => Kind::Random,
+            Search::Evolve => Kind::Evolve,
+        });
+        options.trials = self.trials;
+        options.seed = self.seed;
+        let drawn = options.drawn();
+        if let Some(seed) = drawn
+            && self.seed.is_none()
+            && !self.bench.json
+        {
             talk(&format!(
                 "seed {seed}: `--seed {seed}` draws from the same numbers"
             ));
         }
-        Some(seed)
-    }
-
-    fn plan(
-        &self,
-        loaded: &Arc<Loaded>,
-        seed: Option<u64>,
-        known: &HashMap<String, HashSet<Config>>,
-    ) -> Searches {
-        let (kind, trials) = match self.search {
-            Search::Grid => (Kind::Grid, self.trials),
-            Search::Random => (Kind::Random, self.trials.or(Some(TRIALS))),
-            Search::Evolve => (Kind::Evolve, self.trials.or(Some(TRIALS))),
-        };
-        Searches::new(loaded, kind, seed.unwrap_or_default(), trials, known)
+        options.seed = drawn;
+        Ok(options)
     }
 }
 
-pub(super) fn run(
+pub(super) async fn run(
     store: &Store,
     command: &Run,
-    loaded: &Arc<Loaded>,
+    loaded: Loaded,
     stop: &Arc<AtomicBool>,
-    runtime: &Handle,
 ) -> Result<u8, Failure> {
-    tell_resumed(&sink::resume(store, runtime)?);
-    let device = Address::of(loaded.manifest.language());
-    let options = command.bench.options(device, stop)?;
-    let mut run = TrialRun::new(store, &options, runtime)?;
-    let known = if command.skip_existing {
-        let environment = run.environment(loaded)?;
-        runtime.block_on(known::measured(store, run.platform(), &environment))?
-    } else {
-        HashMap::new()
-    };
-    let seed = command.drawn();
-    let mut plan = command.plan(loaded, seed, &known);
-    let mut watch = Watch::new(command.bench.json, seed);
-    let ended = run.all(&mut plan, loaded.manifest.name(), |event| {
-        watch.hear(&event)
+    let options = command.options(stop)?;
+    let watch = Arc::new(Mutex::new(Watch::new(command.bench.json, options.drawn())));
+    let watching = Arc::clone(&watch);
+    let options = options.progress(move |event| {
+        if let Event::Resumed(resumed) = &event {
+            tell_resumed(resumed);
+        }
+        let mut watch = watching.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.hear(&event);
     });
-    watch.end();
-    let summary = ended?;
-    tell(&summary, loaded);
-    let all_failed = summary.records > 0 && summary.failed == summary.records;
-    Ok(match summary.interrupted {
+    let workloads = loaded.manifest.workloads().iter();
+    let keys = workloads.map(|workload| loaded.manifest.workload_key(&workload.params));
+    let keys: Vec<String> = keys.collect();
+    let ended = store.measure(loaded, &options).await;
+    watch.lock().unwrap_or_else(PoisonError::into_inner).end();
+    let measured = ended?;
+    tell(&measured, &keys);
+    let all_failed = !measured.trials.is_empty() && measured.failed == measured.trials.len() as u64;
+    Ok(match measured.interrupted {
         true => INTERRUPTED,
         // Some failures are what a search finds out; where nothing works, something is wrong.
         false if all_failed => PARTLY,
@@ -141,55 +123,50 @@ pub(super) fn run(
 }
 
 /// Says what would be measured first.
-pub(super) fn dry_run(command: &Run, loaded: &Arc<Loaded>) -> u8 {
-    let mut plan = command.plan(loaded, command.drawn(), &HashMap::new());
+pub(super) fn dry_run(command: &Run) -> Result<u8, Failure> {
+    let (options, loaded) = (
+        command.options(&Arc::default())?,
+        Arc::new(command.loaded()?),
+    );
+    let mut plan = Searches::of(&loaded, &options, options.drawn(), &HashMap::new());
     let total = plan.total();
     // What comes next may depend on what came before.
     let first: Vec<String> = std::iter::from_fn(|| plan.next())
         .take(5)
-        .map(|item| {
-            let config = Manifest::config_text(&item.config);
-            format!("  {} {config}", item.workload_key())
-        })
+        .map(|item| format!("  {} {}", item.workload_key(), item.steps()))
         .collect();
     talk(&match total {
         Some(total) => format!("{} at most, the first:", counted(total, "trial")),
         None => "every configuration that the constraints allow, the first:".to_owned(),
     });
     talk(&first.join("\n"));
-    DONE
+    Ok(DONE)
 }
 
 /// The best of each workload, and what failed.
-fn tell(summary: &Summary, loaded: &Loaded) {
-    for workload in loaded.manifest.workloads() {
-        let of_it = summary
-            .trials
-            .iter()
-            .filter(|done| done.item.params == workload.params);
+fn tell(measured: &Measured, workload_keys: &[String]) {
+    let trials = &measured.trials;
+    for key in workload_keys {
+        let of_it = trials.iter().filter(|trial| trial.workload_key == *key);
         let best = of_it
-            .filter_map(|done| Some((median(&done.times_ns)?.value, &done.item)))
+            .filter_map(|trial| Some((trial.median_ns?, trial)))
             .min_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((median_ns, item)) = best else {
+        let Some((median_ns, trial)) = best else {
             continue;
         };
-        let rate = workload
-            .flops
-            .map(|flops| format!(", {:.2} GFLOP/s", flops / median_ns));
+        let rate = trial.gflops.map(|gflops| format!(", {gflops:.2} GFLOP/s"));
         talk(&format!(
-            "best of {}: {}{} with {}",
-            item.workload_key(),
+            "best of {key}: {}{} with {}",
             time(median_ns),
             rate.unwrap_or_default(),
-            Manifest::config_text(&item.config)
+            trial.steps
         ));
     }
     let mut kinds: HashMap<String, u64> = HashMap::new();
-    for message in summary
-        .trials
+    let messages = trials
         .iter()
-        .filter_map(|done| done.failure.as_ref())
-    {
+        .filter_map(|trial| trial.error_message.as_ref());
+    for message in messages {
         let kind = message.lines().next().unwrap_or_default();
         *kinds.entry(kind.to_owned()).or_default() += 1;
     }
@@ -200,8 +177,8 @@ fn tell(summary: &Summary, loaded: &Loaded) {
     }
     talk(&format!(
         "{}, {} failed, {} new to the store",
-        counted(summary.records, "trial"),
-        summary.failed,
-        counted(summary.report.new_configurations, "configuration")
+        counted(trials.len() as u64, "trial"),
+        measured.failed,
+        counted(measured.stored.new_configurations, "configuration")
     ));
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tsql_measure::manifest::Manifest;
 
 use crate::error::shown::escaped;
-use crate::trials::run::Event;
+use crate::trials::Event;
 
 /// Follows a run.
 pub(super) struct Watch {
@@ -70,7 +70,7 @@ impl Watch {
                     bar.set_message(escaped(&said.join(", ")).into_owned());
                 }
             }
-            Event::Committed(_) => {}
+            Event::Resumed(_) | Event::Committed(_) => {}
         }
     }
 
@@ -129,6 +129,7 @@ fn say(event: &Event<'_>, seed: Option<u64>) {
             "all_cost_s": outcome.all_cost_s,
         }),
         Event::Committed(records) => json!({"event": "committed", "records": records}),
+        Event::Resumed(_) => return,
     };
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

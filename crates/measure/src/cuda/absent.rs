@@ -62,7 +62,7 @@ mod tests {
         assert!(Cuda.sentences().join("\n").contains("has no CUDA"));
         let folder = std::path::Path::new("/nowhere");
         let setup = Setup {
-            program: folder,
+            command: &[],
             scratch: folder,
             options: Options::default(),
         };

@@ -9,9 +9,9 @@ use super::driver::{Buffer, Call, Context, Device, DeviceAttribute, Event};
 use super::job::failure;
 use super::limits::{admit, match_parameters};
 use super::monitor::Gpu;
-use super::timing::{self, Condition, Launcher, Timing};
 use crate::conditions::Watch;
-use crate::trial::{Cache, Check, Outcome, Repeat, Settings, Trial};
+use crate::launches::{self, Condition, Launcher, Timing, as_repeat};
+use crate::trial::{Cache, Check, Outcome, Settings, Trial};
 
 /// Written between cold launches, in sizes of the L2 cache: what was there is gone.
 const FLUSH_L2_TIMES: usize = 2;
@@ -104,7 +104,7 @@ impl Station<'_> {
             call,
             began: Instant::now(),
         };
-        timing::time(&mut timed, settings)
+        launches::time(&mut timed, settings)
     }
 
     /// Launches once on fresh arguments, and compares.
@@ -162,16 +162,6 @@ fn pair<'a>(
     }
 }
 
-fn as_repeat(wall_ns: f64) -> Repeat {
-    Repeat {
-        wall_ns,
-        cpu_ns: None,
-        involuntary_switches: 0,
-        migrated: false,
-        counts: true,
-    }
-}
-
 /// A kernel with its arguments, between two events.
 struct Timed<'t, 'c, 'k> {
     call: &'t mut Call<'k>,
@@ -183,6 +173,8 @@ struct Timed<'t, 'c, 'k> {
 }
 
 impl Launcher for Timed<'_, '_, '_> {
+    type Error = Code;
+
     fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code> {
         if let Some(flush) = self.flush.as_ref().filter(|_| flushed) {
             // While the device writes, the launch is prepared: its cost is not in the time.

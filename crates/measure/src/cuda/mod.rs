@@ -27,7 +27,7 @@ mod serve;
 mod stub;
 #[cfg(test)]
 mod tests;
-mod timing;
 mod worker;
 
 pub(crate) use device::Cuda;
+pub(crate) use monitor::Monitor;

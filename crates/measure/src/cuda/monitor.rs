@@ -6,7 +6,7 @@ use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::{Device, Nvml};
 use serde_json::{Value, json};
 
-use super::timing::Condition;
+use crate::launches::Condition;
 
 /// Reasons for low clocks that spoil a timing. The power cap is none: a busy GPU is often at it.
 const THROTTLED: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
@@ -15,10 +15,10 @@ const THROTTLED: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
     .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
 
 /// NVML, where it is installed.
-pub(super) struct Monitor(Option<Nvml>);
+pub(crate) struct Monitor(Option<Nvml>);
 
 impl Monitor {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self(Nvml::init().ok())
     }
 
@@ -28,17 +28,17 @@ impl Monitor {
     }
 
     /// The GPU at `bus_id`; tells nothing where NVML does not know it.
-    pub(super) fn gpu(&self, bus_id: &str) -> Gpu<'_> {
+    pub(crate) fn gpu(&self, bus_id: &str) -> Gpu<'_> {
         let device = self.0.as_ref();
         Gpu(device.and_then(|nvml| nvml.device_by_pci_bus_id(bus_id).ok()))
     }
 }
 
 /// A GPU, as NVML knows it.
-pub(super) struct Gpu<'n>(Option<Device<'n>>);
+pub(crate) struct Gpu<'n>(Option<Device<'n>>);
 
 impl Gpu<'_> {
-    pub(super) fn condition(&self) -> Option<Condition> {
+    pub(crate) fn condition(&self) -> Option<Condition> {
         let device = self.0.as_ref()?;
         Some(Condition {
             throttled: device
@@ -50,7 +50,7 @@ impl Gpu<'_> {
 
     /// Another process computes on it. To be asked while this one has a context: that one is not
     /// counted, and cannot be told by its number, which differs inside a container.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         let processes = self.0.as_ref().map(Device::running_compute_processes);
         processes.is_some_and(|processes| processes.is_ok_and(|all| all.len() > 1))
     }

@@ -1,7 +1,10 @@
 //! What is said of one topic, and how much it matters.
 
+use serde::Serialize;
+
 /// How much a finding matters to timings; the worst is the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// It is as it should be.
     Ok,
@@ -23,16 +26,16 @@ impl Level {
 }
 
 /// One topic and its state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How bad it is.
     pub level: Level,
     /// The topic: `governor`, `busy`, ...
-    pub(crate) what: String,
+    pub what: String,
     /// Its state.
-    pub(crate) detail: String,
+    pub detail: String,
     /// What to do about it.
-    pub(crate) hint: Option<String>,
+    pub hint: Option<String>,
 }
 
 impl Finding {

@@ -7,8 +7,7 @@
 
 use std::time::Duration;
 
-use super::code::Code;
-use crate::trial::{Cache, Settings};
+use crate::trial::{Cache, Repeat, Settings};
 use tsql_metrics::median::median;
 
 /// Warming up loads the code and raises the clocks: this much time on the device, and this many
@@ -30,9 +29,12 @@ const COOL_DOWN: Duration = Duration::from_millis(100);
 const REDOS: u32 = 3;
 
 /// What launches a kernel, and the watch. A simulation in tests.
-pub(super) trait Launcher {
+pub(crate) trait Launcher {
+    /// Why a launch fails.
+    type Error;
+
     /// Nanoseconds that `launches` took on the device, after a flush of its L2 cache if `flushed`.
-    fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code>;
+    fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Self::Error>;
 
     /// How the GPU does; `None` where nobody can tell.
     fn condition(&mut self) -> Option<Condition>;
@@ -46,24 +48,35 @@ pub(super) trait Launcher {
 
 /// How a GPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Condition {
+pub(crate) struct Condition {
     /// It says that it is too hot, or gets too little power.
-    pub(super) throttled: bool,
-    pub(super) sm_clock_mhz: Option<u32>,
+    pub(crate) throttled: bool,
+    pub(crate) sm_clock_mhz: Option<u32>,
 }
 
 /// What timing gave.
 #[derive(Debug, PartialEq)]
-pub(super) struct Timing {
+pub(crate) struct Timing {
     /// Nanoseconds of a launch, one for each repeat.
-    pub(super) repeats_ns: Vec<f64>,
+    pub(crate) repeats_ns: Vec<f64>,
     /// Launches in each repeat.
-    pub(super) number: u32,
-    pub(super) flags: Vec<String>,
+    pub(crate) number: u32,
+    pub(crate) flags: Vec<String>,
+}
+
+/// A repeat on a GPU: all of them count.
+pub(crate) fn as_repeat(wall_ns: f64) -> Repeat {
+    Repeat {
+        wall_ns,
+        cpu_ns: None,
+        involuntary_switches: 0,
+        migrated: false,
+        counts: true,
+    }
 }
 
 /// Times what is on the bench.
-pub(super) fn time(bench: &mut impl Launcher, settings: &Settings) -> Result<Timing, Code> {
+pub(crate) fn time<B: Launcher>(bench: &mut B, settings: &Settings) -> Result<Timing, B::Error> {
     let end_s = bench.seconds() + settings.max_time_s;
     let warm = warm_up(bench, end_s)?;
     let short = warm.launch_ns < SHORT_NS;
@@ -110,7 +123,7 @@ struct Warm {
 }
 
 /// Launches until the GPU is warm, more at a time so that short kernels keep it busy.
-fn warm_up(bench: &mut impl Launcher, end_s: f64) -> Result<Warm, Code> {
+fn warm_up<B: Launcher>(bench: &mut B, end_s: f64) -> Result<Warm, B::Error> {
     let began_s = bench.seconds();
     let (mut done, mut done_ns, mut launches) = (0_u32, 0.0, 1_u32);
     // The least: the host can be late with launches, and the first one loads the code.
@@ -153,13 +166,13 @@ fn launches(launch_ns: f64, repeat_ns: f64) -> u32 {
 }
 
 /// One repeat, done again where the GPU was throttled; nanoseconds of all its launches.
-fn repeat(
-    bench: &mut impl Launcher,
+fn repeat<B: Launcher>(
+    bench: &mut B,
     number: u32,
     flushed: bool,
     warm_clock_mhz: Option<u32>,
     throttled: &mut bool,
-) -> Result<f64, Code> {
+) -> Result<f64, B::Error> {
     let mut redos = 0;
     loop {
         let took_ns = bench.time(number, flushed)?;
@@ -225,7 +238,9 @@ mod tests {
     }
 
     impl Launcher for Paper {
-        fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Code> {
+        type Error = std::convert::Infallible;
+
+        fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Self::Error> {
             let took_ns = self.launch_ns[self.at % self.launch_ns.len()] * f64::from(launches);
             self.at += 1;
             self.now_s += took_ns * 1e-9;

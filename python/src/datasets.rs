@@ -1,0 +1,165 @@
+//! What is to be had of one dataset: scores and files that others read; what a place and its helpers are like.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use tsql::graphnet::{HubOptions, export_hub};
+use tsql::tpugraphs::{Scored, score_submission, write_submission};
+use tsql::{Error, auto_scheduler};
+
+use crate::errors::raised;
+use crate::runtime::wait;
+use crate::store::{Store, json};
+
+/// A row of a submission, as it is told.
+#[derive(Serialize)]
+struct Row {
+    line: u64,
+    id: String,
+    score: Option<f64>,
+    problem: Option<String>,
+}
+
+/// A collection of a submission, as it is told.
+#[derive(Serialize)]
+struct Collection {
+    collection: String,
+    score: f64,
+    rows: u64,
+}
+
+/// A submission, as it is told.
+#[derive(Serialize)]
+struct Submission {
+    score: Option<f64>,
+    collections: Vec<Collection>,
+    rows: Vec<Row>,
+}
+
+impl From<Scored> for Submission {
+    fn from(scored: Scored) -> Self {
+        let collections = scored.collections.into_iter();
+        let rows = scored.rows.into_iter();
+        Self {
+            score: scored.score,
+            collections: collections
+                .map(|(collection, (score, rows))| Collection {
+                    collection,
+                    score,
+                    rows,
+                })
+                .collect(),
+            rows: rows
+                .map(|row| Row {
+                    line: row.line,
+                    id: row.id,
+                    score: row.score.clone().ok(),
+                    problem: row.score.err(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A file that is written anew.
+fn create(path: &PathBuf) -> tsql::Result<File> {
+    File::create(path).map_err(|source| Error::Io {
+        path: path.clone(),
+        source,
+    })
+}
+
+#[pymethods]
+impl Store {
+    /// Scores a submission of TpuGraphs; as JSON.
+    fn score_submission(&self, py: Python<'_>, path: PathBuf) -> PyResult<String> {
+        let store = self.get(py)?;
+        let call = move || async move { score_submission(&store, &path).await };
+        json(py, &Submission::from(wait(py, call)?))
+    }
+
+    /// Writes a submission of predictions; how many rows it has.
+    fn write_submission(
+        &self,
+        py: Python<'_>,
+        predictions: String,
+        path: PathBuf,
+    ) -> PyResult<u64> {
+        let store = self.get(py)?;
+        let call = move || async move {
+            let mut out = create(&path)?;
+            write_submission(&store, &predictions, &mut out).await
+        };
+        wait(py, call)
+    }
+
+    /// Writes records as lines that TVM loads; how many they are.
+    fn export_lines(&self, py: Python<'_>, predicate: String, path: PathBuf) -> PyResult<u64> {
+        let store = self.get(py)?;
+        let call = move || async move {
+            let mut out = create(&path)?;
+            auto_scheduler::export_lines(&store, &predicate, &mut out).await
+        };
+        wait(py, call)
+    }
+
+    /// Writes samples as the Parquet file of GraphNet's hub; the report as JSON.
+    fn export_hub(
+        &self,
+        py: Python<'_>,
+        samples: Option<String>,
+        path: PathBuf,
+    ) -> PyResult<String> {
+        let mut options = HubOptions::default();
+        if let Some(samples) = samples {
+            options = options.samples(samples);
+        }
+        let store = self.get(py)?;
+        let call = move || async move {
+            let mut out = create(&path)?;
+            export_hub(&store, &options, &mut out).await
+        };
+        json(py, &wait(py, call)?)
+    }
+}
+
+/// Something that commits need of a place, as it is told.
+#[derive(Serialize)]
+struct Probe {
+    what: &'static str,
+    wrong: Option<String>,
+}
+
+/// Tries what commits need of a place, as JSON; `null` for a local disk, which has it.
+#[pyfunction]
+pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
+    let probed = wait(py, move || async move {
+        Ok(tsql::Location::open(&location).await?.probe().await)
+    })?;
+    let told = probed.map(|probed| {
+        let each = probed.into_iter().map(|one| Probe {
+            what: one.what,
+            wrong: one.wrong,
+        });
+        each.collect::<Vec<_>>()
+    });
+    json(py, &told)
+}
+
+/// What each worker says of itself, or why it does not answer, as JSON.
+#[pyfunction]
+pub(crate) fn workers(py: Python<'_>, addresses: &str) -> PyResult<String> {
+    let workers = tsql::cluster::Workers::parse(addresses);
+    let workers = workers.map_err(|error| raised(py, &error))?;
+    let told = wait(py, move || async move { workers.status().await })?;
+    let told: Vec<(String, Option<_>, Option<String>)> = told
+        .into_iter()
+        .map(|(url, status)| match status {
+            Ok(status) => (url.to_string(), Some(status), None),
+            Err(reason) => (url.to_string(), None, Some(reason)),
+        })
+        .collect();
+    json(py, &told)
+}

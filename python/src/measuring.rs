@@ -1,0 +1,330 @@
+//! Timings that are made here: of programs in processes of their own, and of callables of Python in this one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
+use tsql::Error;
+use tsql::trials::{
+    self, Cache, Event, Loaded, MeasureOptions, Recording, RecordingOptions, Search, Settings,
+    Timed,
+};
+
+use crate::errors::{argument, raised};
+use crate::progress::Progress;
+use crate::runtime::{wait, wait_telling};
+use crate::store::{Store, json};
+
+/// How long a run that was told to stop may take to end by itself.
+const STOPPING: Duration = Duration::from_millis(200);
+
+/// How a program is measured, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct How {
+    worker: Vec<OsString>,
+    target: Option<String>,
+    platform: Option<String>,
+    name: Option<String>,
+    labels: Vec<(String, String)>,
+    core: Option<usize>,
+    realtime: bool,
+    sandbox: bool,
+    jobs: Option<usize>,
+    commit_s: f64,
+    commit_records: u64,
+    input_seed: u64,
+    cache: Option<String>,
+    keep_going: bool,
+    search: String,
+    trials: Option<u64>,
+    seed: Option<u64>,
+    skip_existing: bool,
+}
+
+impl How {
+    fn options(self, py: Python<'_>) -> PyResult<MeasureOptions> {
+        let mut options = MeasureOptions::new(self.worker)
+            .realtime(self.realtime)
+            .sandbox(self.sandbox)
+            .commit_every(seconds(py, self.commit_s)?)
+            .commit_records(self.commit_records)
+            .input_seed(self.input_seed)
+            .keep_going(self.keep_going)
+            .skip_existing(self.skip_existing);
+        options = match self.search.as_str() {
+            "grid" => options.search(Search::Grid),
+            "random" => options.search(Search::Random),
+            "evolve" => options.search(Search::Evolve),
+            other => {
+                let reason =
+                    format!("no search named `{other}`\nhint: there are grid, random, evolve");
+                return Err(argument(py, "search", reason));
+            }
+        };
+        match self.cache.as_deref() {
+            None => {}
+            Some("warm") => options = options.cache(Cache::Warm),
+            Some("cold") => options = options.cache(Cache::Cold),
+            Some(other) => {
+                let reason =
+                    format!("no state of caches named `{other}`\nhint: there are warm, cold");
+                return Err(argument(py, "cache", reason));
+            }
+        }
+        if let Some(target) = self.target {
+            options = options
+                .target(&target)
+                .map_err(|error| raised(py, &error))?;
+        }
+        if let Some(platform) = self.platform {
+            options = options.platform(platform);
+        }
+        if let Some(name) = self.name {
+            options = options.name(name);
+        }
+        for (key, value) in self.labels {
+            options = options.label(key, value);
+        }
+        if let Some(core) = self.core {
+            options = options.core(core);
+        }
+        if let Some(jobs) = self.jobs {
+            options = options.jobs(jobs);
+        }
+        if let Some(trials) = self.trials {
+            options = options.trials(trials);
+        }
+        if let Some(seed) = self.seed {
+            options = options.seed(seed);
+        }
+        Ok(options)
+    }
+}
+
+fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
+    let time = Duration::try_from_secs_f64(seconds);
+    time.map_err(|error| argument(py, "commit_s", format!("{seconds} s: {error}")))
+}
+
+#[pymethods]
+impl Store {
+    /// Measures a program: the path of a manifest, the name of a template, or (with `sources`) the text of a manifest, whose
+    /// file is named `name`.
+    #[pyo3(signature = (program, text, sources, how, heard))]
+    fn measure(
+        &self,
+        py: Python<'_>,
+        program: String,
+        text: Option<String>,
+        sources: BTreeMap<String, String>,
+        how: How,
+        heard: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let loaded = match text {
+            Some(text) => Loaded::of_texts(&text, &program, &sources),
+            None => Loaded::named(&program),
+        };
+        let loaded = loaded.map_err(|error| raised(py, &error))?;
+        let (stop, progress) = (Arc::new(AtomicBool::new(false)), Progress::default());
+        let (told, mut total, mut done) = (progress.clone(), 0, 0);
+        let hear = std::sync::Mutex::new(move |event: Event<'_>| match event {
+            Event::Started { total: all, .. } => total = all.unwrap_or_default(),
+            Event::Measured { item, .. } => {
+                done += 1;
+                told.note(&item.workload_key(), done, total);
+            }
+            _ => {}
+        });
+        let options = how
+            .options(py)?
+            .stop(Arc::clone(&stop))
+            .progress(move |event| {
+                let mut hear = hear
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                hear(event);
+            });
+        let store = self.get(py)?;
+        let call = move || async move { store.measure(loaded, &options).await };
+        let tell = progress.teller(heard);
+        let measured = wait_telling(py, call, tell);
+        if measured.is_err() {
+            // The kernel that is being timed ends, and what was measured is stored.
+            stop.store(true, Ordering::Relaxed);
+            py.detach(|| std::thread::sleep(STOPPING));
+        }
+        json(py, &measured?)
+    }
+
+    /// Stores what runs that were killed have measured; what that was, as JSON.
+    fn resume_measured(&self, py: Python<'_>) -> PyResult<String> {
+        let store = self.get(py)?;
+        json(
+            py,
+            &wait(py, move || async move { store.resume_measured().await })?,
+        )
+    }
+
+    /// Begins a stream of records that this process times.
+    fn recording(
+        &self,
+        py: Python<'_>,
+        name: String,
+        platform: String,
+        labels: Vec<(String, String)>,
+        commit_s: f64,
+        commit_records: u64,
+    ) -> PyResult<Recorder> {
+        let mut options = RecordingOptions::new(name, platform)
+            .commit_every(seconds(py, commit_s)?)
+            .commit_records(commit_records);
+        for (key, value) in labels {
+            options = options.label(key, value);
+        }
+        let store = self.get(py)?;
+        let recording = wait(py, move || async move { store.recording(&options).await })?;
+        Ok(Recorder {
+            stream: recording.stream().to_owned(),
+            recording: Arc::new(Mutex::new(Some(recording))),
+            process: process::id(),
+        })
+    }
+}
+
+/// A stream of records that this process times.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct Recorder {
+    #[pyo3(get)]
+    stream: String,
+    /// `None` after its end.
+    recording: Arc<Mutex<Option<Recording>>>,
+    process: u32,
+}
+
+impl Recorder {
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        if self.process == process::id() {
+            Ok(())
+        } else {
+            Err(raised(py, &Error::Closed))
+        }
+    }
+}
+
+#[pymethods]
+impl Recorder {
+    /// Keeps a record, told as JSON; it is on the local disk then.
+    fn take(&self, py: Python<'_>, timed: &str) -> PyResult<()> {
+        self.check(py)?;
+        let timed: Timed = parsed(py, "timed", timed)?;
+        let recording = Arc::clone(&self.recording);
+        wait(py, move || async move {
+            let mut recording = recording.lock().await;
+            recording.as_mut().ok_or(Error::Closed)?.take(&timed).await
+        })
+    }
+
+    /// Waits until all records are in the store; how many they were.
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        self.check(py)?;
+        let recording = Arc::clone(&self.recording);
+        wait(py, move || async move {
+            let mut recording = recording.lock().await;
+            recording.as_mut().ok_or(Error::Closed)?.commit().await
+        })
+    }
+
+    /// Stores what is left; the report as JSON.
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        self.check(py)?;
+        let recording = Arc::clone(&self.recording);
+        let report = wait(py, move || async move {
+            let recording = recording.lock().await.take().ok_or(Error::Closed)?;
+            recording.finish().await
+        });
+        json(py, &report?)
+    }
+}
+
+/// A value from JSON.
+fn parsed<T: DeserializeOwned>(py: Python<'_>, name: &'static str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| argument(py, name, error.to_string()))
+}
+
+/// Times `call(number)`, which calls as often as it is told, by settings that are JSON; what came of it, as JSON. What it
+/// raises is raised, once the rest of the calls were left out.
+#[pyfunction]
+pub(crate) fn time_calls(
+    py: Python<'_>,
+    call: &Bound<'_, PyAny>,
+    settings: &str,
+) -> PyResult<String> {
+    let settings: Settings = parsed(py, "settings", settings)?;
+    let mut failed = None;
+    let timing = trials::time_calls(
+        |number| {
+            if failed.is_none() {
+                failed = call.call1((number,)).err();
+            }
+        },
+        &settings,
+    );
+    match failed {
+        Some(error) => Err(error),
+        None => json(py, &timing.map_err(|error| raised(py, &error))?),
+    }
+}
+
+/// Times `time(launches, flushed)`, which gives nanoseconds of the device, by settings that are JSON; what came of it, as
+/// JSON.
+#[pyfunction]
+#[pyo3(signature = (time, settings, bus_id))]
+pub(crate) fn time_launches(
+    py: Python<'_>,
+    time: &Bound<'_, PyAny>,
+    settings: &str,
+    bus_id: Option<&str>,
+) -> PyResult<String> {
+    let settings: Settings = parsed(py, "settings", settings)?;
+    let time = |launches: u32, flushed: bool| time.call1((launches, flushed))?.extract::<f64>();
+    json(py, &trials::time_launches(time, &settings, bus_id)?)
+}
+
+/// The platform that records name where nobody says: a device of this name in short, or this machine's processor.
+#[pyfunction]
+#[pyo3(signature = (device=None))]
+pub(crate) fn platform(device: Option<&str>) -> String {
+    trials::platform(device)
+}
+
+/// What is stored of this machine with every record, as JSON.
+#[pyfunction]
+pub(crate) fn machine(py: Python<'_>) -> String {
+    py.detach(trials::machine)
+}
+
+/// What would spoil timings here, as JSON.
+#[pyfunction]
+pub(crate) fn doctor(py: Python<'_>) -> PyResult<String> {
+    json(py, &py.detach(trials::doctor))
+}
+
+/// What kernels can be measured on, in lines.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
+    py.detach(trials::devices)
+}
+
+/// Names of the templates, what each is about, and its manifest.
+#[pyfunction]
+pub(crate) fn templates() -> Vec<(&'static str, &'static str, &'static str)> {
+    let all = trials::templates().iter();
+    all.map(|one| (one.name, one.about, one.manifest)).collect()
+}

@@ -1,0 +1,110 @@
+"""Programs that are measured, and stored."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any
+
+from . import _native, _worker
+from ._findings import Measured
+from ._parsed import pairs, parsed
+from ._progress import Heard, Shown
+from ._reports import Resumed
+
+
+class Measuring:
+    """Calls of a store that measure on this machine."""
+
+    _native: _native.Store
+
+    def measure(
+        self,
+        program: str | PathLike[str] | Mapping[str, Any],
+        sources: Mapping[str, str] | None = None,
+        *,
+        trials: int | None = None,
+        search: str = "evolve",
+        seed: int | None = None,
+        skip_existing: bool = False,
+        target: str | None = None,
+        platform: str | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        core: int | None = None,
+        realtime: bool = True,
+        sandbox: bool = True,
+        cache: str | None = None,
+        jobs: int | None = None,
+        input_seed: int = 0,
+        keep_going: bool = False,
+        commit_s: float = 30.0,
+        commit_records: int = 500,
+        progress: bool | Heard = False,
+    ) -> Measured:
+        """Builds and times a program's configurations on this machine, and stores the timings.
+
+            kernel = "void scale(const float *x, float *y) { for (int i = 0; i < N; i += STEP) ... }"
+            manifest = {
+                "program": {"name": "scale", "language": "c", "source": "scale.c", "entry": "scale"},
+                "workload": [{"params": {"N": 4096}}],
+                "arg": [
+                    {"name": "x", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "in"},
+                    {"name": "y", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "out"},
+                ],
+                "space": {"STEP": [1, 2, 4]},
+            }
+            store.measure(manifest, {"scale.c": kernel}, search="grid").best()
+
+        - `program` is a manifest as a dictionary, or as text (TOML), with its `sources` by name; the path of one; or the name
+          of a template (`tsql.measure.templates()`).
+        - `search` is `grid`, `random` or `evolve` (children of the fastest so far), of `trials` at most (100; of a grid all).
+        - Kernels are built and called in processes of their own, confined to what the system has installed (`sandbox`), on a
+          quiet core that they take for themselves where they may (`realtime`).
+        - Each timing is on the local disk before the next is made: what a killed run had measured, the next one stores.
+          After Ctrl-C the kernel that is being timed ends, and what was measured is stored.
+
+        A kernel that fails is a record with the reason. Raises `tsql.errors.InputError` for what is wrong with a manifest,
+        `tsql.errors.MeasuringError` where a compiler or a device is missing, or nearly all fail alike.
+        """
+        text: str | None = None
+        if isinstance(program, Mapping):
+            text, place = json.dumps(program), f"{_name_of(program)}.json"
+        else:
+            place = fspath(program)
+            if "\n" in place:
+                text, place = place, "manifest.toml"
+        how = {
+            "worker": _worker.command(),
+            "target": target,
+            "platform": platform,
+            "name": name,
+            "labels": pairs(labels),
+            "core": core,
+            "realtime": realtime,
+            "sandbox": sandbox,
+            "jobs": jobs,
+            "commit_s": commit_s,
+            "commit_records": commit_records,
+            "input_seed": input_seed,
+            "cache": cache,
+            "keep_going": keep_going,
+            "search": search,
+            "trials": trials,
+            "seed": seed,
+            "skip_existing": skip_existing,
+        }
+        with Shown(progress) as heard:
+            return parsed(Measured, self._native.measure(place, text, dict(sources or {}), how, heard))
+
+    def resume_measured(self) -> Resumed:
+        """Stores what runs that were killed have measured; `measure` does so, too."""
+        return parsed(Resumed, self._native.resume_measured())
+
+
+def _name_of(manifest: Mapping[str, Any]) -> str:
+    program = manifest.get("program")
+    name = program.get("name") if isinstance(program, Mapping) else None
+    return os.path.basename(name) if isinstance(name, str) and name else "manifest"

@@ -1,0 +1,103 @@
+"""What keeps a store in shape, and gives its content to others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from os import PathLike, fspath
+
+from . import _native
+from ._parsed import parsed, parsed_list
+from ._progress import Heard, Shown
+from ._reports import Checked, Exported, Mendable, Optimized, Published
+
+Path = str | PathLike[str]
+
+
+class Upkeep:
+    """Calls of a store that keep it in shape, and give its content to others."""
+
+    _native: _native.Store
+
+    def optimize(
+        self, *, again: bool = False, part: tuple[int, int] | None = None, progress: bool | Heard = False
+    ) -> Optimized:
+        """Rewrites the files of all tables: sorted, merged, as small as they get. Files that are so already are left."""
+        with Shown(progress) as heard:
+            return parsed(Optimized, self._native.optimize(again, part, heard))
+
+    def vacuum(
+        self,
+        *,
+        retain: timedelta = timedelta(days=7),
+        force_unlisted: bool = False,
+        dry_run: bool = False,
+    ) -> list[str]:
+        """Deletes files that no version of this last while and no tag needs; their names."""
+        return self._native.vacuum(retain.total_seconds(), force_unlisted, dry_run)
+
+    def check(self, *, memory_limit: int | None = None, progress: bool | Heard = False) -> Checked:
+        """Reads everything and proves it: checksums, references, hashes, and that each source can be given back."""
+        with Shown(progress) as heard:
+            return parsed(Checked, self._native.check(memory_limit, heard))
+
+    def mend(self) -> list[Mendable]:
+        """Puts right what a check found and can be put right."""
+        return parsed_list(Mendable, self._native.mend())
+
+    def export(
+        self, folder: Path, *, source: str | None = None, samples: str | None = None, overwrite: bool = False
+    ) -> Exported:
+        """Gives sources back, byte for byte: all, those whose names match `source` (`*`, `?`), or those of the samples that
+        an SQL predicate selects."""
+        return parsed(Exported, self._native.export(fspath(folder), source, samples, overwrite))
+
+    def export_lines(self, file: Path, *, where: str = "true") -> int:
+        """Writes records as lines of auto_scheduler that TVM loads; how many they are."""
+        with _whole(file) as part:
+            return self._native.export_lines(where, part)
+
+    def export_hub(self, file: Path, *, samples: str | None = None) -> Exported:
+        """Writes samples of GraphNet, those that the SQL predicate selects, as the Parquet file of its hub."""
+        with _whole(file) as part:
+            return parsed(Exported, self._native.export_hub(samples, part))
+
+    def write_submission(self, predictions: Path, file: Path) -> int:
+        """Writes a submission to Kaggle's "Fast or Slow?": `predictions` is a file, or a query in parentheses, with the columns
+        `id`, `sample` and `score` (lower is faster). How many rows it has."""
+        with _whole(file) as part:
+            return self._native.write_submission(fspath(predictions), part)
+
+    def publish(
+        self,
+        to: Path,
+        *,
+        overwrite: bool = False,
+        dry_run: bool = False,
+        progress: bool | Heard = False,
+        **about: str,
+    ) -> Published:
+        """Writes what others read without tsql: Parquet files with a card, metadata and checksums. `about` may be `title`,
+        `description`, `license`, `citation`, `author`, `url`, `version` and `date`."""
+        known = ("title", "description", "license", "citation", "author", "url", "version", "date")
+        for name in about:
+            if name not in known:
+                raise TypeError(f"publish() has no argument {name!r}: {', '.join(known)}")
+        with Shown(progress) as heard:
+            return parsed(
+                Published, self._native.publish(fspath(to), list(about.items()), overwrite, dry_run, heard)
+            )
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[str]:
+    """A file that takes the place of `file` when it was written to its end."""
+    part = f"{fspath(file)}.{os.getpid()}.part"
+    try:
+        yield part
+        os.replace(part, file)
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(part)
