@@ -12,6 +12,7 @@ mod progress;
 mod result;
 mod rows;
 mod runtime;
+mod splitting;
 mod store;
 mod training;
 mod values;

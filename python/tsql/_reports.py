@@ -249,6 +249,73 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Split:
+    """A version of a split into train, valid and test."""
+
+    name: str
+    version: int
+    unit: str
+    ratio: str
+    seed: int
+    preset: str | None
+    warning: str | None
+    query: str | None
+    hold_out: str | None
+    unit_count: int
+    digest: str
+    created_at_us: int
+
+    @property
+    def full_name(self) -> str:
+        """`name@version`, as `split('name@version')` takes it."""
+        return f"{self.name}@{self.version}"
+
+
+@dataclass(frozen=True)
+class PartCount:
+    """Records of a part of a split; `part` is None for those in none."""
+
+    part: str | None
+    record_count: int
+
+
+@dataclass(frozen=True)
+class CreatedSplit:
+    """A split that was made, and what is in it; not `is_new` where its newest version was the same already."""
+
+    split: Split
+    is_new: bool
+    parts: list[PartCount]
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """What two parts of a split share at a level."""
+
+    level: str
+    shared: str
+    unit_count: int
+    leaking_unit_count: int
+    held_out_record_count: int
+    leaking_record_count: int
+    is_declared: bool
+
+
+@dataclass(frozen=True)
+class SplitLeaks:
+    """What leaks between the parts of a split."""
+
+    split: Split
+    parts: list[PartCount]
+    levels: list[Leaks]
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing leaks at the levels at which nothing is to leak."""
+        return not any(leaks.is_declared and leaks.leaking_unit_count > 0 for leaks in self.levels)
+
+
+@dataclass(frozen=True)
 class Difference:
     """Rows of a table, or platforms, that came or went between two versions."""
 

@@ -19,14 +19,18 @@ from ._reports import (
     Copied,
     Corrected,
     Correction,
+    CreatedSplit,
     Diff,
     Exported,
     Ingested,
     Mendable,
     Note,
     Optimized,
+    PartCount,
     Published,
     ScoreReport,
+    Split,
+    SplitLeaks,
     Subset,
     Tag,
     Version,
@@ -389,6 +393,46 @@ class Store:
     def notes(self) -> list[Note]:
         """All notes."""
         return parsed_list(Note, self._native.notes())
+
+    # Train, valid and test
+
+    def create_split(
+        self,
+        name: str | None = None,
+        *,
+        unit: str | None = None,
+        ratio: str | None = None,
+        seed: int = 0,
+        hold_out: str | None = None,
+        query: str | None = None,
+        preset: str | None = None,
+    ) -> CreatedSplit:
+        """Makes the next version of a split: by `unit` (`config`, `task`, `dag`, `structure`, `network`, `platform`, `time`), or by a
+        `preset` (`tenset-all-five`, ...). In SQL, `split('name')` is the part of a row of `records`."""
+        if (unit is None) == (preset is None):
+            raise ArgumentError("a split is made by a unit or by a preset", name="unit")
+        named = name if name is not None else preset
+        if named is None:
+            raise ArgumentError("a split has a name", name="name")
+        how = {"preset": preset, "unit": unit, "ratio": ratio, "seed": seed, "hold_out": hold_out, "query": query}
+        return parsed(CreatedSplit, self._native.create_split(named, how))
+
+    def check_split(self, name: str, level: str | None = None) -> SplitLeaks:
+        """Counts what leaks between the parts of a split, level by level (`L0` to `L5`)."""
+        return parsed(SplitLeaks, self._native.check_split(name, level))
+
+    def parts_of_split(self, name: str) -> list[PartCount]:
+        """How many of the records that a split is about are in each of its parts now."""
+        return parsed_list(PartCount, self._native.parts_of_split(name))
+
+    def drop_split(self, name: str) -> int:
+        """Takes a split away, with all its versions or one (`name@2`); tells how many there were."""
+        return self._native.drop_split(name)
+
+    @property
+    def splits(self) -> list[Split]:
+        """All versions of all splits."""
+        return parsed_list(Split, self._native.splits())
 
     # Working with it
 

@@ -31,31 +31,46 @@ impl OptimizerRule for GraphsOfParts {
         plan: LogicalPlan,
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Filter(filter) = &plan else {
-            return Ok(Transformed::no(plan));
-        };
-        let conditions = split_conjunction_owned(filter.predicate.clone());
-        let mut kept: Vec<Expr> = Vec::with_capacity(conditions.len() + 1);
-        let mut changed = false;
-        for condition in &conditions {
-            match listed(condition) {
-                Some((list, true)) => {
-                    kept.push(list);
-                    changed = true;
-                }
-                Some((list, false)) if !conditions.contains(&list) => {
-                    kept.extend([list, condition.clone()]);
-                    changed = true;
-                }
-                _ => kept.push(condition.clone()),
+        match &plan {
+            LogicalPlan::Filter(filter) => {
+                let kept = kept(&split_conjunction_owned(filter.predicate.clone()));
+                let Some(predicate) = kept.and_then(conjunction) else {
+                    return Ok(Transformed::no(plan));
+                };
+                let filter = Filter::try_new(predicate, filter.input.clone())?;
+                Ok(Transformed::yes(LogicalPlan::Filter(filter)))
             }
+            LogicalPlan::TableScan(scan) => {
+                let Some(filters) = kept(&scan.filters) else {
+                    return Ok(Transformed::no(plan));
+                };
+                let mut scan = scan.clone();
+                scan.filters = filters;
+                Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+            }
+            _ => Ok(Transformed::no(plan)),
         }
-        let Some(predicate) = conjunction(kept).filter(|_| changed) else {
-            return Ok(Transformed::no(plan));
-        };
-        let filter = Filter::try_new(predicate, filter.input.clone())?;
-        Ok(Transformed::yes(LogicalPlan::Filter(filter)))
     }
+}
+
+/// The conditions with lists of graphs; `None` where there are none to add.
+fn kept(conditions: &[Expr]) -> Option<Vec<Expr>> {
+    let mut kept: Vec<Expr> = Vec::with_capacity(conditions.len() + 1);
+    let mut changed = false;
+    for condition in conditions {
+        match listed(condition) {
+            Some((list, true)) => {
+                kept.push(list);
+                changed = true;
+            }
+            Some((list, false)) if !conditions.contains(&list) => {
+                kept.extend([list, condition.clone()]);
+                changed = true;
+            }
+            _ => kept.push(condition.clone()),
+        }
+    }
+    changed.then_some(kept)
 }
 
 /// The graphs of the rows for which a condition may hold, and whether it holds for all of these.
@@ -108,6 +123,10 @@ fn listed(condition: &Expr) -> Option<(Expr, bool)> {
     }
     if graphs.len() > LISTED {
         return None;
+    }
+    // As the simplifier would write it.
+    if let [only] = graphs.as_slice() {
+        return Some((graph.clone().eq(lit(*only)), is_exact));
     }
     let graphs = graphs.into_iter().map(lit).collect();
     Some((graph.clone().in_list(graphs, false), is_exact))

@@ -38,7 +38,7 @@ pub(super) fn function() -> Scalar {
     let about = About::new(
         NAME,
         "The part of a row by a table of parts: what `split('NAME')` becomes when a question is planned",
-        "SELECT part_in_table(X'6701000000000000000002', 1)",
+        "SELECT part_in_table(X'67010000000000000002', 1)",
     )
     .takes("table", DataType::Binary, "the parts, packed; its first byte says by what")
     .takes("id", DataType::Int64, "`graph_id`, `config_id` or `source_id`, by the table")

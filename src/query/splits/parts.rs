@@ -132,3 +132,98 @@ pub(crate) fn place(name: &str) -> Option<u8> {
     let place = PARTS.iter().position(|part| *part == name)?;
     u8::try_from(place).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(unit: SplitUnit, stored: &[(Kind, &str, &str)]) -> Parts {
+        let stored = stored.iter().map(|(kind, key, value)| Stored {
+            kind: *kind,
+            key: (*key).to_owned(),
+            value: (!value.is_empty()).then(|| (*value).to_owned()),
+        });
+        let stored: Vec<Stored> = stored.collect();
+        Parts::new(unit, "1/1/1", 0, &stored).unwrap()
+    }
+
+    /// The part of a graph with these keys; `~` makes a weak one.
+    fn of(parts: &mut Parts, keys: &str) -> &'static str {
+        let labels = keys.split_whitespace().map(|key| Label {
+            key: key.trim_start_matches('~').to_owned(),
+            is_weak: key.starts_with('~'),
+        });
+        let labels: Vec<Label> = labels.collect();
+        let place = parts.of_labels(&labels);
+        PARTS.get(usize::from(place)).copied().unwrap_or("none")
+    }
+
+    /// By Python's xxhash, `structure` with seed 0 and 1/1/1: a is in test, b in valid, c, d and e in train, f in test.
+    #[test]
+    fn a_newcomer_that_would_join_two_parts_is_in_none() {
+        let members = [
+            (Kind::Member, "d", "a"),
+            (Kind::Member, "a", "a"),
+            (Kind::Member, "s", "b"),
+        ];
+        let mut parts = parts(SplitUnit::Structure, &members);
+        for (keys, expected) in [
+            ("a", "test"),
+            ("b", "valid"),
+            ("c", "train"),
+            // A cluster has the part of its smallest key.
+            ("d", "test"),
+            ("a d", "test"),
+            ("c e", "train"),
+            ("c f", "none"),
+            ("d f", "test"),
+            ("c d", "none"),
+            // What a graph is like counts where it was known.
+            ("~s", "valid"),
+            ("~t", "none"),
+            ("c ~t", "train"),
+            ("c ~s", "none"),
+            ("b ~s", "valid"),
+            ("", "none"),
+        ] {
+            assert_eq!(of(&mut parts, keys), expected, "{keys}");
+        }
+    }
+
+    /// By Python's xxhash, `network` with seed 0 and 1/1/1: a is in train, b in valid, c in test, d in valid, h in test.
+    #[test]
+    fn networks_that_come_later_take_no_graph_from_others() {
+        let known = [
+            (Kind::Known, "a", ""),
+            (Kind::Known, "b", ""),
+            (Kind::Known, "c", ""),
+            (Kind::Held, "c", "train"),
+        ];
+        let mut parts = parts(SplitUnit::Network, &known);
+        for (keys, expected) in [
+            ("a", "train"),
+            ("a b", "none"),
+            ("a h", "train"),
+            ("b h", "valid"),
+            ("h", "test"),
+            ("d h", "none"),
+            // What is held out takes its graphs with it.
+            ("b c", "train"),
+            ("c h", "train"),
+        ] {
+            assert_eq!(of(&mut parts, keys), expected, "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_workload_that_is_held_out_is_so_on_all_targets() {
+        let mut parts = parts(
+            SplitUnit::Task,
+            &[(Kind::Held, "w", "valid"), (Kind::Held, "x llvm", "test")],
+        );
+        assert_eq!(parts.of_task("w", "w llvm"), 1);
+        assert_eq!(parts.of_task("w", "w cuda"), 1);
+        assert_eq!(parts.of_task("x", "x llvm"), 2);
+        assert_eq!(parts.of_task("x", "x cuda"), parts.of_key("x cuda"));
+    }
+}

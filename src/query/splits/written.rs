@@ -148,7 +148,7 @@ fn of_times(split: &Definition, empty: Written) -> Written {
         if let Some(begins) = begins(part) {
             let begins = begins.format("%Y-%m-%dT%H:%M:%SZ");
             written = written.then(" WHEN ").column(0);
-            written = written.then(format!(" >= TIMESTAMP '{begins}' THEN '{part}'"));
+            written = written.then(format!(" >= '{begins}' THEN '{part}'"));
         }
     }
     written.then(" ELSE 'train' END")

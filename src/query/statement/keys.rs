@@ -48,6 +48,21 @@ const KEYS: [Key; 3] = [
 
 const RECORDS: &str = "records";
 
+/// What records are called within what takes their place.
+const OWN: &str = "__records";
+
+/// Has this taken the place of records?
+pub(super) fn has_keys(factor: &TableFactor) -> bool {
+    let TableFactor::Derived { subquery, .. } = factor else {
+        return false;
+    };
+    let SetExpr::Select(select) = subquery.body.as_ref() else {
+        return false;
+    };
+    let first = select.from.first().map(|tables| &tables.relation);
+    matches!(first, Some(TableFactor::Table { alias: Some(alias), .. }) if alias.name.value == OWN)
+}
+
 /// Writes the keys of records out.
 ///
 /// # Errors
@@ -136,7 +151,8 @@ fn keyed(query: &mut Query, asked: &[&'static Key]) -> Result<(), ParserError> {
             let keys = wanted.iter().filter(|(_, used)| used.is_of(&name));
             let keys: Vec<&Key> = keys.map(|(key, _)| *key).collect();
             if !keys.is_empty() {
-                *factor = joined_with(&name, &keys)?;
+                let joined = joined_with(factor, &name, &keys)?;
+                *factor = joined;
                 without(&mut select.projection, &keys, &name, is_alone);
             }
         }
@@ -191,22 +207,32 @@ fn may_have(factor: &TableFactor, key: &str) -> bool {
 }
 
 /// Records with these keys.
-fn joined_with(name: &str, keys: &[&Key]) -> Result<TableFactor, ParserError> {
+fn joined_with(
+    records: &TableFactor,
+    name: &str,
+    keys: &[&Key],
+) -> Result<TableFactor, ParserError> {
     let (mut columns, mut joins) = (String::new(), String::new());
     for Key { name, table, by } in keys {
         columns += &format!(", __{table}.{name}");
         joins += &format!(
-            " LEFT JOIN (SELECT {by} AS __by, {name} FROM {table}) AS __{table} ON __{table}.__by = __records.{by}"
+            " LEFT JOIN (SELECT {by} AS __by, {name} FROM {table}) AS __{table} ON __{table}.__by = {OWN}.{by}"
         );
     }
-    let sql = format!("SELECT __records.*{columns} FROM {RECORDS} AS __records{joins}");
+    let sql = format!("SELECT {OWN}.*{columns} FROM {RECORDS} AS {OWN}{joins}");
+    let called = match records {
+        TableFactor::Table { alias, .. } => alias.clone(),
+        _ => None,
+    };
     let mut factor = derived(query(&sql)?);
     if let TableFactor::Derived { alias, .. } = &mut factor {
-        *alias = Some(TableAlias {
-            explicit: true,
-            name: Ident::new(name),
-            columns: Vec::new(),
-            at: None,
+        *alias = called.or_else(|| {
+            Some(TableAlias {
+                explicit: true,
+                name: Ident::new(name),
+                columns: Vec::new(),
+                at: None,
+            })
         });
     }
     Ok(factor)

@@ -10,13 +10,14 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SetExpr,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SetExpr,
     Statement as SqlStatement, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
 use super::super::dialect::pieces::{nothing, number};
 use super::super::shown::Shown;
 use super::super::splits::{Written, find, written as expression};
+use super::keys::has_keys;
 use super::walk::walk;
 use crate::error::{Error, Result};
 use crate::schema;
@@ -28,7 +29,9 @@ const SPLIT: &str = "split";
 const VERSION: &str = "table_version";
 
 /// Tables and views whose rows have the keys of records, those with most keys first.
-const KEYED: [&str; 4] = ["records", "retracted", "configurations", "graphs"];
+const KEYED: [&str; 4] = [RECORDS, "retracted", "configurations", "graphs"];
+
+const RECORDS: &str = "records";
 
 /// What splits are made of, as tables and as views.
 pub(in crate::query) const TABLES: [&str; 10] = [
@@ -307,27 +310,24 @@ fn rows_of(select: &Select) -> Rows {
 
 /// The table of a relation, and what it is called.
 fn named(factor: &TableFactor) -> Option<(String, String)> {
-    let TableFactor::Table {
-        name, alias, args, ..
-    } = factor
-    else {
-        return None;
+    let (table, alias) = match factor {
+        TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            ..
+        } => (normal(name.0.last()?.as_ident()?), alias),
+        TableFactor::Derived { alias, .. } if has_keys(factor) => (RECORDS.to_owned(), alias),
+        _ => return None,
     };
-    let table = name.0.last()?.as_ident()?;
-    if args.is_some() {
-        return None;
-    }
-    let table = if table.quote_style.is_none() {
-        table.value.to_ascii_lowercase()
-    } else {
-        table.value.clone()
-    };
-    let called = alias.as_ref().map(|alias| {
-        let name = &alias.name;
-        match name.quote_style {
-            None => name.value.to_ascii_lowercase(),
-            Some(_) => name.value.clone(),
-        }
-    });
+    let called = alias.as_ref().map(|alias| normal(&alias.name));
     Some((table.clone(), called.unwrap_or(table)))
+}
+
+/// A name as the planner knows it.
+fn normal(name: &Ident) -> String {
+    match name.quote_style {
+        None => name.value.to_ascii_lowercase(),
+        Some(_) => name.value.clone(),
+    }
 }
