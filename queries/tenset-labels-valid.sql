@@ -1,7 +1,8 @@
 -- TenSet's labels of one platform without its failed records.
 -- platform platform : platform as in records.platform
 -- needs records WHERE dataset = 'tenset' : records of TenSet
-SELECT t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
+SELECT 'valid' AS label_name, table_version('records') AS label_version,
+  t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
   min(t.cost_s) OVER task AS min_latency_s,
   min(t.cost_s) OVER task / t.cost_s AS throughput,
   t.failed_in_task

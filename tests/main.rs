@@ -122,6 +122,8 @@ mod refused;
 mod s3;
 #[path = "suite/shell.rs"]
 mod shell;
+#[path = "suite/splits.rs"]
+mod splits;
 #[path = "suite/sql.rs"]
 mod sql;
 #[path = "suite/streams.rs"]

@@ -15,6 +15,7 @@ mod progress;
 mod result;
 mod rows;
 mod runtime;
+mod splitting;
 mod store;
 mod training;
 mod values;

@@ -157,6 +157,24 @@ def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp
     assert (made.version, len(made.members)) == (1, 5) and own.subset("few") == made
 
 
+def test_splits_in_sql_and_in_loaders(own: tsql.Store) -> None:
+    own.ingest([DATA / "epyc-1t", DATA / "epyc-2t"])
+    made = own.create_split("by-dag", unit="dag", ratio="1/0/1", seed=1)
+    assert made.is_new and made.split.full_name == "by-dag@1" and own.splits == [made.split]
+    counts = {part.part: part.record_count for part in made.parts}
+    rows = own.sql("SELECT split('by-dag@1') AS part, count(*) AS n FROM records GROUP BY part").rows()
+    assert dict(rows) == counts and sum(counts.values()) == 480
+    train = own.training_rows("SELECT config_id FROM records WHERE split('by-dag') = 'train'")
+    assert sum(len(batch) for batch in train) == counts["train"]
+    found = own.check_split("by-dag")
+    assert found.is_clean and found.levels[3].level == "L3" and found.levels[3].leaking_unit_count == 0
+    with pytest.raises(tsql.errors.ArgumentError):
+        own.create_split("both", unit="dag", preset="tlp-five")
+    with pytest.raises(tsql.Error, match="did you mean `task`"):
+        own.create_split("x", unit="taks")
+    assert own.drop_split("by-dag") == 1 and own.splits == []
+
+
 def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsql.Store) -> None:
     told = {
         tsql._reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
@@ -165,9 +183,16 @@ def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsq
         tsql._reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None),
         tsql._reports.Copied: own._native.copy_to(tsql.create("memory:")._native, None, True, None),
         tsql._reports.Tag: own._native.create_tag("t", None),
+        tsql._reports.CreatedSplit: own._native.create_split("s", _split()),
+        tsql._reports.SplitLeaks: own._native.check_split("s", None),
     }
     for kind, text in told.items():
         assert set(json.loads(text)) == {field.name for field in dataclasses.fields(kind)}, kind
+
+
+def _split() -> dict[str, Any]:
+    names = ("preset", "ratio", "hold_out", "query")
+    return {**dict.fromkeys(names), "unit": "task", "seed": 0}
 
 
 def _plain() -> dict[str, Any]:

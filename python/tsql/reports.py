@@ -45,6 +45,7 @@ from ._reports import (
     Verified,
     Version,
 )
+from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
 from .measure import Finding, Template, Timing
 
 __all__ = [
@@ -57,18 +58,21 @@ __all__ = [
     "Copied",
     "Corrected",
     "Correction",
+    "CreatedSplit",
     "Diff",
     "Difference",
     "Exported",
     "Finding",
     "Ingested",
     "KnownSample",
+    "Leaks",
     "Measured",
     "MeasuredTrial",
     "Mendable",
     "Note",
     "NoteTarget",
     "Optimized",
+    "PartCount",
     "Probe",
     "Published",
     "PublishedTable",
@@ -83,6 +87,8 @@ __all__ = [
     "SkippedFile",
     "SourceDifference",
     "SpeedupBin",
+    "Split",
+    "SplitLeaks",
     "Subset",
     "Tag",
     "Template",

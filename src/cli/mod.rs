@@ -46,6 +46,7 @@ mod screen;
 mod security;
 mod shell;
 mod signals;
+mod split;
 mod sql;
 mod stdout;
 mod store;
@@ -118,6 +119,7 @@ enum Command {
     Score(score::Score),
     Report(report::Report),
     Subset(subset::Subset),
+    Split(split::Split),
     Tables(tables::Tables),
     Describe(describe::Describe),
     Queries(queries::Queries),
@@ -265,6 +267,7 @@ async fn run_command(
         Some(Command::Score(command)) => score::run(place, command).await,
         Some(Command::Report(command)) => report::run(place, command).await,
         Some(Command::Subset(command)) => subset::run(place, command).await,
+        Some(Command::Split(command)) => split::run(place, command).await,
         Some(Command::Tables(command)) => tables::run(place, command).await,
         Some(Command::Describe(command)) => describe::run(place, command).await,
         Some(Command::Queries(command)) => queries::run(place, command).await,

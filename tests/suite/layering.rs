@@ -28,6 +28,7 @@ const RANKS: [&[&str]; 12] = [
         "worker",
         "publish",
         "compare",
+        "splits",
         "training",
     ],
     &["check", "auto_scheduler", "graphnet", "tpugraphs"],

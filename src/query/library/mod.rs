@@ -45,6 +45,7 @@ const FILES: &[(&str, &str)] = &questions![
     "graphnet-scores",
     "graphnet-status",
     "hold-out-networks",
+    "metaschedule-labels",
     "missing-programs",
     "network-latency",
     "noise-floor",

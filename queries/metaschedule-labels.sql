@@ -1,0 +1,20 @@
+-- MetaSchedule's labels of one platform as its cost model computes them (xgb_model.py): the median of the repeats, a failed record costs 1e10 s.
+-- platform platform : platform as in records.platform
+-- needs records WHERE repeat_count > 0 : records with timings
+SELECT 'metaschedule' AS label_name, table_version('records') AS label_version,
+  t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
+  min(t.cost_s) OVER task AS min_cost_s,
+  min(t.cost_s) OVER task / t.cost_s AS label,
+  t.error_no, sum(t.failed) OVER task AS failed_in_task
+FROM (
+  SELECT g.workload_key, e.target, r.config_id, r.source_id, r.line, r.error_no,
+    CASE WHEN r.status = 'ok' THEN list_median(r.repeats_ns) / 1e9 ELSE 1e10 END AS cost_s,
+    CASE WHEN r.status = 'ok' THEN 0 ELSE 1 END AS failed
+  FROM records AS r
+  JOIN graphs AS g ON g.graph_id = r.graph_id
+  JOIN environments AS e ON e.environment_id = r.environment_id
+  WHERE r.platform = $platform AND r.status <> 'unmeasured'
+) AS t
+JOIN files AS s ON s.source_id = t.source_id
+WINDOW task AS (PARTITION BY t.workload_key, t.target)
+ORDER BY source, t.line
