@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`score`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -173,6 +173,7 @@ pub mod diff;
 pub mod export;
 pub mod notes;
 pub mod publish;
+pub mod score;
 pub mod training;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;

@@ -28,6 +28,7 @@ const RANKS: [&[&str]; 12] = [
         "worker",
         "publish",
         "compare",
+        "score",
         "training",
     ],
     &["check", "auto_scheduler", "graphnet", "tpugraphs"],

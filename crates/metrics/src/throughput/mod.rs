@@ -35,7 +35,9 @@ pub use network::{TaskLatency, top_k_score};
 pub use pairs::pairwise_accuracy;
 pub use random::{random_least_of_k, random_mape, random_pairwise_accuracy, random_peak_at_k};
 pub use row::Row;
-pub use task::{PEAKS, Program, TOPS, TaskScores, Variant, labels, task_scores};
+pub use task::{
+    PEAKS, Program, TOPS, TaskScores, Variant, labels, random_task_scores, task_scores,
+};
 pub use undefined::Undefined;
 
 use crate::metric::Metric;

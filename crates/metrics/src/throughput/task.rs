@@ -3,6 +3,7 @@
 use super::choice::{least_of_k, peak_at_k};
 use super::error::{mape, r2, rmse};
 use super::pairs::pairwise_accuracy;
+use super::random::{random_least_of_k, random_mape, random_pairwise_accuracy, random_peak_at_k};
 use super::row::{INDEX, PREDICTION, Row, finite, float};
 use super::undefined::Undefined;
 use crate::metric::{Argument, Gives, Group, Kind, Metric};
@@ -179,6 +180,54 @@ pub fn task_scores(programs: &[Program], variant: Variant) -> TaskScores {
                 ..TaskScores::of(&rows, least_s)
             }
         }
+    }
+}
+
+/// What a predictor scores on average that says the labels of those programs that have a prediction in an order drawn at random.
+pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores {
+    let failed = programs.iter().filter(|one| one.runtime_ns.is_none());
+    let failed = failed.count() as u64;
+    let found = labels(programs.iter().map(|one| one.runtime_ns), variant);
+    let (labels, least_s) = match found {
+        Ok(found) => found,
+        Err(why) => {
+            return TaskScores {
+                failed,
+                ..TaskScores::without(why)
+            };
+        }
+    };
+    let known = programs.iter().zip(labels);
+    let known = known.filter(|(program, _)| program.prediction.is_some());
+    let labels: Vec<f64> = known.filter_map(|(_, label)| label).collect();
+    if labels.iter().any(|label| !label.is_finite()) {
+        return TaskScores::without(Undefined::Label);
+    }
+    // Each label as its own prediction: what has no score of its own has none here.
+    let row = |label: &f64| Row {
+        label: *label,
+        prediction: *label,
+        index: f64::NAN,
+    };
+    let rows: Vec<Row> = labels.iter().map(row).collect();
+    let costs: Vec<f64> = labels
+        .iter()
+        .map(|label| latency_ns(least_s, *label))
+        .collect();
+    TaskScores {
+        rows: labels.len() as u64,
+        failed,
+        rmse: finite(&rows).map(|count| {
+            let mean = labels.iter().sum::<f64>() / count;
+            let squares = labels.iter().map(|label| (label - mean).powi(2));
+            (2.0 * squares.sum::<f64>() / count).sqrt()
+        }),
+        r2: r2(&rows).map(|_| -1.0),
+        mape: random_mape(&labels),
+        pairwise_accuracy: random_pairwise_accuracy(&labels),
+        peaks: PEAKS.map(|k| random_peak_at_k(&labels, k)),
+        best_ns: Ok(least_s * NS),
+        tops_ns: TOPS.map(|k| random_least_of_k(&costs, k).ok_or(Undefined::NoRows)),
     }
 }
 

@@ -318,3 +318,26 @@ fn a_random_order_scores_what_all_orders_score_on_average() {
     );
     assert_eq!(random_peak_at_k(&[1.0], 1), Err(Undefined::OneRow));
 }
+
+#[test]
+fn a_random_task_is_scored_by_the_programs_that_are_predicted() {
+    let programs = [
+        program(Some(1000.0), Some(0.1)),
+        program(Some(2000.0), Some(f64::NAN)),
+        program(Some(500.0), None),
+        program(None, Some(0.3)),
+    ];
+    let found = random_task_scores(&programs, Variant::Valid);
+    assert_eq!((found.rows, found.failed), (2, 1));
+    // Labels 1/2 and 1/4 of the best, which is not predicted: their variance is 1/64.
+    assert!((found.rmse.unwrap() - (2.0_f64 / 64.0).sqrt()).abs() < 1e-7);
+    assert_eq!((found.r2, found.pairwise_accuracy), (Ok(-1.0), Ok(0.5)));
+    assert!((found.tops_ns[0].unwrap() / 1500.0 - 1.0).abs() < 1e-6);
+    assert!((found.tops_ns[1].unwrap() / 1000.0 - 1.0).abs() < 1e-6);
+    let tenset = random_task_scores(&programs, Variant::Tenset);
+    let first = (1000.0 + 2000.0 + 500.0 * 1e5) / 3.0;
+    assert!((tenset.tops_ns[0].unwrap() / first - 1.0).abs() < 1e-6);
+    let failed = [program(None, Some(0.3))];
+    let none = random_task_scores(&failed, Variant::Tenset);
+    assert_eq!(none.rmse, Err(Undefined::AllFailed));
+}

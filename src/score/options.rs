@@ -1,0 +1,150 @@
+//! How predictions are scored.
+
+use serde::Serialize;
+use tsql_metrics::throughput::Variant;
+
+/// The split of TpuGraphs, by the paths of its files.
+const OFFICIAL: &str = "official";
+
+/// Whose table the scores make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Scoring {
+    /// TenSet's tables 3 and 4: errors, rankings, peaks and top-k of each network, and the mean of networks. Of all tuning records.
+    Tenset,
+    /// TLP's table: top-k of each network, and over all of them the ratio of sums. Of all tuning records.
+    Tlp,
+    /// TpuGraphs: rankings and slowdowns of each file, and Kaggle's score of each collection.
+    Tpugraphs,
+    /// GraphNet: S(t) and ES(t) of the runs that predictions choose for each graph.
+    Graphnet,
+}
+
+impl Scoring {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tenset => "tenset",
+            Self::Tlp => "tlp",
+            Self::Tpugraphs => "tpugraphs",
+            Self::Graphnet => "graphnet",
+        }
+    }
+}
+
+/// How predictions are scored; see [`Store::score`](crate::Store::score).
+///
+/// ```
+/// use tsql::score::ScoreOptions;
+/// let options = ScoreOptions::default().split("by-task@1").allow_missing(true).resamples(200);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ScoreOptions {
+    pub(crate) split: Option<String>,
+    pub(crate) part: Option<String>,
+    pub(crate) predicate: String,
+    pub(crate) variant: Variant,
+    pub(crate) allow_missing: bool,
+    pub(crate) seed: u64,
+    pub(crate) resamples: u32,
+}
+
+impl Default for ScoreOptions {
+    /// All records, failed ones as TenSet counts them, 1,000 resamples with seed 0.
+    fn default() -> Self {
+        Self {
+            split: None,
+            part: None,
+            predicate: "true".to_owned(),
+            variant: Variant::default(),
+            allow_missing: false,
+            seed: 0,
+            resamples: 1000,
+        }
+    }
+}
+
+impl ScoreOptions {
+    /// Only records of one part of this split: its name, or its name and version (`by-task@1`).
+    #[must_use]
+    pub fn split(mut self, name: impl Into<String>) -> Self {
+        self.split = Some(name.into());
+        self
+    }
+
+    /// Which part of the split; `test` unless it is set, `valid` of TpuGraphs' own, whose test is withheld.
+    #[must_use]
+    pub fn part(mut self, name: impl Into<String>) -> Self {
+        self.part = Some(name.into());
+        self
+    }
+
+    /// Only records for which this SQL over the columns of `records` holds.
+    #[must_use]
+    pub fn predicate(mut self, sql: impl Into<String>) -> Self {
+        self.predicate = sql.into();
+        self
+    }
+
+    /// What becomes of failed records in the scores of TenSet and TLP.
+    #[must_use]
+    pub fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// Leaves out records without a prediction and counts them, instead of refusing.
+    #[must_use]
+    pub fn allow_missing(mut self, allow: bool) -> Self {
+        self.allow_missing = allow;
+        self
+    }
+
+    /// Where the draws of the intervals begin.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How often tasks are drawn anew for the intervals; 1,000 unless it is set, 0 for no intervals.
+    #[must_use]
+    pub fn resamples(mut self, count: u32) -> Self {
+        self.resamples = count;
+        self
+    }
+
+    /// The split and its part: TpuGraphs has one of its own.
+    pub(super) fn of_split(&self, scoring: Scoring) -> (Option<&str>, &str) {
+        let part = self.part.as_deref();
+        match (&self.split, scoring) {
+            (Some(split), _) => (Some(split), part.unwrap_or("test")),
+            (None, Scoring::Tpugraphs) => (Some(OFFICIAL), part.unwrap_or("valid")),
+            (None, _) => (None, part.unwrap_or("test")),
+        }
+    }
+
+    /// SQL over `records` that holds for those that are scored.
+    pub(super) fn selection(&self, scoring: Scoring) -> String {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let of_dataset = match scoring {
+            Scoring::Tenset | Scoring::Tlp => {
+                "dataset IN ('tenset', 'autotvm', 'metaschedule', 'measured') AND status <> 'unmeasured'"
+            }
+            Scoring::Tpugraphs => "dataset = 'tpugraphs' AND status <> 'unmeasured'",
+            Scoring::Graphnet => "dataset = 'graphnet'",
+        };
+        let of_part = match (&self.split, self.of_split(scoring)) {
+            (Some(split), (_, part)) => format!(" AND split({}) = {}", quoted(split), quoted(part)),
+            (None, (Some(_), part)) => format!(" AND split = {}", quoted(part)),
+            (None, (None, _)) => String::new(),
+        };
+        let of_user = match self.predicate.as_str() {
+            "true" => String::new(),
+            predicate => format!(" AND ({predicate})"),
+        };
+        format!("{of_dataset}{of_part}{of_user}")
+    }
+}
