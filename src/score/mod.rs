@@ -29,6 +29,7 @@ mod tenset;
 mod tpugraphs;
 mod unit;
 
+use options::OFFICIAL;
 pub use options::{ScoreOptions, Scoring};
 pub use report::{Predictor, Score, ScoreReport, ScoreRow};
 pub use tsql_metrics::throughput::Variant;
@@ -73,8 +74,13 @@ impl Store {
         predictions: &str,
         options: &ScoreOptions,
     ) -> Result<ScoreReport> {
+        let split = match &options.split {
+            Some(name) => Some(self.split(name).await?),
+            None => None,
+        };
+        let full_name = split.as_ref().map(|split| split.full_name());
         let context = self.session().await?;
-        let selection = options.selection(scoring);
+        let selection = options.selection(scoring, full_name.as_deref());
         let predictions = Predictions::read(&context, predictions).await?;
         let mut matched = Matched::of(&context, predictions, &selection).await?;
         let by = match scoring {
@@ -130,13 +136,15 @@ impl Store {
             seed: options.seed,
             resamples: options.resamples,
         };
-        let (split, part) = options.of_split(scoring);
+        let official = options.is_official(scoring).then(|| OFFICIAL.to_owned());
         let (records, missing) = matched.counts();
         Ok(ScoreReport {
             scoring,
             predictions: matched.predictions.from().to_owned(),
-            split: split.map(str::to_owned),
-            part: part.to_owned(),
+            split: full_name.or(official),
+            split_digest: split.as_ref().map(|split| split.digest.clone()),
+            split_warning: split.and_then(|split| split.warning),
+            part: options.part(scoring).to_owned(),
             variant: options.variant.name().to_owned(),
             seed: options.seed,
             resamples: options.resamples,

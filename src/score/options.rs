@@ -4,7 +4,7 @@ use serde::Serialize;
 use tsql_metrics::throughput::Variant;
 
 /// The split of TpuGraphs, by the paths of its files.
-const OFFICIAL: &str = "official";
+pub(super) const OFFICIAL: &str = "official";
 
 /// Whose table the scores make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -116,18 +116,23 @@ impl ScoreOptions {
         self
     }
 
-    /// The split and its part: TpuGraphs has one of its own.
-    pub(super) fn of_split(&self, scoring: Scoring) -> (Option<&str>, &str) {
-        let part = self.part.as_deref();
-        match (&self.split, scoring) {
-            (Some(split), _) => (Some(split), part.unwrap_or("test")),
-            (None, Scoring::Tpugraphs) => (Some(OFFICIAL), part.unwrap_or("valid")),
-            (None, _) => (None, part.unwrap_or("test")),
-        }
+    /// Is it TpuGraphs' own split?
+    pub(super) fn is_official(&self, scoring: Scoring) -> bool {
+        self.split.is_none() && scoring == Scoring::Tpugraphs
     }
 
-    /// SQL over `records` that holds for those that are scored.
-    pub(super) fn selection(&self, scoring: Scoring) -> String {
+    /// The part that is scored.
+    pub(super) fn part(&self, scoring: Scoring) -> &str {
+        let usual = if self.is_official(scoring) {
+            "valid"
+        } else {
+            "test"
+        };
+        self.part.as_deref().unwrap_or(usual)
+    }
+
+    /// SQL over `records` that holds for those that are scored, of a split by its name and version.
+    pub(super) fn selection(&self, scoring: Scoring, split: Option<&str>) -> String {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let of_dataset = match scoring {
             Scoring::Tenset | Scoring::Tlp => {
@@ -136,10 +141,11 @@ impl ScoreOptions {
             Scoring::Tpugraphs => "dataset = 'tpugraphs' AND status <> 'unmeasured'",
             Scoring::Graphnet => "dataset = 'graphnet'",
         };
-        let of_part = match (&self.split, self.of_split(scoring)) {
-            (Some(split), (_, part)) => format!(" AND split({}) = {}", quoted(split), quoted(part)),
-            (None, (Some(_), part)) => format!(" AND split = {}", quoted(part)),
-            (None, (None, _)) => String::new(),
+        let part = quoted(self.part(scoring));
+        let of_part = match split {
+            Some(split) => format!(" AND split({}) = {part}", quoted(split)),
+            None if self.is_official(scoring) => format!(" AND split = {part}"),
+            None => String::new(),
         };
         let of_user = match self.predicate.as_str() {
             "true" => String::new(),

@@ -14,8 +14,13 @@ pub struct ScoreReport {
     pub scoring: Scoring,
     /// The predictions, as they were given.
     pub predictions: String,
-    /// The split, as it was given; `None` where all records were scored, also those that the model may have learnt from.
+    /// The split with its version (TpuGraphs' own is `official`); `None` where all records were scored, also those that a model may have
+    /// learnt from.
     pub split: Option<String>,
+    /// The split's digest, the same in every store.
+    pub split_digest: Option<String>,
+    /// What is wrong with the split, where it is known to leak.
+    pub split_warning: Option<String>,
     /// Its part.
     pub part: String,
     /// What a failed record counts as: `tenset` or `valid`.

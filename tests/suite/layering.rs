@@ -28,10 +28,9 @@ const RANKS: [&[&str]; 12] = [
         "worker",
         "publish",
         "compare",
-        "score",
         "training",
     ],
-    &["check", "auto_scheduler", "graphnet", "tpugraphs"],
+    &["check", "auto_scheduler", "graphnet", "score", "tpugraphs"],
     &["cli"],
     &["fuzz"],
 ];

@@ -214,6 +214,9 @@ fn say(report: &ScoreReport) {
         "{}{counts}, {of}",
         counted(report.records, "record")
     ));
+    if let Some(warning) = &report.split_warning {
+        talk(&format!("warning: this split leaks: {warning}"));
+    }
     if matches!(report.scoring, Scoring::Tenset | Scoring::Tlp) && report.failed > 0 {
         talk(match report.variant.as_str() {
             "valid" => "variant valid: failed records are left out",

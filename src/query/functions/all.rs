@@ -5,11 +5,11 @@ use datafusion::prelude::SessionContext;
 
 use super::scalar::Scalar;
 use super::{
-    aliases, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, hlo_opcode,
-    json_text, len, list_statistics, lossy_text, macro_speedup_score, metric, node_feature,
-    odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, scaled, schedule,
-    sketch_params, speedup, time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks,
-    unpack_tensors, workload,
+    aliases, count_distinct_dense, counted, date_diff, digests, extreme_by, fill_sketch,
+    hlo_opcode, json_text, keys, len, list_statistics, lossy_text, macro_speedup_score, metric,
+    node_feature, odd_repeats, open_sketch, packed_repeats, part_in_table, part_of_split,
+    percentile_cont, scaled, schedule, sketch_params, speedup, split, time_at, unpack_calls,
+    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
 };
 
 /// Those of the values of a row.
@@ -50,7 +50,18 @@ pub(super) fn scalars() -> Vec<Scalar> {
         speedup::function(),
         schedule::schedule_numbers(),
         schedule::tlp_tokens(),
+        part_in_table::function(),
         part_of_split::function(),
+        split::part(),
+        split::version(),
+        digests::md5(),
+        digests::sha256(),
+        digests::xxh3_64(),
+        keys::of_configuration(),
+        keys::of_environment(),
+        keys::of_graph(),
+        keys::bytes(),
+        keys::text(),
     ];
     scalars.extend(list_statistics::all());
     scalars
