@@ -12,6 +12,7 @@ mod progress;
 mod result;
 mod rows;
 mod runtime;
+mod scores;
 mod store;
 mod training;
 mod values;

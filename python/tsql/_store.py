@@ -25,6 +25,7 @@ from ._reports import (
     Mendable,
     Note,
     Optimized,
+    PredictionScores,
     Published,
     ScoreReport,
     Subset,
@@ -501,6 +502,34 @@ class Store:
         path = None if picture is None else fspath(picture)
         found = self._native.compare(a, b, where, all, minimal_change, allowed_regression, top, path)
         return parsed(Comparison, found)
+
+    def score(
+        self,
+        dataset: str,
+        predictions: Path,
+        *,
+        split: str | None = None,
+        part: str | None = None,
+        where: str | None = None,
+        variant: str = "tenset",
+        allow_missing: bool = False,
+        seed: int = 0,
+        resamples: int = 1000,
+    ) -> PredictionScores:
+        """Scores predictions in the table of a paper (`"tenset"`, `"tlp"`, `"tpugraphs"`, `"graphnet"`): a file, or a query in
+        parentheses, with `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform`
+        where records are of several. `split` is `"name@version"`, `variant` says what a failed record counts as (`"valid"`: it is
+        left out)."""
+        how = {
+            "split": split,
+            "part": part,
+            "predicate": where,
+            "variant": variant,
+            "allow_missing": allow_missing,
+            "seed": seed,
+            "resamples": resamples,
+        }
+        return parsed(PredictionScores, self._native.score(dataset, fspath(predictions), how))
 
     def report(
         self,

@@ -144,7 +144,7 @@ impl Store {
             split: full_name.or(official),
             split_digest: split.as_ref().map(|split| split.digest.clone()),
             split_warning: split.and_then(|split| split.warning),
-            part: options.part(scoring).to_owned(),
+            part: options.scored_part(scoring).to_owned(),
             variant: options.variant.name().to_owned(),
             seed: options.seed,
             resamples: options.resamples,

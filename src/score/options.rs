@@ -22,6 +22,12 @@ pub enum Scoring {
 }
 
 impl Scoring {
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        let all = [Self::Tenset, Self::Tlp, Self::Tpugraphs, Self::Graphnet];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
@@ -122,7 +128,7 @@ impl ScoreOptions {
     }
 
     /// The part that is scored.
-    pub(super) fn part(&self, scoring: Scoring) -> &str {
+    pub(super) fn scored_part(&self, scoring: Scoring) -> &str {
         let usual = if self.is_official(scoring) {
             "valid"
         } else {
@@ -141,7 +147,7 @@ impl ScoreOptions {
             Scoring::Tpugraphs => "dataset = 'tpugraphs' AND status <> 'unmeasured'",
             Scoring::Graphnet => "dataset = 'graphnet'",
         };
-        let part = quoted(self.part(scoring));
+        let part = quoted(self.scored_part(scoring));
         let of_part = match split {
             Some(split) => format!(" AND split({}) = {part}", quoted(split)),
             None if self.is_official(scoring) => format!(" AND split = {part}"),

@@ -28,7 +28,9 @@ fn assert_close(found: &str, wanted: &Value, tolerance: f64, what: &str) {
         Value::String(text) => text.parse().unwrap(),
         other => other.as_f64().unwrap(),
     };
-    let found: f64 = found.parse().unwrap_or_else(|_| panic!("{what}: `{found}`"));
+    let found: f64 = found
+        .parse()
+        .unwrap_or_else(|_| panic!("{what}: `{found}`"));
     let is_close = (found - wanted).abs() <= tolerance * wanted.abs().max(1.0);
     assert!(is_close || found == wanted, "{what}: {found}, not {wanted}");
 }
@@ -42,7 +44,9 @@ fn aggregates_equal_upstreams_but_where_a_number_would_flatter() {
     let cases = cases.as_array().unwrap();
     let mut rows = "name,place,label,prediction\n".to_owned();
     for case in cases {
-        let both = numbers(&case["labels"]).into_iter().zip(numbers(&case["preds"]));
+        let both = numbers(&case["labels"])
+            .into_iter()
+            .zip(numbers(&case["preds"]));
         for (place, (label, prediction)) in both.enumerate() {
             let name = case["name"].as_str().unwrap();
             writeln!(rows, "{name},{place},{label:?},{prediction:?}").unwrap();
@@ -76,7 +80,10 @@ fn aggregates_equal_upstreams_but_where_a_number_would_flatter() {
     assert_eq!(found.len(), cases.len());
     let mut refused = 0;
     for row in &found {
-        let case = cases.iter().find(|case| case["name"] == row[0].as_str()).unwrap();
+        let case = cases
+            .iter()
+            .find(|case| case["name"] == row[0].as_str())
+            .unwrap();
         let flatters = |name: &str| match row[0].as_str() {
             "single" => name != "rmse" && name != "mape",
             "constant_labels" => name != "rmse" && name != "mape",
@@ -111,7 +118,9 @@ fn a_network_scores_what_upstreams_evaluation_says() {
         let tasks = golden(&format!("preds_x86_resnet18_{noise}.jsonl")).unwrap();
         for (task, line) in tasks.lines().enumerate() {
             let told: Value = serde_json::from_str(line).unwrap();
-            let both = numbers(&told["labels"]).into_iter().zip(numbers(&told["preds"]));
+            let both = numbers(&told["labels"])
+                .into_iter()
+                .zip(numbers(&told["preds"]));
             for (place, (label, prediction)) in both.enumerate() {
                 writeln!(
                     rows,
@@ -180,7 +189,13 @@ fn groups_over_several_partitions_agree() {
             )
             .unwrap();
         }
-        whole.push_str(&rows[if file == 0 { 0 } else { rows.find('\n').unwrap() + 1 }..]);
+        whole.push_str(
+            &rows[if file == 0 {
+                0
+            } else {
+                rows.find('\n').unwrap() + 1
+            }..],
+        );
         place.write(&format!("parts/{file}.csv"), rows);
     }
     place.write("whole.csv", whole);
@@ -193,7 +208,10 @@ fn groups_over_several_partitions_agree() {
     };
     let one = place.ok(&[&sql("whole.csv"), "--threads", "1"]).stdout;
     assert_eq!(one.lines().count(), 4);
-    assert_eq!(place.ok(&[&sql("parts/*.csv"), "--threads", "4"]).stdout, one);
+    assert_eq!(
+        place.ok(&[&sql("parts/*.csv"), "--threads", "4"]).stdout,
+        one
+    );
 }
 
 #[test]
