@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -186,6 +186,7 @@ pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;
+pub mod score;
 pub mod tpugraphs;
 
 #[cfg(feature = "cli")]

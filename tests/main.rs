@@ -120,6 +120,8 @@ mod refused;
 #[cfg(feature = "s3")]
 #[path = "suite/s3.rs"]
 mod s3;
+#[path = "suite/score.rs"]
+mod score;
 #[path = "suite/shell.rs"]
 mod shell;
 #[path = "suite/splits.rs"]
@@ -135,6 +137,8 @@ mod taken;
 #[cfg(unix)]
 #[path = "suite/terminal.rs"]
 mod terminal;
+#[path = "suite/throughput.rs"]
+mod throughput;
 #[path = "suite/told.rs"]
 mod told;
 #[path = "suite/tpugraphs.rs"]

@@ -15,6 +15,7 @@ mod progress;
 mod result;
 mod rows;
 mod runtime;
+mod scores;
 mod splitting;
 mod store;
 mod training;

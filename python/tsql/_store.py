@@ -17,6 +17,7 @@ from ._parsed import pairs, parsed, parsed_list
 from ._questions import Questions
 from ._reports import Version
 from ._result import Result
+from ._scores import Scoring
 from ._splits import Splits
 from ._training import TrainingGraphs, TrainingRows
 from ._upkeep import Upkeep
@@ -64,7 +65,7 @@ def sample() -> Store:
     return Store(_native.Store("sample:"), None, None, None)
 
 
-class Store(Writing, Upkeep, Finding, Splits, Measuring):
+class Store(Writing, Upkeep, Finding, Splits, Scoring, Measuring):
     """A store, for any number of threads; see `tsql.open`.
 
     A process that was forked opens it anew when it asks the first time. A pickled store is its location, what it is

@@ -46,6 +46,7 @@ from ._reports import (
     Version,
 )
 from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
+from ._scores import PredictionScore, PredictionScoreRow, PredictionScores
 from .measure import Finding, Template, Timing
 
 __all__ = [
@@ -73,6 +74,9 @@ __all__ = [
     "NoteTarget",
     "Optimized",
     "PartCount",
+    "PredictionScore",
+    "PredictionScoreRow",
+    "PredictionScores",
     "Probe",
     "Published",
     "PublishedTable",

@@ -9,7 +9,7 @@ use super::outcome::Failure;
 use super::printer::Format;
 
 /// Endings and their formats.
-const FORMATS: [(&str, Format); 12] = [
+const FORMATS: [(&str, Format); 13] = [
     ("csv", Format::Csv),
     ("tsv", Format::Tsv),
     ("json", Format::Json),
@@ -21,6 +21,7 @@ const FORMATS: [(&str, Format); 12] = [
     ("arrows", Format::Arrows),
     ("md", Format::Markdown),
     ("markdown", Format::Markdown),
+    ("tex", Format::Latex),
     ("txt", Format::Table),
 ];
 

@@ -26,7 +26,7 @@
 mod score;
 mod training;
 
-pub use score::{Scored, ScoredRow, score_submission, write_submission};
+pub use score::{Scored, ScoredRow, is_submission, score_submission, write_submission};
 pub use training::{
     Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Number, Pick, Picking, StepTable,
     Tensor, TrainingFile, TrainingGraph, TrainingGraphs, training_files, training_graph,

@@ -73,6 +73,14 @@ struct Row {
 /// Runtime and default runtime of every configuration of a file, where known.
 type Runtimes = Vec<(Option<f64>, Option<f64>)>;
 
+/// Is this the first line of a submission?
+pub fn is_submission(line: &str) -> bool {
+    line.trim_start_matches('\u{feff}')
+        .trim_end()
+        .split(',')
+        .eq(HEADER)
+}
+
 /// Scores a submission against the runtimes of the store.
 ///
 /// # Errors

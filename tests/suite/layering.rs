@@ -31,7 +31,7 @@ const RANKS: [&[&str]; 12] = [
         "splits",
         "training",
     ],
-    &["check", "auto_scheduler", "graphnet", "tpugraphs"],
+    &["check", "auto_scheduler", "graphnet", "score", "tpugraphs"],
     &["cli"],
     &["fuzz"],
 ];

@@ -20,11 +20,17 @@ pub mod speedup;
 pub mod stats;
 mod student;
 mod summary;
+pub mod throughput;
 
 pub use metric::{Argument, Gives, Group, Kind, Metric};
 
 /// All metrics, in the order in which they are listed: those of each folder.
-pub const METRICS: &[&[Metric]] = &[ranking::METRICS, speedup::METRICS, summary::METRICS];
+pub const METRICS: &[&[Metric]] = &[
+    ranking::METRICS,
+    throughput::METRICS,
+    speedup::METRICS,
+    summary::METRICS,
+];
 
 #[cfg(test)]
 mod tests {

@@ -22,10 +22,10 @@ pub struct Metric {
 pub enum Gives {
     /// One number, or none where the rows have none.
     Number(fn(&Group) -> Result<Option<f64>, String>),
-    /// A number for each of these names, or none at all.
+    /// A number, or none, for each of these names, or none at all.
     Numbers(
         &'static [(&'static str, Kind)],
-        fn(&Group) -> Result<Option<Vec<f64>>, String>,
+        fn(&Group) -> Result<Option<Vec<Option<f64>>>, String>,
     ),
 }
 

@@ -27,6 +27,8 @@ mod table;
 
 mod markdown;
 
+mod latex;
+
 mod vertical;
 
 #[cfg(test)]
@@ -63,6 +65,8 @@ pub(crate) enum Format {
     Jsonl,
     /// A Markdown table
     Markdown,
+    /// A LaTeX table (`tabular`, with the rules of `booktabs`)
+    Latex,
     /// One line per value
     Vertical,
     /// An Arrow IPC file
@@ -163,7 +167,9 @@ fn open<'a, W: Write + Send>(
 ) -> Result<Box<dyn Sink + Send + 'a>, ArrowError> {
     let without_columns = schema.fields().is_empty();
     Ok(match format {
-        Format::Csv | Format::Tsv | Format::Markdown | Format::Vertical if without_columns => {
+        Format::Csv | Format::Tsv | Format::Markdown | Format::Latex | Format::Vertical
+            if without_columns =>
+        {
             Box::new(Nothing)
         }
         Format::Table => Box::new(table::Table::new(schema, style, out)),
@@ -172,6 +178,7 @@ fn open<'a, W: Write + Send>(
         Format::Json => Box::new(text::Json::array(out)),
         Format::Jsonl => Box::new(text::JsonLines::lines(out)),
         Format::Markdown => Box::new(markdown::Markdown::new(schema, style.units, out)?),
+        Format::Latex => Box::new(latex::Latex::new(schema, style.units, out)?),
         Format::Vertical => Box::new(vertical::Vertical::new(schema, style.units, out)),
         Format::Arrow => Box::new(binary::ArrowFile::new(schema, out)?),
         Format::Arrows => Box::new(binary::ArrowStream::new(schema, out)?),

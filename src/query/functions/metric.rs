@@ -160,10 +160,13 @@ impl Accumulator for Rows {
 }
 
 /// A structure of these numbers, or of as many NULLs.
-fn structure(names: &[(&'static str, Kind)], numbers: Option<&[f64]>) -> Result<ScalarValue> {
+fn structure(
+    names: &[(&'static str, Kind)],
+    numbers: Option<&[Option<f64>]>,
+) -> Result<ScalarValue> {
     let mut columns = Vec::with_capacity(names.len());
     for (place, (_, kind)) in names.iter().enumerate() {
-        let number = numbers.and_then(|numbers| numbers.get(place).copied());
+        let number = numbers.and_then(|numbers| numbers.get(place).copied().flatten());
         columns.push(cast(&Float64Array::from(vec![number]), &type_of(*kind))?);
     }
     let structs = StructArray::try_new(fields(names), columns, None)?;

@@ -6,19 +6,19 @@ use super::pair::Pair;
 
 /// How pairs of configurations agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Agreement {
+pub(crate) struct Agreement {
     /// All pairs of configurations.
-    pub(super) pairs: u64,
+    pub(crate) pairs: u64,
     /// Pairs with equal runtimes, with equal scores, with both equal.
-    pub(super) runtime_ties: u64,
-    pub(super) score_ties: u64,
-    pub(super) both_ties: u64,
+    pub(crate) runtime_ties: u64,
+    pub(crate) score_ties: u64,
+    pub(crate) both_ties: u64,
     /// Pairs ranked the other way round.
-    pub(super) discordant: u64,
+    pub(crate) discordant: u64,
 }
 
 /// Sorts by score and counts, while sorting by runtime, what was the wrong way round (Knight 1966).
-pub(super) fn agreement(pairs: &[Pair]) -> Agreement {
+pub(crate) fn agreement(pairs: &[Pair]) -> Agreement {
     let mut order: Vec<Pair> = pairs.to_vec();
     order.sort_unstable_by(|a, b| {
         nan_last(a.score, b.score).then_with(|| nan_last(a.runtime, b.runtime))
@@ -50,7 +50,7 @@ fn ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
 }
 
 /// Merge sort from the bottom up; the number of pairs that were in falling order.
-fn sort_counting(values: &mut Vec<f64>) -> u64 {
+pub(crate) fn sort_counting(values: &mut Vec<f64>) -> u64 {
     let mut falling = 0;
     let mut merged = Vec::with_capacity(values.len());
     let mut width = 1;
@@ -84,7 +84,7 @@ fn equal(a: f64, b: f64) -> bool {
 }
 
 /// Numbers by size, zeros alike; what is no number last.
-pub(super) fn nan_last(a: f64, b: f64) -> Ordering {
+pub(crate) fn nan_last(a: f64, b: f64) -> Ordering {
     let both = a.partial_cmp(&b);
     both.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
@@ -93,7 +93,7 @@ pub(super) fn nan_last(a: f64, b: f64) -> Ordering {
     clippy::cast_precision_loss,
     reason = "100 million configurations have fewer than 2^53 pairs"
 )]
-pub(super) fn exact(count: u64) -> f64 {
+pub(crate) fn exact(count: u64) -> f64 {
     count as f64
 }
 

@@ -11,7 +11,7 @@
 //! Rows without a runtime are left out. Of equal scores the lower `index` comes first, or, where
 //! none is given, the row that came first.
 
-mod agreement;
+pub(crate) mod agreement;
 mod kendall;
 mod ordered_pairs;
 mod pair;

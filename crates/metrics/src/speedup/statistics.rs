@@ -142,10 +142,10 @@ pub fn macro_speedup_score(
 }
 
 /// In the order of [`NAMES`].
-fn statistics(group: &Group) -> Result<Option<Vec<f64>>, String> {
+fn statistics(group: &Group) -> Result<Option<Vec<Option<f64>>>, String> {
     let found = speedup_statistics(&samples(group), tolerance(group), &params(group)?);
     Ok(found.map(|found| {
-        vec![
+        let numbers = [
             found.alpha,
             found.beta,
             found.lambda,
@@ -156,7 +156,8 @@ fn statistics(group: &Group) -> Result<Option<Vec<f64>>, String> {
             exact(found.correct),
             exact(found.total),
             exact(found.slowdowns),
-        ]
+        ];
+        numbers.map(Some).to_vec()
     }))
 }
 

@@ -1,63 +1,44 @@
-//! `tsql score`: predictions against what was measured.
+//! A submission to Kaggle's "Fast or Slow?", scored as Kaggle did.
 
-use std::path::PathBuf;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
-use clap::{Args, Subcommand};
 
-use super::outcome::{DONE, Failure, PARTLY};
-use super::output::{Output, show};
-use super::place::Place;
-use super::talk::{counted, talk};
-use crate::tpugraphs::score_submission;
+use super::super::outcome::{DONE, Failure, PARTLY};
+use super::super::output::{Output, show};
+use super::super::talk::{counted, talk};
+use crate::store::Store;
+use crate::tpugraphs::{is_submission, score_submission};
 
 /// Rows without a score that are told.
 const TOLD: usize = 10;
 
-/// Score predictions against what was measured
-#[derive(Args, Debug)]
-pub(super) struct Score {
-    #[command(subcommand)]
-    dataset: Dataset,
+/// Bytes of a first line that are looked at.
+const LONGEST: u64 = 1 << 10;
+
+/// Is this file one?
+pub(super) fn is_one(path: &Path) -> bool {
+    let mut header = String::new();
+    let file = std::fs::File::open(path).map(BufReader::new);
+    let read = file.and_then(|mut file| file.by_ref().take(LONGEST).read_line(&mut header));
+    read.is_ok() && is_submission(&header)
 }
 
-#[derive(Subcommand, Debug)]
-enum Dataset {
-    Tpugraphs(Tpugraphs),
-}
-
-/// Score a submission to Kaggle's "Fast or Slow?"
-///
-/// The file has the header `ID,TopConfigs`; an ID is `<collection>:<name>`, TopConfigs the indices
-/// of configurations, the fastest first, joined by `;`. A tile row scores 1 minus its top-5 error,
-/// a layout row Kendall's tau-b, a collection the mean of its rows, all the mean of the five
-/// collections. `tsql export --format submission` writes such a file.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  \
-    tsql score tpugraphs submission.csv\n  \
-    tsql score tpugraphs submission.csv --rows --format csv -o rows.csv")]
-struct Tpugraphs {
-    /// The submission
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Show the score of every row
-    #[arg(long)]
+pub(super) async fn run(
+    store: &Store,
+    file: &Path,
     rows: bool,
-    #[command(flatten)]
-    output: Output,
-}
-
-pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
-    let Dataset::Tpugraphs(command) = command.dataset;
-    let store = place.open().await?;
-    let scored = score_submission(&store, &command.file).await?;
+    output: &Output,
+) -> Result<u8, Failure> {
+    let scored = score_submission(store, file).await?;
     let bad: Vec<_> = scored
         .rows
         .iter()
         .filter(|row| row.score.is_err())
         .collect();
-    let path = command.file.display();
+    let path = file.display();
     for row in bad.iter().take(TOLD) {
         if let Err(reason) = &row.score {
             talk(&format!("{path}:{}: {}: {reason}", row.line, row.id));
@@ -69,7 +50,7 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
             bad.len() - TOLD
         ));
     }
-    if command.rows {
+    if rows {
         let rows = &scored.rows;
         let columns: [(&str, ArrayRef); 3] = [
             (
@@ -95,7 +76,7 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
                 ),
             ),
         ];
-        show(columns, &command.output).await?;
+        show(columns, output).await?;
     } else {
         let mut names: Vec<&str> = scored.collections.keys().map(String::as_str).collect();
         let means = scored.collections.values();
@@ -109,7 +90,7 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
             ("score", Arc::new(Float64Array::from(scores))),
             ("rows", Arc::new(Int64Array::from(counts))),
         ];
-        show(columns, &command.output).await?;
+        show(columns, output).await?;
     }
     if scored.score.is_none() {
         talk("no score of all: it is the mean of five collections, and some have none");

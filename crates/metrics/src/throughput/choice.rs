@@ -1,0 +1,106 @@
+//! `recall_at_k` and `peak_at_k`: what the first k by prediction are worth.
+
+use std::cmp::Ordering;
+
+use super::row::{INDEX, K, LABEL, PREDICTION, Row, float, k_of, rankable, rows};
+use super::undefined::Undefined;
+use crate::metric::{Gives, Group, Metric};
+use crate::ranking::agreement::nan_last;
+
+pub(super) const RECALL: Metric = Metric {
+    name: "recall_at_k",
+    description: "How many of the k rows with the highest labels are among the k with the highest predictions, over k, also where there are fewer rows. NULL of one row, of equal labels, and where a prediction is NaN or infinite",
+    arguments: &[LABEL, PREDICTION, K, INDEX],
+    example: "SELECT recall_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
+    source: "TenSet, `metric_top_k_recall` in `cost_model/metric.py`",
+    gives: Gives::Number(|group| of_k(group, "recall_at_k", recall_at_k)),
+};
+
+pub(super) const PEAK: Metric = Metric {
+    name: "peak_at_k",
+    description: "Mean over the first k rows by prediction of the highest label so far, over the highest of all. NULL of one row, of equal labels, and where a prediction is NaN or infinite",
+    example: "SELECT peak_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
+    source: "TenSet, `metric_peak_score` in `cost_model/metric.py`",
+    gives: Gives::Number(|group| of_k(group, "peak_at_k", peak_at_k)),
+    ..RECALL
+};
+
+fn of_k(
+    group: &Group,
+    name: &str,
+    of: fn(&[Row], usize) -> Result<f64, Undefined>,
+) -> Result<Option<f64>, String> {
+    let k = k_of(group, name)?;
+    Ok(k.and_then(|k| of(&rows(group), k).ok()))
+}
+
+/// How many of the `k` rows with the highest labels are among the `k` with the highest predictions, over `k`.
+///
+/// Of equal numbers the earlier row comes first. Where that does not decide either, it is as few as it can be.
+///
+/// # Errors
+/// [`Undefined`] without rows, of one row, of equal labels, where a number is not finite.
+pub fn recall_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
+    rankable(rows)?;
+    let mut order: Vec<&Row> = rows.iter().collect();
+    let by_prediction = |a: &&Row, b: &&Row| {
+        let first = nan_last(b.prediction, a.prediction).then(nan_last(a.index, b.index));
+        first.then(nan_last(a.label, b.label))
+    };
+    order.sort_unstable_by(by_prediction);
+    let chosen = |place: usize| place < k;
+    let mut best: Vec<(bool, &Row)> = order
+        .into_iter()
+        .enumerate()
+        .map(|(place, row)| (chosen(place), row))
+        .collect();
+    best.sort_unstable_by(|(a_chosen, a), (b_chosen, b)| {
+        let first = nan_last(b.label, a.label).then(nan_last(a.index, b.index));
+        first.then(a_chosen.cmp(b_chosen))
+    });
+    let found = best.iter().take(k).filter(|(chosen, _)| *chosen).count();
+    Ok(float(found) / float(k))
+}
+
+/// Mean over the first `k` rows by prediction of the highest label so far, over the highest of all.
+///
+/// Of equal predictions the later row comes first (upstream turns round a sorted list), and where that does not decide the lower label.
+///
+/// # Errors
+/// [`Undefined`] without rows, of one row, of equal labels, where a number is not finite.
+pub fn peak_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
+    rankable(rows)?;
+    let highest = rows.iter().map(|row| row.label).reduce(f64::max);
+    let highest = highest.filter(|one| *one > 0.0).ok_or(Undefined::Label)?;
+    let mut order: Vec<&Row> = rows.iter().collect();
+    first_k(&mut order, k, |a, b| {
+        let first = nan_last(b.prediction, a.prediction).then(nan_last(b.index, a.index));
+        first.then(nan_last(a.label, b.label))
+    });
+    let (mut peak, mut sum) = (f64::NEG_INFINITY, 0.0);
+    for row in &order {
+        peak = peak.max(row.label);
+        sum += peak;
+    }
+    Ok(sum / float(order.len()) / highest)
+}
+
+/// The least `cost` of the first `k` rows by prediction; of equal predictions the earlier row comes first, and where that does not decide
+/// the higher cost. `None` without rows.
+pub fn least_of_k(rows: &[Row], cost: impl Fn(&Row) -> f64, k: usize) -> Option<f64> {
+    let mut order: Vec<&Row> = rows.iter().collect();
+    first_k(&mut order, k, |a, b| {
+        let first = nan_last(b.prediction, a.prediction).then(nan_last(a.index, b.index));
+        first.then(nan_last(cost(b), cost(a)))
+    });
+    order.into_iter().map(cost).reduce(f64::min)
+}
+
+/// Keeps the first `k`, in order.
+fn first_k(order: &mut Vec<&Row>, k: usize, by: impl Fn(&Row, &Row) -> Ordering) {
+    if (1..order.len()).contains(&k) {
+        order.select_nth_unstable_by(k - 1, |a, b| by(a, b));
+        order.truncate(k);
+    }
+    order.sort_unstable_by(|a, b| by(a, b));
+}

@@ -1,0 +1,63 @@
+//! Scores of predictions.
+
+use pyo3::prelude::*;
+use tsql::score::{ScoreOptions, Scoring, Variant};
+
+use crate::errors::argument;
+use crate::runtime::wait;
+use crate::store::{Store, json};
+
+/// Options of a score, as Python hands them over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct How {
+    split: Option<String>,
+    part: Option<String>,
+    predicate: Option<String>,
+    variant: String,
+    allow_missing: bool,
+    seed: u64,
+    resamples: u32,
+}
+
+#[pymethods]
+impl Store {
+    /// Scores predictions in the table of a dataset; the report as JSON.
+    fn score(
+        &self,
+        py: Python<'_>,
+        dataset: &str,
+        predictions: String,
+        how: How,
+    ) -> PyResult<String> {
+        let scoring = Scoring::of(dataset).ok_or_else(|| {
+            let reason =
+                format!("`{dataset}` has no table: there are tenset, tlp, tpugraphs, graphnet");
+            argument(py, "dataset", &reason)
+        })?;
+        let variant = Variant::of(&how.variant).ok_or_else(|| {
+            let reason = format!(
+                "there is no variant `{}`, but tenset and valid",
+                how.variant
+            );
+            argument(py, "variant", &reason)
+        })?;
+        let mut options = ScoreOptions::default()
+            .variant(variant)
+            .allow_missing(how.allow_missing)
+            .seed(how.seed)
+            .resamples(how.resamples);
+        if let Some(split) = how.split {
+            options = options.split(split);
+        }
+        if let Some(part) = how.part {
+            options = options.part(part);
+        }
+        if let Some(predicate) = how.predicate {
+            options = options.predicate(predicate);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.score(scoring, &predictions, &options).await };
+        json(py, &wait(py, call)?)
+    }
+}

@@ -1,0 +1,252 @@
+//! `tsql score`: predictions against what was measured.
+
+mod shown;
+mod submission;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::outcome::{DONE, Failure};
+use super::output::{Output, show, whole};
+use super::place::Place;
+use super::printer::Format;
+use super::talk::{counted, talk};
+use crate::error::Error;
+use crate::score::{ScoreOptions, ScoreReport, Scoring, Variant};
+
+/// Score predictions against what was measured
+#[derive(Args, Debug)]
+pub(super) struct Score {
+    #[command(subcommand)]
+    dataset: Dataset,
+}
+
+#[derive(Subcommand, Debug)]
+enum Dataset {
+    Tenset(Tuning),
+    Tlp(Tlp),
+    Tpugraphs(Tpugraphs),
+    Graphnet(Graphnet),
+}
+
+/// What is scored, and how.
+#[derive(Args, Debug)]
+struct Common {
+    /// The predictions: Parquet, Arrow, CSV, JSON lines or npz, or a query in parentheses
+    ///
+    /// Columns: `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform` where records are of
+    /// several.
+    #[arg(value_name = "PREDICTIONS")]
+    predictions: String,
+    /// Only records of this split, `NAME` or `NAME@VERSION`
+    #[arg(long, value_name = "NAME")]
+    split: Option<String>,
+    /// Which part of the split [default: test; of TpuGraphs' own valid]
+    #[arg(long, value_name = "PART")]
+    part: Option<String>,
+    /// Only these records: SQL over the columns of `records`
+    #[arg(
+        long = "where",
+        value_name = "SQL",
+        default_value = "true",
+        hide_default_value = true
+    )]
+    predicate: String,
+    /// Leave out records without a prediction, and count them in the table
+    #[arg(long)]
+    allow_missing: bool,
+    /// Where the draws of the intervals begin
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// How often tasks are drawn anew for the intervals; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    resamples: u32,
+    /// Show the interval of each score, not only of those that say most
+    #[arg(long)]
+    all_intervals: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// TenSet's tables 3 and 4: errors, rankings and top-k by network, of all tuning records
+///
+/// By task where no network_info is there. Beside the predictions stand a random order (its expected value) and what can be reached at most:
+/// the first repeat as a prediction of the others, the first measurement of a configuration as one of those that were made again. `mean of
+/// networks` is what TenSet reports, `ratio of sums` what TLP does. Each row has an interval: 95 % of the scores of tasks drawn anew.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql score tenset predictions.parquet --split by-task@1\n  \
+    tsql score tenset predictions.csv --split by-task@1 \\\n      \
+    --variant valid --format latex -o table.tex\n  \
+    tsql score tenset predictions.npz --where \"platform = 't4'\" \\\n      \
+    --allow-missing")]
+struct Tuning {
+    #[command(flatten)]
+    common: Common,
+    /// What becomes of failed records
+    #[arg(long, value_enum, default_value_t = Failed::Tenset)]
+    variant: Failed,
+}
+
+/// TLP's table: top-k by network, and the ratio of sums over all
+///
+/// As `tsql score tenset`, with the columns and the sum of TLP.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql score tlp predictions.parquet --split tlp-five@1")]
+struct Tlp {
+    #[command(flatten)]
+    tuning: Tuning,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Failed {
+    /// They cost 1e10 s, as in TenSet and TLP
+    Tenset,
+    /// They are left out
+    Valid,
+}
+
+/// Rankings and slowdowns of TpuGraphs by collection, or a submission to Kaggle's "Fast or Slow?"
+///
+/// A submission has the header `ID,TopConfigs`; an ID is `<collection>:<name>`, TopConfigs the indices
+/// of configurations, the fastest first, joined by `;`. A tile row scores 1 minus its top-5 error,
+/// a layout row Kendall's tau-b, a collection the mean of its rows, all the mean of the five
+/// collections. `tsql export --format submission` writes such a file.
+///
+/// Any other file has predictions by `config_key`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql score tpugraphs submission.csv\n  \
+    tsql score tpugraphs submission.csv --rows --format csv -o rows.csv\n  \
+    tsql score tpugraphs predictions.parquet --part valid")]
+struct Tpugraphs {
+    #[command(flatten)]
+    common: Common,
+    /// Of a submission: show the score of every row
+    #[arg(long)]
+    rows: bool,
+}
+
+/// S(t) and ES(t) of the runs that predictions choose for each graph of GraphNet
+///
+/// A graph that ran in several ways (compilers, say) on a device is scored by the run whose prediction is the highest. `best` always chooses
+/// the best one, `random` any.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql score graphnet predictions.parquet --split by-graph@1")]
+struct Graphnet {
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
+    let store = place.open().await?;
+    let (scoring, common, variant) = match command.dataset {
+        Dataset::Tenset(tuning) => (Scoring::Tenset, tuning.common, tuning.variant),
+        Dataset::Tlp(Tlp { tuning }) => (Scoring::Tlp, tuning.common, tuning.variant),
+        Dataset::Graphnet(graphnet) => (Scoring::Graphnet, graphnet.common, Failed::Tenset),
+        Dataset::Tpugraphs(tpugraphs) => {
+            let path = Path::new(&tpugraphs.common.predictions);
+            if tpugraphs.rows || submission::is_one(path) {
+                let path = PathBuf::from(&tpugraphs.common.predictions);
+                return submission::run(&store, &path, tpugraphs.rows, &tpugraphs.common.output)
+                    .await;
+            }
+            (Scoring::Tpugraphs, tpugraphs.common, Failed::Tenset)
+        }
+    };
+    let mut options = ScoreOptions::default()
+        .predicate(common.predicate)
+        .allow_missing(common.allow_missing)
+        .seed(common.seed)
+        .resamples(common.resamples)
+        .variant(match variant {
+            Failed::Tenset => Variant::Tenset,
+            Failed::Valid => Variant::Valid,
+        });
+    if let Some(split) = common.split {
+        options = options.split(split);
+    }
+    if let Some(part) = common.part {
+        options = options.part(part);
+    }
+    let report = store.score(scoring, &common.predictions, &options).await?;
+    let format = common.output.chosen()?;
+    if format == Format::Json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|error| Error::Internal(format!("scores are no JSON: {error}")))?;
+        whole(&(text + "\n"), &common.output)?;
+    } else {
+        let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
+        let columns = shown::columns(&report, common.all_intervals, is_rounded);
+        let columns = columns.iter();
+        show(
+            columns.map(|(name, column)| (name.as_str(), std::sync::Arc::clone(column))),
+            &common.output,
+        )
+        .await?;
+    }
+    say(&report);
+    Ok(DONE)
+}
+
+/// What the table does not say.
+fn say(report: &ScoreReport) {
+    let of = match &report.split {
+        Some(split) => format!("`{}` of the split `{split}`", report.part),
+        None => "no split: a model may have learnt from any of these".to_owned(),
+    };
+    let counts = [
+        (report.failed, "failed"),
+        (report.missing, "without a prediction"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let counts = match counts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", counts.join(", ")),
+    };
+    talk(&format!(
+        "{}{counts}, {of}",
+        counted(report.records, "record")
+    ));
+    if let Some(warning) = &report.split_warning {
+        talk(&format!("warning: this split leaks: {warning}"));
+    }
+    if matches!(report.scoring, Scoring::Tenset | Scoring::Tlp) && report.failed > 0 {
+        talk(match report.variant.as_str() {
+            "valid" => "variant valid: failed records are left out",
+            _ => {
+                "variant tenset: a failed record costs 1e10 s, 1e5 times the best where it is chosen"
+            }
+        });
+    }
+    if report.resamples > 0 {
+        talk(&format!(
+            "intervals: 95 % of {} draws of tasks, seed {}",
+            report.resamples, report.seed
+        ));
+    }
+    if report.odd > 0 {
+        talk(&format!(
+            "{} NaN, infinite or no time: groups with them have no score",
+            counted(report.odd, "prediction")
+        ));
+    }
+    if report.unused > 0 {
+        talk(&format!(
+            "{} of records that are not scored",
+            counted(report.unused, "prediction")
+        ));
+    }
+    for (metric, reason, tasks) in shown::left_out(report) {
+        talk(&format!(
+            "{metric}: {} left out: {reason}",
+            counted(tasks, "task")
+        ));
+    }
+}

@@ -1,0 +1,178 @@
+//! Which record has which prediction, and what does not fit.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use super::predictions::{Predictions, Slot, wrong};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::frame;
+
+/// Predictions by the numbers of configurations in this store.
+pub(super) struct Matched {
+    pub(super) predictions: Predictions,
+    slots: HashMap<i64, Slot, RandomState>,
+    selection: String,
+    /// Platforms of the records that were seen, with their numbers among the predictions.
+    platforms: Vec<(String, Option<u16>)>,
+    records: u64,
+    missing: u64,
+}
+
+impl Matched {
+    /// Looks for the configurations of the records for which `selection` holds.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a selection that is no SQL.
+    pub(super) async fn of(
+        context: &SessionContext,
+        predictions: Predictions,
+        selection: &str,
+    ) -> Result<Self> {
+        let mut matched = Self {
+            predictions,
+            slots: HashMap::default(),
+            selection: selection.to_owned(),
+            platforms: Vec::new(),
+            records: 0,
+            missing: 0,
+        };
+        let graphs =
+            format!("graph_id IN (SELECT DISTINCT graph_id FROM records WHERE {selection})");
+        matched.look(context, &graphs).await?;
+        Ok(matched)
+    }
+
+    async fn look(&mut self, context: &SessionContext, which: &str) -> Result<()> {
+        let sql = format!(
+            "SELECT config_id, key_bytes(config_key) AS key FROM configurations WHERE {which}"
+        );
+        let rows = frame(context, &sql).await?.execute_stream().await;
+        let mut rows = rows.map_err(Error::Query)?;
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(Error::Query)?;
+            let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
+            let keys = column::bytes(&batch, "key")?;
+            for (number, key) in numbers.values().iter().zip(keys) {
+                if let Some(slot) = key.and_then(|key| self.predictions.slot(key)) {
+                    self.slots.insert(*number, slot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a platform among those of the records.
+    pub(super) fn platform(&mut self, name: &str) -> usize {
+        let known = self.platforms.iter().position(|(known, _)| known == name);
+        known.unwrap_or_else(|| {
+            let number = self.predictions.platform(name);
+            self.platforms.push((name.to_owned(), number));
+            self.platforms.len() - 1
+        })
+    }
+
+    /// The name of a platform.
+    pub(super) fn platform_name(&self, number: usize) -> Option<&str> {
+        let (name, _) = self.platforms.get(number)?;
+        Some(name)
+    }
+
+    /// Are records of several?
+    pub(super) fn has_platforms(&self) -> bool {
+        self.platforms.len() > 1
+    }
+
+    /// What is predicted for a record, which is counted.
+    pub(super) fn predicted(&mut self, config_id: i64, platform: usize) -> Option<f64> {
+        let number = self.platforms.get(platform).and_then(|(_, number)| *number);
+        let slot = self.slots.get(&config_id).copied();
+        let value = slot.zip(number);
+        let value = value.and_then(|(slot, number)| self.predictions.value(slot, number));
+        self.records += 1;
+        self.missing += u64::from(value.is_none());
+        value
+    }
+
+    /// Refuses what does not fit, once all records have been seen; gives the number of predictions that no record took.
+    ///
+    /// # Errors
+    /// [`Error::Source`] with the numbers of missing, doubled and unknown predictions, [`Error::Ambiguous`] where no platform is said and
+    /// there are several, [`Error::Empty`] where there is no record, or no prediction of one.
+    pub(super) async fn settle(
+        &mut self,
+        context: &SessionContext,
+        allow_missing: bool,
+    ) -> Result<u64> {
+        let from = self.predictions.from().to_owned();
+        if self.records == 0 {
+            return Err(Error::Empty(format!(
+                "no record is to be scored: none is `{}`\nhint: `tsql split show` tells the parts of a split, `tsql \"SELECT * FROM records LIMIT 5\"` what there is",
+                self.selection
+            )));
+        }
+        if self.has_platforms() && !self.predictions.name_platforms() {
+            let names: Vec<&str> = self
+                .platforms
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
+            return Err(Error::Ambiguous(format!(
+                "{from}: it has no column `platform`, and the records are of {} ({})\nhint: add one, or score one platform: --where \"platform = '{}'\"",
+                names.len(),
+                names.join(", "),
+                names.first().copied().unwrap_or_default(),
+            )));
+        }
+        let mut unused = self.predictions.unused(|_| false);
+        if unused.unknown > 0 {
+            // Those of other graphs are known, too.
+            self.look(context, "true").await?;
+            let known: std::collections::HashSet<u32> =
+                self.slots.values().map(|slot| slot.number()).collect();
+            unused = self
+                .predictions
+                .unused(|slot| known.contains(&slot.number()));
+        }
+        let (doubled, a_doubled, keyless) = self.predictions.refused();
+        let mut wrongs = Vec::new();
+        let mut said = |count: u64, what: &str, example: Option<&str>| {
+            if count > 0 {
+                let example = example.map(|key| format!(", such as {key}"));
+                wrongs.push(format!("{count} {what}{}", example.unwrap_or_default()));
+            }
+        };
+        if !allow_missing {
+            let of = format!("of {} records have no prediction", self.records);
+            said(self.missing, &of, None);
+        }
+        said(doubled, "predictions stand there again", a_doubled);
+        said(keyless, "have no key", None);
+        let unknown = "are of configurations that the store does not have";
+        said(unused.unknown, unknown, unused.an_unknown.as_deref());
+        if !wrongs.is_empty() {
+            let hint = match wrongs.len() == 1 && self.missing > 0 && !allow_missing {
+                true => "\nhint: --allow-missing leaves these out, and counts them in the table",
+                false => "",
+            };
+            return Err(wrong(&from, format!("{}{hint}", wrongs.join("; "))));
+        }
+        if self.missing == self.records {
+            let reason = format!(
+                "none of its {} predictions is of a record that is to be scored",
+                self.predictions.count()
+            );
+            return Err(wrong(&from, reason));
+        }
+        Ok(unused.known)
+    }
+
+    /// Records that were seen, and those of them without a prediction.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.records, self.missing)
+    }
+}

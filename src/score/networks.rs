@@ -1,0 +1,56 @@
+//! How often each network has a task.
+
+use std::collections::BTreeMap;
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+
+use crate::column;
+use crate::error::Result;
+use crate::query::collect;
+
+/// A graph for a kind of target.
+pub(super) type Work = (i64, String);
+
+/// A network: its name with its inputs, and the kind of its target.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Network {
+    pub(super) name: String,
+    pub(super) target_kind: String,
+}
+
+/// The tasks of each network and how often it has them. Of a task that stands there again the last weight counts, as upstream.
+pub(super) async fn networks(
+    context: &SessionContext,
+) -> Result<BTreeMap<Network, BTreeMap<Work, f64>>> {
+    let sql = "SELECT arrow_cast(network || ' ' || coalesce(input_shapes, ''), 'Utf8View') AS name, \
+               arrow_cast(coalesce(target_kind, ''), 'Utf8View') AS target_kind, graph_id, weight \
+               FROM network_tasks WHERE network IS NOT NULL AND weight IS NOT NULL ORDER BY source_id, line";
+    let mut networks: BTreeMap<Network, BTreeMap<Work, f64>> = BTreeMap::new();
+    for batch in collect(context, sql).await? {
+        let names = column::text(&batch, "name")?;
+        let kinds = column::text(&batch, "target_kind")?;
+        let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
+        let weights = column::numbers::<Int64Type>(&batch, "weight")?;
+        for row in 0..batch.num_rows() {
+            let target_kind = kinds.value(row).to_owned();
+            let network = Network {
+                name: names.value(row).trim().to_owned(),
+                target_kind: target_kind.clone(),
+            };
+            #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+            let weight = weights.value(row) as f64;
+            let tasks = networks.entry(network).or_default();
+            tasks.insert((graphs.value(row), target_kind), weight);
+        }
+    }
+    Ok(networks)
+}
+
+/// The kind of a target, as networks name it: the first word, or `kind` of MetaSchedule's JSON.
+pub(super) fn kind_of(target: &str) -> String {
+    let json = serde_json::from_str::<serde_json::Value>(target).ok();
+    let named = json.as_ref().and_then(|json| json.get("kind")?.as_str());
+    let word = || target.split_whitespace().next().unwrap_or_default();
+    named.unwrap_or_else(word).to_owned()
+}

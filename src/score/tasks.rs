@@ -1,0 +1,264 @@
+//! The records that are scored, task by task.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use super::matched::Matched;
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::{collect, frame};
+
+/// A record of a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timed {
+    /// NaN where it failed.
+    runtime_ns: f64,
+    /// The time that it is to be compared with; NaN where there is none.
+    baseline_ns: f64,
+    /// Its first repeat; NaN where it has one.
+    first_ns: f64,
+    repeats: i32,
+    config_id: i64,
+    source_id: i64,
+    line: i64,
+    pub(super) prediction: Option<f64>,
+}
+
+impl Timed {
+    /// What it took; `None` where it failed.
+    pub(super) fn runtime_ns(&self) -> Option<f64> {
+        (!self.runtime_ns.is_nan()).then_some(self.runtime_ns)
+    }
+
+    /// What it took over the time that it is to be compared with.
+    pub(super) fn relative(&self) -> Option<f64> {
+        let relative = self.runtime_ns / self.baseline_ns;
+        (!relative.is_nan()).then_some(relative)
+    }
+
+    /// Its file and its line there.
+    pub(super) fn place(&self) -> (i64, i64) {
+        (self.source_id, self.line)
+    }
+
+    /// The first repeat, and the mean of the others.
+    fn first_and_others(&self) -> Option<(f64, f64)> {
+        let (count, first) = (f64::from(self.repeats), self.first_ns);
+        let others = (self.runtime_ns * count - first) / (count - 1.0);
+        let is_time = |ns: f64| ns > 0.0 && ns.is_finite();
+        (self.repeats > 1 && is_time(first) && is_time(others)).then_some((first, others))
+    }
+}
+
+/// What the records of a task have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) graph_id: i64,
+    /// Its number in [`Matched`].
+    pub(super) platform: usize,
+    /// The target's number in [`Tasks`]; for TpuGraphs that of the file.
+    pub(super) target: i64,
+}
+
+/// A task with its records, in the order of their files.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) key: Key,
+    pub(super) rows: Vec<Timed>,
+}
+
+impl Task {
+    pub(super) fn failed(&self) -> u64 {
+        let failed = self.rows.iter().filter(|row| row.runtime_ns.is_nan());
+        failed.count() as u64
+    }
+
+    pub(super) fn missing(&self) -> u64 {
+        let missing = self.rows.iter().filter(|row| row.prediction.is_none());
+        missing.count() as u64
+    }
+
+    /// First repeats, and the means of the others.
+    pub(super) fn repeats(&self) -> Vec<(f64, f64)> {
+        let rows = self.rows.iter();
+        rows.filter_map(Timed::first_and_others).collect()
+    }
+
+    /// Runtimes of the first records of configurations, and the means of their others.
+    pub(super) fn measured_again(&self) -> Vec<(f64, f64)> {
+        self.again(Timed::runtime_ns)
+    }
+
+    /// The same of another time.
+    pub(super) fn again(&self, time: fn(&Timed) -> Option<f64>) -> Vec<(f64, f64)> {
+        let known = |row: &Timed| Some((row.config_id, time(row)?));
+        let mut times: Vec<(i64, f64)> = self.rows.iter().filter_map(known).collect();
+        times.sort_by_key(|(config_id, _)| *config_id);
+        let again = times.chunk_by(|a, b| a.0 == b.0).filter_map(|times| {
+            let ((_, first), others) = times.split_first()?;
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (_, time) in others {
+                sum += time;
+                count += 1.0;
+            }
+            (count > 0.0).then_some((*first, sum / count))
+        });
+        again.collect()
+    }
+}
+
+/// All tasks.
+#[derive(Default)]
+pub(super) struct Tasks {
+    pub(super) tasks: Vec<Task>,
+    places: HashMap<Key, usize, RandomState>,
+    targets: Vec<String>,
+}
+
+/// What tells tasks of a graph on a platform apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The target string, as for TenSet's labels.
+    Target,
+    /// The file.
+    Source,
+    /// Nothing.
+    Graph,
+}
+
+impl Tasks {
+    /// Reads the records for which `selection` holds.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a selection that is no SQL.
+    pub(super) async fn read(
+        context: &SessionContext,
+        matched: &mut Matched,
+        selection: &str,
+        by: By,
+    ) -> Result<Self> {
+        let mut tasks = Self::default();
+        let targets = tasks.targets(context).await?;
+        let sql = format!(
+            "SELECT graph_id, config_id, arrow_cast(platform, 'Utf8View') AS platform, environment_id, source_id, line, \
+             error_no, runtime_ns, baseline_ns, repeat_count, \
+             CASE WHEN repeat_count > 1 THEN repeats_ns[1] END AS first_ns \
+             FROM records WHERE {selection}"
+        );
+        let rows = frame(context, &sql).await?.execute_stream().await;
+        let mut rows = rows.map_err(Error::Query)?;
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(Error::Query)?;
+            tasks.take(&batch, matched, &targets, by)?;
+        }
+        for task in &mut tasks.tasks {
+            task.rows
+                .sort_unstable_by_key(|row| (row.source_id, row.line));
+        }
+        let in_order = |task: &Task| (task.key.platform, task.key.graph_id, task.key.target);
+        tasks.tasks.sort_by_key(in_order);
+        Ok(tasks)
+    }
+
+    /// The number of the target of each environment.
+    async fn targets(&mut self, context: &SessionContext) -> Result<HashMap<i64, i64>> {
+        let sql = "SELECT environment_id, arrow_cast(target, 'Utf8View') AS target FROM environments ORDER BY target";
+        let mut numbers = HashMap::new();
+        for batch in collect(context, sql).await? {
+            let environments = column::numbers::<Int64Type>(&batch, "environment_id")?;
+            let targets = column::text(&batch, "target")?;
+            for (row, environment) in environments.values().iter().enumerate() {
+                let target = column::text_at(targets, row).unwrap_or_default();
+                if self.targets.last().is_none_or(|last| last != target) {
+                    self.targets.push(target.to_owned());
+                }
+                let number = i64::try_from(self.targets.len()).unwrap_or(i64::MAX) - 1;
+                numbers.insert(*environment, number);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The target of a task by [`By::Target`].
+    pub(super) fn target(&self, key: &Key) -> &str {
+        let place = usize::try_from(key.target).ok();
+        let target = place.and_then(|place| self.targets.get(place));
+        target.map_or("", String::as_str)
+    }
+
+    fn take(
+        &mut self,
+        batch: &RecordBatch,
+        matched: &mut Matched,
+        targets: &HashMap<i64, i64>,
+        by: By,
+    ) -> Result<()> {
+        let numbers = |name| column::numbers::<Int64Type>(batch, name);
+        let times = |name| column::numbers::<Float64Type>(batch, name);
+        let (graphs, configs) = (numbers("graph_id")?, numbers("config_id")?);
+        let (sources, lines) = (numbers("source_id")?, numbers("line")?);
+        let environments = numbers("environment_id")?;
+        let platforms = column::text(batch, "platform")?;
+        let errors = column::numbers::<Int16Type>(batch, "error_no")?;
+        let counts = column::numbers::<Int32Type>(batch, "repeat_count")?;
+        let (runtimes, baselines) = (times("runtime_ns")?, times("baseline_ns")?);
+        let firsts = times("first_ns")?;
+        let mut last: Option<(Key, usize)> = None;
+        let mut platform = (String::new(), None);
+        for row in 0..batch.num_rows() {
+            let name = platforms.value(row);
+            if platform.1.is_none() || platform.0 != name {
+                platform = (name.to_owned(), Some(matched.platform(name)));
+            }
+            let key = Key {
+                graph_id: graphs.value(row),
+                platform: platform.1.unwrap_or_default(),
+                target: match by {
+                    By::Source => sources.value(row),
+                    By::Graph => 0,
+                    By::Target => {
+                        let target = targets.get(&environments.value(row));
+                        target.copied().unwrap_or_default()
+                    }
+                },
+            };
+            let place = match &last {
+                Some((known, place)) if *known == key => *place,
+                _ => self.place(&key),
+            };
+            let prediction = matched.predicted(configs.value(row), key.platform);
+            let runtime = (errors.value(row) == 0).then(|| column::value(runtimes, row));
+            if let Some(task) = self.tasks.get_mut(place) {
+                task.rows.push(Timed {
+                    runtime_ns: runtime.flatten().unwrap_or(f64::NAN),
+                    baseline_ns: column::value(baselines, row).unwrap_or(f64::NAN),
+                    first_ns: column::value(firsts, row).unwrap_or(f64::NAN),
+                    repeats: counts.value(row),
+                    config_id: configs.value(row),
+                    source_id: sources.value(row),
+                    line: lines.value(row),
+                    prediction,
+                });
+            }
+            last = Some((key, place));
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, key: &Key) -> usize {
+        let next = self.tasks.len();
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
+            self.tasks.push(Task {
+                key: key.clone(),
+                rows: Vec::new(),
+            });
+        }
+        place
+    }
+}
