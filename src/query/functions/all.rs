@@ -3,13 +3,15 @@
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionContext;
 
+use super::aggregate::Aggregate;
+use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, hlo_opcode,
-    json_text, len, list_statistics, lossy_text, macro_speedup_score, metric, node_feature,
-    odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, scaled, schedule,
-    sketch_params, speedup, time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks,
-    unpack_tensors, workload,
+    aliases, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, histogram,
+    hlo_opcode, json_text, khop, len, list_statistics, lossy_text, macro_speedup_score, metric,
+    node_feature, odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, pooled,
+    scaled, schedule, segments, sketch_params, speedup, time_at, unpack_calls, unpack_checks,
+    unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
 /// Those of the values of a row.
@@ -21,6 +23,7 @@ pub(super) fn scalars() -> Vec<Scalar> {
         json_text::field(),
         json_text::key(),
         json_text::lines(),
+        khop::function(),
         len::function(),
         lossy_text::function(),
         macro_speedup_score::function(),
@@ -51,6 +54,8 @@ pub(super) fn scalars() -> Vec<Scalar> {
         schedule::schedule_numbers(),
         schedule::tlp_tokens(),
         part_of_split::function(),
+        segments::function(),
+        workload_shape::function(),
     ];
     scalars.extend(list_statistics::all());
     scalars
@@ -62,9 +67,23 @@ pub(super) fn aggregates() -> Vec<AggregateUDF> {
         .chain(extreme_by::all())
         .chain(counted::all())
         .chain([count_distinct_dense::aggregate()])
+        .chain(features())
         .map(AggregateUDF::from)
         .chain([percentile_cont::udaf()])
         .collect()
+}
+
+/// Features of graphs.
+fn features() -> impl Iterator<Item = Aggregate> {
+    histogram::all().into_iter().chain(pooled::all())
+}
+
+/// The functions that give lists whose elements have names, and what makes these.
+pub(super) fn elements() -> Vec<(&'static str, Named)> {
+    let scalars = scalars();
+    let of_rows = scalars.iter().filter_map(Scalar::elements);
+    let of_groups: Vec<_> = features().filter_map(|one| one.elements()).collect();
+    of_rows.chain(of_groups).collect()
 }
 
 /// Makes them known to a session.

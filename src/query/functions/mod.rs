@@ -6,6 +6,8 @@
 //! `tsql_metrics`; they are listed there, and made by `metric`.
 
 mod about;
+mod elements;
+
 mod aggregate;
 mod aliases;
 mod all;
@@ -19,8 +21,11 @@ mod counted;
 mod date_diff;
 mod extreme_by;
 mod fill_sketch;
+mod graph_edges;
+mod histogram;
 mod hlo_opcode;
 mod json_text;
+mod khop;
 mod len;
 mod list_statistics;
 mod listed;
@@ -32,8 +37,10 @@ mod open_sketch;
 mod packed_repeats;
 mod part_of_split;
 mod percentile_cont;
+mod pooled;
 mod scaled;
 mod schedule;
+mod segments;
 mod sketch_params;
 mod speedup;
 #[cfg(test)]
@@ -44,7 +51,10 @@ mod unpack_checks;
 mod unpack_graph;
 mod unpack_tasks;
 mod unpack_tensors;
+mod vectors;
 mod workload;
+mod workload_shape;
 
 pub(crate) use all::register;
+pub use elements::Elements;
 pub use listed::{Function, FunctionKind, function, functions};
