@@ -39,11 +39,13 @@ const TABLES: [&str; 20] = [
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 12] = [
+const VIEWS: [&str; 14] = [
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
+    include_str!("../schemas/blocks.toml"),
+    include_str!("../schemas/block_members.toml"),
     include_str!("../schemas/rejects.toml"),
     include_str!("../schemas/sample_nodes.toml"),
     include_str!("../schemas/tensors.toml"),

@@ -6,6 +6,7 @@
         clippy::expect_used,
         clippy::panic,
         clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
         reason = "a test fails by panicking"
     )
 )]

@@ -7,7 +7,7 @@ use super::aggregate::Aggregate;
 use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, histogram,
+    aliases, blocks, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, histogram,
     hlo_opcode, json_text, khop, len, list_statistics, lossy_text, macro_speedup_score, metric,
     node_feature, odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, pooled,
     scaled, schedule, segments, sketch_params, speedup, time_at, unpack_calls, unpack_checks,
@@ -17,6 +17,9 @@ use super::{
 /// Those of the values of a row.
 pub(super) fn scalars() -> Vec<Scalar> {
     let mut scalars = vec![
+        blocks::kind(),
+        blocks::nodes(),
+        blocks::runs(),
         date_diff::function(),
         fill_sketch::function(),
         hlo_opcode::function(),

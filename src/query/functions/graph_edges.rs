@@ -5,7 +5,7 @@ use datafusion::common::cast::{as_binary_view_array, as_int64_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use tsql_codecs::graph::unpack_edges;
 use tsql_codecs::opgraph::{Operand, unpack_operands};
-use tsql_graphs::Neighbours;
+use tsql_graphs::{Neighbours, Use};
 
 use super::scalar::argument;
 
@@ -43,8 +43,8 @@ impl<'a> Columns<'a> {
         self.edges.len()
     }
 
-    /// User and operand of each edge of a graph, and how many nodes it has; `None` for a graph without any.
-    pub(super) fn edges(&self, row: usize) -> Result<Option<(usize, Vec<(u32, u32)>)>> {
+    /// What each node of a graph consumes, in order; `None` for a graph without any.
+    pub(super) fn uses(&self, row: usize) -> Result<Option<Vec<Vec<Use>>>> {
         if self.edges.is_null(row) || self.node_counts.is_null(row) {
             return Ok(None);
         }
@@ -54,29 +54,37 @@ impl<'a> Columns<'a> {
         let captured = self
             .argument_counts
             .is_some_and(|counts| counts.is_valid(row));
-        let edges = if captured {
+        if captured {
             let operands = unpack_operands(packed, nodes).ok_or_else(damaged)?;
-            let each = (0_u32..).zip(operands);
-            let of_user = |(user, own): (u32, Vec<Operand>)| {
-                let nodes = own.into_iter().filter_map(|operand| match operand {
-                    Operand::Node(node, _) => Some(node),
+            let of_node = |own: Vec<Operand>| {
+                let uses = own.into_iter().map(|operand| match operand {
+                    Operand::Node(node, output) => Some((node, output)),
                     Operand::Argument(_) => None,
                 });
-                nodes.map(move |operand| (user, operand))
+                uses.collect()
             };
-            each.flat_map(of_user).collect()
-        } else {
-            unpack_edges(packed, nodes).ok_or_else(damaged)?
-        };
-        Ok(Some((nodes, edges)))
+            return Ok(Some(operands.into_iter().map(of_node).collect()));
+        }
+        let edges = unpack_edges(packed, nodes).ok_or_else(damaged)?;
+        let mut uses = vec![Vec::new(); nodes];
+        for (user, operand) in edges {
+            let own = uses.get_mut(user as usize).ok_or_else(damaged)?;
+            own.push(Some((operand, 0)));
+        }
+        Ok(Some(uses))
     }
 
     /// The neighbours of each node of a graph.
     pub(super) fn neighbours(&self, row: usize) -> Result<Option<Neighbours>> {
-        let Some((nodes, edges)) = self.edges(row)? else {
+        let Some(uses) = self.uses(row)? else {
             return Ok(None);
         };
-        let made = Neighbours::of(nodes, &edges);
+        let of_user = |(user, own): (u32, &Vec<Use>)| {
+            let nodes = own.clone().into_iter().flatten();
+            nodes.map(move |(operand, _)| (user, operand))
+        };
+        let edges: Vec<(u32, u32)> = (0_u32..).zip(&uses).flat_map(of_user).collect();
+        let made = Neighbours::of(uses.len(), &edges);
         made.map(Some)
             .map_err(|reason| exec_datafusion_err!("graphs: {reason}"))
     }

@@ -16,6 +16,7 @@ mod lists;
 mod metric;
 mod scalar;
 
+mod blocks;
 pub(super) mod count_distinct_dense;
 mod counted;
 mod date_diff;
