@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -73,6 +73,9 @@
 //!
 //! - **selection**: the rows of a query over a store as it was, numbered from 0 and kept in the user's cache. **group**: rows of it that stay together.
 //! - **epoch**: all rows, or all files, once. **step**: a batch of rows, or a graph with some of its configurations. **position**: the epoch and step that come next.
+//! - **key** of a graph, a configuration or an environment: 128 bits of its content, the same in every store.
+//! - **split**: a division of records into the **parts** train, valid and test, by **units** that stay together. **leak**: what records
+//!   of two parts share.
 //! - **rank** of a **world**: one of several processes that share the steps of an epoch.
 //!
 //! Of several machines:
@@ -174,6 +177,7 @@ pub mod diff;
 pub mod export;
 pub mod notes;
 pub mod publish;
+pub mod splits;
 pub mod training;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod trials;
@@ -210,4 +214,5 @@ pub use optimize::OptimizeOptions;
 pub use part::Part;
 pub use publish::{PublishOptions, verify_publication};
 pub use query::SessionOptions;
+pub use splits::SplitOptions;
 pub use store::{At, Location, Store, Tag, VacuumOptions};

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last; those after it are no part of what is ingested. What was taken out of a table is looked
 /// at before that table is.
-const TABLES: [&str; 20] = [
+const TABLES: [&str; 21] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -35,11 +35,12 @@ const TABLES: [&str; 20] = [
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/notes.toml"),
     include_str!("../schemas/subsets.toml"),
+    include_str!("../schemas/splits.toml"),
     include_str!("../schemas/tags.toml"),
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 14] = [
+const VIEWS: [&str; 15] = [
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
     include_str!("../schemas/nodes.toml"),
@@ -53,6 +54,7 @@ const VIEWS: [&str; 14] = [
     include_str!("../schemas/networks.toml"),
     include_str!("../schemas/computations.toml"),
     include_str!("../schemas/subset_members.toml"),
+    include_str!("../schemas/split_units.toml"),
     include_str!("../schemas/retractions.toml"),
 ];
 

@@ -21,6 +21,7 @@ use super::files::with_files;
 use super::functions;
 use super::limits::Limits;
 use super::mended;
+use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
 use super::spilling;
 use super::sums::AnswerFromSums;
@@ -83,6 +84,7 @@ pub(super) fn builder(limits: Limits) -> Result<SessionStateBuilder> {
         .with_default_features()
         .with_optimizer_rules(optimizer_rules())
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
+        .with_optimizer_rule(Arc::new(GraphsOfParts))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
     let mut state = mended::rules(state);
     let planners = state.relation_planners().get_or_insert_default();

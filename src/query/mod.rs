@@ -17,7 +17,7 @@ mod dialect;
 mod distinct;
 mod engine;
 mod files;
-mod functions;
+pub(crate) mod functions;
 mod library;
 pub(crate) mod limits;
 mod live;
@@ -26,12 +26,15 @@ mod mended;
 mod mistakes;
 mod names;
 mod placeholders;
+mod pruned;
 mod relations;
 mod retracted;
 mod session;
+mod shown;
 #[cfg(test)]
 mod slt;
 mod spilling;
+pub(crate) mod splits;
 pub(crate) mod statement;
 mod sums;
 #[cfg(test)]
@@ -52,6 +55,7 @@ pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use session::SessionOptions;
+pub use splits::SplitUnit;
 
 use arrow::array::RecordBatch;
 use datafusion::common::{ParamValues, ScalarValue};

@@ -6,6 +6,7 @@ use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 
+use super::statement::splits::{self, Asked, asked};
 use super::statement::statements;
 use crate::error::{Error, Result};
 use crate::schema;
@@ -39,6 +40,9 @@ impl Names {
         while let Some(sql) = waiting.pop() {
             let statements = statements(&sql)?;
             names.urls.extend(statements.iter().flat_map(files));
+            for statement in &statements {
+                names.ask(&asked(statement)?)?;
+            }
             for reference in references(&statements, state)? {
                 all |= reference.schema() == Some("information_schema");
                 let name = reference.table();
@@ -62,6 +66,21 @@ impl Names {
             views,
             urls: names.urls,
         })
+    }
+}
+
+impl Names {
+    /// Those that splits and versions are found by.
+    fn ask(&mut self, asked: &Asked) -> Result<()> {
+        let mut tables: Vec<&str> = asked.versions.iter().map(String::as_str).collect();
+        if !asked.splits.is_empty() {
+            tables.extend(splits::TABLES);
+            self.views.extend(splits::VIEWS.map(str::to_owned));
+        }
+        let own = schema::tables()?.iter();
+        let own = own.filter(|table| tables.contains(&table.name.as_str()));
+        self.tables.extend(own.map(|table| table.name.as_str()));
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use super::engine::engine;
 use super::limits::Limits;
 use super::names::Names;
 use super::retracted::with_retracted;
+use super::shown::Shown;
 use super::view::view;
 #[cfg(feature = "cluster")]
 use crate::cluster::{Workers, with_workers};
@@ -141,6 +142,7 @@ impl Store {
                 .register_table(table.name.clone(), provider)
                 .map_err(Error::Query)?;
         }
+        Shown::put(context, url.as_str().to_owned(), snapshots);
         #[cfg(feature = "cluster")]
         let versions = snapshots
             .iter()

@@ -14,6 +14,8 @@
 //! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
 //! | `PIVOT t ON k USING sum(x)`, `t PIVOT (sum(x) FOR k IN ('a'))` | `sum(x) FILTER (WHERE k = 'a') AS a ... GROUP BY ALL` |
 //! | `UNPIVOT t ON a, b`, `t UNPIVOT (v FOR n IN (a, b))` | `unnest(['a', 'b']) AS n, unnest([a, b]) AS v` |
+//! | `split('by-task')`, `table_version('records')` | an expression over the keys of a record (see [`splits`]), a number |
+//! | `config_key` of `records` | the same column of `configurations`, joined (see [`keys`]) |
 //! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `mended`) |
 //!
 //! This is for text that comes from people; sessions of the library take what DataFusion takes.
@@ -22,11 +24,13 @@ mod boolean;
 mod calls;
 mod depth;
 mod grouped;
+mod keys;
 mod names;
 mod ordinals;
 mod pivot;
 mod renamed;
 mod row_in;
+pub(super) mod splits;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -78,6 +82,7 @@ fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
     let mut statements = parsed.map_err(|error| unread(error, sql))?;
     let compares = sql.to_ascii_uppercase().contains("DISTINCT");
     for statement in &mut statements {
+        keys::written(statement, sql)?;
         let mut written = Written {
             compares,
             grouped: &grouped,
@@ -130,8 +135,10 @@ pub(super) async fn planned_by(
     bind: impl Fn(LogicalPlan) -> Result<LogicalPlan>,
 ) -> Result<DataFrame> {
     pivot::written(context, &mut statement).await?;
+    let out = splits::written(context, &mut statement).await?;
     let plan = context.state().statement_to_plan(statement).await;
-    let plan = bind(plan.map_err(|error| unplanned(error, sql, context))?)?;
+    let plan = plan.map_err(|error| out.explained(unplanned(error, sql, context)))?;
+    let plan = bind(out.kept(plan))?;
     let frame = context.execute_logical_plan(plan).await;
     frame.map_err(|error| unplanned(error, sql, context))
 }

@@ -35,6 +35,55 @@ pub fn computation_hash(text: &str) -> String {
     format!("{hash:032x}")
 }
 
+/// Key of a graph: XXH3-128 of its dataset and its workload key, verbatim.
+pub fn graph_key(dataset: &str, workload_key: &str) -> Key {
+    let parts = [dataset.as_bytes(), workload_key.as_bytes()];
+    Key(XxHash3_128::oneshot(&canonical("graph-key/1", &parts)))
+}
+
+/// Key of an environment: XXH3-128 of what is known of it, each with its place among all that may be known. What is not known
+/// leaves nothing behind, so that a place that is added later changes no key.
+pub fn environment_key<'a>(known: impl IntoIterator<Item = Option<&'a str>>) -> Key {
+    let places = (0_u32..).zip(known);
+    let known: Vec<([u8; 4], &[u8])> = places
+        .filter_map(|(place, text)| Some((place.to_le_bytes(), text?.as_bytes())))
+        .collect();
+    let parts = known.iter().flat_map(|(place, text)| [&place[..], *text]);
+    let parts: Vec<&[u8]> = parts.collect();
+    Key(XxHash3_128::oneshot(&canonical(
+        "environment-key/1",
+        &parts,
+    )))
+}
+
+/// What names a thing in every store: 128 bits of its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(u128);
+
+impl Key {
+    /// Its bytes, in the order of the text.
+    pub fn bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// The key of these bytes.
+    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+
+    /// The key that a text is: 32 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_key = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        is_key.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
+    }
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{:032x}", self.0)
+    }
+}
+
 /// A graph: its dataset and its workload key, verbatim.
 pub fn graph_id(dataset: &str, workload_key: &str) -> i64 {
     content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
@@ -95,6 +144,18 @@ impl ProgramHash {
         let steps = self.0.to_le_bytes();
         let parts = [&steps[..], &known, program.as_bytes(), build.as_bytes()];
         Self(XxHash3_128::oneshot(&canonical("kernel/1", &parts)))
+    }
+
+    /// Key of the configuration with this hash of this graph: XXH3-128 of the graph's identifier and the hash.
+    ///
+    /// It follows from no number that a store gave out, nor from how a sketch was packed: `graph_id` follows from the graph's
+    /// content, the hash from the steps as they are written out.
+    pub fn key(self, graph_id: i64) -> Key {
+        let (graph, steps) = (graph_id.to_le_bytes(), self.0.to_le_bytes());
+        Key(XxHash3_128::oneshot(&canonical(
+            "config-key/1",
+            &[&graph, &steps],
+        )))
     }
 
     /// Hash of both together, in whatever order and grouping they are added.
@@ -172,10 +233,44 @@ mod tests {
             0x0c7a_2368_c7c3_42a0_a65e_d422_eaf2_ea5e
         );
         assert_eq!(steps.of_kernel(None, None), steps);
+        assert_eq!(
+            graph_key("tenset", "[\"matmul\", 8, 8]").to_string(),
+            "8f6d3f46f839feec851e4690141aac4c"
+        );
+        assert_eq!(
+            environment_key([Some("tenset"), Some("llvm"), None, Some("")]).to_string(),
+            "beb8393938d0fa79b41cf3a0488a2ddd"
+        );
+        assert_eq!(
+            steps.key(-8_068_421_683_032_550_993).to_string(),
+            "b6d66f1c83de2e484058d5cf32fa6c8a"
+        );
         assert_ne!(steps.of_kernel(None, Some("")), steps);
         assert_ne!(
             steps.of_kernel(Some("x"), None),
             steps.of_kernel(None, Some("x"))
+        );
+    }
+
+    #[test]
+    fn keys_come_back_from_their_text_and_their_bytes() {
+        let key = graph_key("tenset", "x");
+        assert_eq!(Key::parse(&key.to_string()), Some(key));
+        assert_eq!(Key::of_bytes(key.bytes()), key);
+        assert_eq!(Key(0xab).to_string(), "000000000000000000000000000000ab");
+        for text in ["", "ab", &"g".repeat(32), &"+".repeat(32), &"a".repeat(33)] {
+            assert_eq!(Key::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_of_an_environment_changes_no_key() {
+        let known = [Some("tenset"), None, Some("llvm")];
+        let later = known.into_iter().chain([None, None]);
+        assert_eq!(environment_key(known), environment_key(later));
+        assert_ne!(
+            environment_key(known),
+            environment_key([Some("tenset"), Some("llvm"), None])
         );
     }
 

@@ -7,11 +7,12 @@ use super::aggregate::Aggregate;
 use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, blocks, count_distinct_dense, counted, date_diff, extreme_by, fill_sketch, histogram,
-    hlo_opcode, json_text, khop, len, list_statistics, lossy_text, macro_speedup_score, metric,
-    node_feature, odd_repeats, open_sketch, packed_repeats, part_of_split, percentile_cont, pooled,
-    scaled, schedule, segments, sketch_params, speedup, time_at, unpack_calls, unpack_checks,
-    unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
+    aliases, blocks, count_distinct_dense, counted, date_diff, digests, extreme_by, fill_sketch,
+    histogram, hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text,
+    macro_speedup_score, metric, node_feature, odd_repeats, open_sketch, packed_repeats,
+    part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule, segments,
+    sketch_params, speedup, split, time_at, unpack_calls, unpack_checks, unpack_graph,
+    unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
 /// Those of the values of a row.
@@ -56,9 +57,20 @@ pub(super) fn scalars() -> Vec<Scalar> {
         speedup::function(),
         schedule::schedule_numbers(),
         schedule::tlp_tokens(),
+        part_in_table::function(),
         part_of_split::function(),
         segments::function(),
         workload_shape::function(),
+        split::part(),
+        split::version(),
+        digests::md5(),
+        digests::sha256(),
+        digests::xxh3_64(),
+        keys::of_configuration(),
+        keys::of_environment(),
+        keys::of_graph(),
+        keys::bytes(),
+        keys::text(),
     ];
     scalars.extend(list_statistics::all());
     scalars

@@ -11,7 +11,8 @@ use twox_hash::XxHash3_64;
 use super::about::About;
 use super::scalar::{Scalar, argument};
 
-const PARTS: [&str; 3] = ["train", "valid", "test"];
+/// The parts of a split, in the order of their ratios.
+pub(crate) const PARTS: [&str; 3] = ["train", "valid", "test"];
 
 /// What is hashed first: another rule would have another number.
 const RULE: &[u8] = b"tsql-split-1\0";
@@ -51,26 +52,35 @@ fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
         let Some((key, (_, ratios))) = key.zip(last.as_ref()) else {
             return Ok(None);
         };
-        text.clear();
-        text.extend_from_slice(RULE);
-        text.extend_from_slice(&seed.to_le_bytes());
-        text.extend_from_slice(unit.as_bytes());
-        text.push(0);
-        text.extend_from_slice(key.as_bytes());
-        Ok(Some(ratios.part(XxHash3_64::oneshot(&text))))
+        let place = ratios.place(hash(&mut text, seed, unit, key));
+        Ok(PARTS.get(place).copied())
     });
     let parts: StringViewArray = part.collect::<Result<_>>()?;
     Ok(Arc::new(parts))
 }
 
+/// The hash of a unit's key, by which it belongs to a part; `text` is only a place to write to.
+pub(crate) fn hash(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 {
+    text.clear();
+    text.extend_from_slice(RULE);
+    text.extend_from_slice(&seed.to_le_bytes());
+    text.extend_from_slice(unit.as_bytes());
+    text.push(0);
+    text.extend_from_slice(key.as_bytes());
+    XxHash3_64::oneshot(text)
+}
+
 /// Ratios of the parts, each added to those before it.
-struct Ratios([u64; PARTS.len()]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ratios([u64; PARTS.len()]);
 
 impl Ratios {
-    fn parse(text: &str) -> Result<Self> {
+    /// # Errors
+    /// Where a text is not three whole numbers, or only zeros.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             exec_datafusion_err!(
-                "part_of_split: `{text}` are no ratios\nhint: three whole numbers, for train, valid and test: '80/10/10'"
+                "`{text}` are no ratios\nhint: three whole numbers, for train, valid and test: '80/10/10'"
             )
         };
         let numbers = text.split('/').map(|number| number.trim().parse::<u32>());
@@ -89,14 +99,21 @@ impl Ratios {
         Ok(Self(sums))
     }
 
-    /// The part of a hash: compared in whole numbers, `hash / 2^64 < sum / total`.
-    fn part(&self, hash: u64) -> &'static str {
+    /// The part of a hash, by its place among [`PARTS`]: compared in whole numbers, `hash / 2^64 < sum / total`.
+    pub(crate) fn place(&self, hash: u64) -> usize {
         let [.., total] = self.0;
         let scaled = u128::from(hash) * u128::from(total);
-        let of_sum = self.0.iter().zip(PARTS);
-        let mut below = of_sum.filter(|(sum, _)| scaled < u128::from(**sum) << u64::BITS);
+        let mut sums = self.0.iter();
+        let below = sums.position(|sum| scaled < u128::from(*sum) << u64::BITS);
         // A hash is below 2^64, so the last part takes what is left.
-        below.next().map_or("test", |(_, part)| part)
+        below.unwrap_or(PARTS.len() - 1)
+    }
+
+    /// Each ratio added to those before it, then over their sum: where in an order from 0 to 1 the parts end.
+    pub(crate) fn ends(&self) -> [f64; PARTS.len()] {
+        let [.., total] = self.0;
+        #[expect(clippy::cast_precision_loss, reason = "sums of numbers of 32 bits")]
+        self.0.map(|sum| sum as f64 / total as f64)
     }
 }
 
@@ -117,9 +134,9 @@ mod tests {
             u64::MAX,
         ];
         let expected = ["train", "train", "valid", "valid", "test", "test"];
-        assert_eq!(parts.map(|hash| ratios.part(hash)), expected);
+        assert_eq!(parts.map(|hash| PARTS[ratios.place(hash)]), expected);
         let none = Ratios::parse("0/ 1 /0").unwrap();
-        assert_eq!([0, u64::MAX].map(|hash| none.part(hash)), ["valid"; 2]);
+        assert_eq!([0, u64::MAX].map(|hash| none.place(hash)), [1; 2]);
         for text in [
             "",
             "80/20",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, new_empty_array};
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err, plan_err};
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
@@ -19,7 +19,17 @@ use super::about::About;
 use super::elements::Named;
 
 /// From arrays of the arguments to an array of what it gives.
-type Computation = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
+type OfArrays = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
+
+/// From the arguments as they are given, literals as one value, to an array of this many rows.
+type OfValues = fn(&[ColumnarValue], usize) -> Result<ArrayRef>;
+
+/// How a function computes what it gives.
+#[derive(Clone)]
+enum Computation {
+    Arrays(OfArrays),
+    Values(OfValues),
+}
 
 /// From arguments and a literal to the arguments for which the function gives the literal.
 type Inverse = fn(&[Expr], &Expr) -> Result<PreimageResult>;
@@ -61,8 +71,17 @@ impl Scalar {
             typed: None,
             numbers: None,
             needed: about.needed(),
-            run: Arc::new(run),
+            run: Computation::Arrays(Arc::new(run)),
             inverse: None,
+        }
+    }
+
+    /// A function one of whose arguments is a literal of many bytes, which is not repeated for each row.
+    pub(super) fn with_literals(about: &About, gives: DataType, run: OfValues) -> Self {
+        let none = |_: &[ArrayRef]| internal_err!("no arrays");
+        Self {
+            run: Computation::Values(run),
+            ..Self::new(about, gives, none)
         }
     }
 
@@ -193,8 +212,14 @@ impl ScalarUDFImpl for Scalar {
             let none = new_empty_array(args.return_field.data_type());
             return Ok(ColumnarValue::Array(none));
         }
+        let run = match &self.run {
+            Computation::Arrays(run) => run,
+            Computation::Values(run) => {
+                return run(&args.args, args.number_rows).map(ColumnarValue::Array);
+            }
+        };
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        (self.run)(&arrays).map(ColumnarValue::Array)
+        run(&arrays).map(ColumnarValue::Array)
     }
 
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
@@ -233,7 +258,7 @@ fn fits(of: &DataType, wanted: &DataType) -> bool {
     }
 }
 
-/// An argument of a [`Computation`].
+/// An argument of a computation.
 pub(super) fn argument(args: &[ArrayRef], place: usize) -> Result<&ArrayRef> {
     args.get(place)
         .ok_or_else(|| DataFusionError::Internal(format!("no argument {place}")))

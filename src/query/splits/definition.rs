@@ -1,0 +1,189 @@
+//! The definition of a split: a row of `splits`.
+
+use arrow::array::{AsArray as _, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::prelude::SessionContext;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
+
+use super::unit::SplitUnit;
+use crate::column;
+use crate::error::{Error, Result};
+
+/// What a line of `split_units` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A unit whose part was given.
+    Held,
+    /// A key of a cluster.
+    Member,
+    /// A network that there was.
+    Known,
+    /// Where a part begins.
+    Cut,
+}
+
+/// Something of a split that does not follow from keys.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    pub(crate) kind: Kind,
+    pub(crate) key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<String>,
+}
+
+/// A version of a split.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) version: i64,
+    pub(crate) unit: SplitUnit,
+    pub(crate) ratio: String,
+    pub(crate) seed: i64,
+    pub(crate) preset: Option<String>,
+    pub(crate) warning: Option<String>,
+    pub(crate) query: Option<String>,
+    pub(crate) hold_out: Option<String>,
+    pub(crate) unit_count: i64,
+    pub(crate) digest: String,
+    pub(crate) created_at_us: i64,
+    pub(crate) stored: Vec<Stored>,
+}
+
+impl Definition {
+    /// `NAME@VERSION`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+}
+
+/// What is stored of a split, a line of JSON each, always in the same order.
+pub(crate) fn lines(stored: &[Stored]) -> Result<String> {
+    let mut sorted: Vec<&Stored> = stored.iter().collect();
+    sorted.sort();
+    let mut lines = String::new();
+    for one in sorted {
+        let line = serde_json::to_string(one);
+        lines += &line.map_err(|error| Error::Internal(error.to_string()))?;
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+/// What is the same for the same split in any store, in hexadecimal digits.
+pub(crate) fn digest(unit: SplitUnit, ratio: &str, seed: i64, lines: &str) -> String {
+    let said = format!("tsql-split-1\n{}\n{ratio}\n{seed}\n{lines}", unit.word());
+    format!("{:032x}", XxHash3_128::oneshot(said.as_bytes()))
+}
+
+/// All versions of all splits, by name and version.
+///
+/// # Errors
+/// [`Error::Damaged`] for a row that no split is, and failures of the storage.
+pub(crate) async fn all(context: &SessionContext) -> Result<Vec<Definition>> {
+    let sql = "SELECT name, version, unit, ratio, seed, preset, warning, query, hold_out, unit_count, digest, \
+        CAST(created_at AS BIGINT) AS created_at_us, units FROM stored.splits ORDER BY name, version";
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    let mut all = Vec::new();
+    for batch in frame.collect().await.map_err(Error::Query)? {
+        of_batch(&batch, &mut all)?;
+    }
+    Ok(all)
+}
+
+fn of_batch(batch: &RecordBatch, all: &mut Vec<Definition>) -> Result<()> {
+    let text = |name| column::text(batch, name);
+    let number = |name| column::numbers::<Int64Type>(batch, name);
+    let (names, units, ratios) = (text("name")?, text("unit")?, text("ratio")?);
+    let (presets, warnings) = (text("preset")?, text("warning")?);
+    let (queries, holds) = (text("query")?, text("hold_out")?);
+    let (digests, lines) = (text("digest")?, text("units")?);
+    let (versions, seeds) = (number("version")?, number("seed")?);
+    let (counts, times) = (number("unit_count")?, number("created_at_us")?);
+    for row in 0..batch.num_rows() {
+        let own = |column| column::text_at(column, row).map(str::to_owned);
+        let broken = |what: String| Error::damaged("splits", what);
+        let lines = lines.value(row).lines();
+        let stored = lines.map(serde_json::from_str::<Stored>);
+        let stored = stored.collect::<std::result::Result<Vec<_>, _>>();
+        all.push(Definition {
+            name: names.value(row).to_owned(),
+            version: versions.value(row),
+            unit: SplitUnit::parse(units.value(row)).map_err(|error| broken(error.to_string()))?,
+            ratio: ratios.value(row).to_owned(),
+            seed: seeds.value(row),
+            preset: own(presets),
+            warning: own(warnings),
+            query: own(queries),
+            hold_out: own(holds),
+            unit_count: counts.value(row),
+            digest: digests.value(row).to_owned(),
+            created_at_us: times.value(row),
+            stored: stored.map_err(|error| broken(error.to_string()))?,
+        });
+    }
+    Ok(())
+}
+
+/// The split of this name: `NAME@VERSION`, or `NAME` for its newest version.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is none.
+pub(crate) async fn find(context: &SessionContext, name: &str) -> Result<Definition> {
+    let all = all(context).await?;
+    let (wanted, version) = match name.rsplit_once('@') {
+        Some((wanted, version)) => (wanted, Some(version)),
+        None => (name, None),
+    };
+    let is_it = |one: &&Definition| {
+        let is_version = version.is_none_or(|version| one.version.to_string() == version);
+        one.name == wanted && is_version
+    };
+    let found = all.iter().rev().find(is_it);
+    found.cloned().ok_or_else(|| {
+        let mut known: Vec<String> = Vec::new();
+        for one in &all {
+            if version.is_some() {
+                known.push(one.full_name());
+            } else if known.last() != Some(&one.name) {
+                known.push(one.name.clone());
+            }
+        }
+        let none = "none yet; `tsql split create NAME --unit task` makes one";
+        Error::Unknown {
+            kind: "split",
+            name: name.to_owned(),
+            known: if known.is_empty() {
+                none.to_owned()
+            } else {
+                known.join(", ")
+            },
+        }
+    })
+}
+
+/// A column of a batch as texts, whatever form they have.
+pub(super) fn texts(batch: &RecordBatch, place: usize) -> Result<Vec<Option<String>>> {
+    let column = cast(batch.column(place), &DataType::Utf8View);
+    let column = column.map_err(|error| Error::Query(error.into()))?;
+    let texts = column.as_string_view().iter();
+    Ok(texts.map(|text| text.map(str::to_owned)).collect())
+}
+
+/// A column of a batch as numbers.
+pub(super) fn numbers(batch: &RecordBatch, place: usize) -> Result<Vec<Option<i64>>> {
+    let column = cast(batch.column(place), &DataType::Int64);
+    let column = column.map_err(|error| Error::Query(error.into()))?;
+    let numbers = column.as_primitive::<Int64Type>();
+    Ok((0..numbers.len())
+        .map(|row| column::value(numbers, row))
+        .collect())
+}
+
+/// All rows of a question of ours.
+pub(super) async fn rows(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+    let frame = context.sql(sql).await.map_err(Error::Query)?;
+    frame.collect().await.map_err(Error::Query)
+}

@@ -1,0 +1,327 @@
+//! `config_key`, `graph_key` and `environment_key` of `records`: columns of the tables that a record refers to.
+//!
+//! | typed | planned |
+//! |---|---|
+//! | `SELECT config_key, runtime_ns FROM records` | `... FROM (SELECT r.*, k.config_key FROM records AS r LEFT JOIN configurations AS k USING (config_id)) AS records` |
+//!
+//! Where a question names no key, nothing is joined: a column of the view would make `SELECT *` read two tables.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    ExcludeSelectItem, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
+    VisitMut as _, VisitorMut, WildcardAdditionalOptions,
+};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use super::super::dialect::pieces::{derived, query, quoted};
+use super::walk::walk;
+use crate::error::{Error, Result};
+use crate::schema;
+
+/// A key, the table that has it, and the column by which a record refers to that.
+struct Key {
+    name: &'static str,
+    table: &'static str,
+    by: &'static str,
+}
+
+const KEYS: [Key; 3] = [
+    Key {
+        name: "config_key",
+        table: "configurations",
+        by: "config_id",
+    },
+    Key {
+        name: "graph_key",
+        table: "graphs",
+        by: "graph_id",
+    },
+    Key {
+        name: "environment_key",
+        table: "environments",
+        by: "environment_id",
+    },
+];
+
+const RECORDS: &str = "records";
+
+/// Writes the keys of records out.
+///
+/// # Errors
+/// [`Error::Internal`] for a defect.
+pub(super) fn written(statement: &mut Statement, sql: &str) -> Result<()> {
+    let lower = sql.to_ascii_lowercase();
+    let asked = KEYS.iter().filter(|key| lower.contains(key.name));
+    let asked: Vec<&'static Key> = asked.collect();
+    if asked.is_empty() || !lower.contains(RECORDS) {
+        return Ok(());
+    }
+    let mut keys = Keys { asked };
+    match walk(statement, &mut keys) {
+        Continue(()) => Ok(()),
+        Break(error) => Err(Error::Internal(error.to_string())),
+    }
+}
+
+struct Keys {
+    /// Those that the text names.
+    asked: Vec<&'static Key>,
+}
+
+impl VisitorMut for Keys {
+    type Break = ParserError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
+        let shadowed = query.with.as_ref().is_some_and(|with| {
+            let mut names = with.cte_tables.iter().map(|table| &table.alias.name);
+            names.any(|name| name.value.eq_ignore_ascii_case(RECORDS))
+        });
+        if shadowed {
+            // These records are somebody's own, in all of this query.
+            self.asked.clear();
+        }
+        match keyed(query, &self.asked) {
+            Ok(()) => Continue(()),
+            Err(error) => Break(error),
+        }
+    }
+}
+
+/// Gives the records of a query those of these keys that its text names.
+fn keyed(query: &mut Query, asked: &[&'static Key]) -> Result<(), ParserError> {
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Ok(());
+    };
+    // What stands in FROM has columns of its own, but for what it is joined by.
+    let mut own = select.as_ref().clone();
+    let from = std::mem::take(&mut own.from);
+    let relations: Vec<&TableFactor> = from.iter().flat_map(relations).collect();
+    let of_records_count = relations
+        .iter()
+        .filter(|one| of_records(one).is_some())
+        .count();
+    if of_records_count == 0 {
+        return Ok(());
+    }
+    let mut wanted: Vec<(&Key, Used)> = Vec::new();
+    for key in asked {
+        let mut used = Used::new(key.name);
+        let _ = own.visit(&mut used);
+        let _ = query.order_by.visit(&mut used);
+        for join in from.iter().flat_map(|tables| &tables.joins) {
+            match constraint(&join.join_operator) {
+                Some(JoinConstraint::On(on)) => {
+                    let _ = on.clone().visit(&mut used);
+                }
+                Some(JoinConstraint::Using(columns)) => {
+                    used.shared |= columns.iter().any(|column| is_named(column, key.name));
+                }
+                _ => {}
+            }
+        }
+        let mut others = relations.iter().filter(|one| of_records(one).is_none());
+        used.bare &= of_records_count == 1 && !others.any(|other| may_have(other, key.name));
+        wanted.push((key, used));
+    }
+    let is_alone = relations.len() == 1;
+    for tables in &mut select.from {
+        let joined = tables.joins.iter_mut().map(|join| &mut join.relation);
+        for factor in std::iter::once(&mut tables.relation).chain(joined) {
+            let Some(name) = of_records(factor) else {
+                continue;
+            };
+            let keys = wanted.iter().filter(|(_, used)| used.is_of(&name));
+            let keys: Vec<&Key> = keys.map(|(key, _)| *key).collect();
+            if !keys.is_empty() {
+                *factor = joined_with(&name, &keys)?;
+                without(&mut select.projection, &keys, &name, is_alone);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn relations(tables: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
+    let joined = tables.joins.iter().map(|join| &join.relation);
+    std::iter::once(&tables.relation).chain(joined)
+}
+
+/// What the table of records is called; `None` for anything else.
+fn of_records(factor: &TableFactor) -> Option<String> {
+    let TableFactor::Table {
+        name,
+        alias,
+        args: None,
+        ..
+    } = factor
+    else {
+        return None;
+    };
+    let [only] = name.0.as_slice() else {
+        return None;
+    };
+    let called = alias.as_ref().map(|alias| alias.name.value.clone());
+    let is_it = only.as_ident()?.value.eq_ignore_ascii_case(RECORDS);
+    is_it.then(|| called.unwrap_or_else(|| RECORDS.to_owned()))
+}
+
+/// May a relation have a column of this name?
+fn may_have(factor: &TableFactor, key: &str) -> bool {
+    let TableFactor::Table {
+        name, args: None, ..
+    } = factor
+    else {
+        return true;
+    };
+    let Some(name) = name.0.last().and_then(|part| part.as_ident()) else {
+        return true;
+    };
+    let name = name.value.to_ascii_lowercase();
+    let tables = schema::tables().into_iter().flatten();
+    let table = tables.filter(|table| table.name == name);
+    let columns = table.map(|table| &table.columns);
+    let views = schema::views().unwrap_or_default();
+    let view = views.iter().filter(|view| view.name == name);
+    let columns: Vec<_> = columns.chain(view.map(|view| &view.columns)).collect();
+    let has = |column: &schema::Column| column.name == key;
+    columns.is_empty() || columns.iter().any(|columns| columns.iter().any(has))
+}
+
+/// Records with these keys.
+fn joined_with(name: &str, keys: &[&Key]) -> Result<TableFactor, ParserError> {
+    let (mut columns, mut joins) = (String::new(), String::new());
+    for Key { name, table, by } in keys {
+        columns += &format!(", __{table}.{name}");
+        joins += &format!(
+            " LEFT JOIN (SELECT {by} AS __by, {name} FROM {table}) AS __{table} ON __{table}.__by = __records.{by}"
+        );
+    }
+    let sql = format!("SELECT __records.*{columns} FROM {RECORDS} AS __records{joins}");
+    let mut factor = derived(query(&sql)?);
+    if let TableFactor::Derived { alias, .. } = &mut factor {
+        *alias = Some(TableAlias {
+            explicit: true,
+            name: Ident::new(name),
+            columns: Vec::new(),
+            at: None,
+        });
+    }
+    Ok(factor)
+}
+
+/// `*` stays what it is; that of several relations shows which each column is of.
+fn without(items: &mut [SelectItem], keys: &[&Key], name: &str, is_alone: bool) {
+    for item in items {
+        let options = match item {
+            SelectItem::Wildcard(options) if is_alone => options,
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(of),
+                options,
+            ) if is_named(of, name) => options,
+            _ => continue,
+        };
+        for key in keys {
+            exclude(options, key.name);
+        }
+    }
+}
+
+fn exclude(options: &mut WildcardAdditionalOptions, key: &str) {
+    let name = || ObjectName::from(vec![quoted(key)]);
+    let excluded = match options.opt_exclude.take() {
+        None => vec![name()],
+        Some(ExcludeSelectItem::Single(one)) => vec![one, name()],
+        Some(ExcludeSelectItem::Multiple(mut several)) => {
+            several.push(name());
+            several
+        }
+    };
+    options.opt_exclude = Some(ExcludeSelectItem::Multiple(excluded));
+}
+
+fn constraint(join: &JoinOperator) -> Option<&JoinConstraint> {
+    match join {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::Semi(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::RightSemi(constraint)
+        | JoinOperator::Anti(constraint)
+        | JoinOperator::LeftAnti(constraint)
+        | JoinOperator::RightAnti(constraint) => Some(constraint),
+        _ => None,
+    }
+}
+
+fn is_named(name: &ObjectName, key: &str) -> bool {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|last| last.value.eq_ignore_ascii_case(key))
+}
+
+/// Where a key is named, outside of queries within.
+struct Used {
+    key: &'static str,
+    depth: usize,
+    /// Without a relation.
+    bare: bool,
+    /// In `USING`.
+    shared: bool,
+    /// The relations whose key is named.
+    of: Vec<String>,
+}
+
+impl Used {
+    fn new(key: &'static str) -> Self {
+        Self {
+            key,
+            depth: 0,
+            bare: false,
+            shared: false,
+            of: Vec::new(),
+        }
+    }
+
+    fn is_of(&self, name: &str) -> bool {
+        let named = self.of.iter().any(|of| of.eq_ignore_ascii_case(name));
+        named || self.bare || self.shared
+    }
+}
+
+impl VisitorMut for Used {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth = self.depth.saturating_sub(1);
+        Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Identifier(name) if self.depth == 0 => {
+                self.bare |= name.value.eq_ignore_ascii_case(self.key);
+            }
+            Expr::CompoundIdentifier(names) => {
+                if let [of, name] = names.as_slice()
+                    && name.value.eq_ignore_ascii_case(self.key)
+                {
+                    self.of.push(of.value.clone());
+                }
+            }
+            _ => {}
+        }
+        Continue(())
+    }
+}

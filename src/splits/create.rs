@@ -1,0 +1,327 @@
+//! A split is made: what does not follow from keys is found out, and kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray as _, TimestampMicrosecondArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::prelude::SessionContext;
+use serde::Serialize;
+
+use super::clusters::Clusters;
+use super::cuts::{in_files, in_time, integers};
+use super::held::{Known, held};
+use super::options::SplitOptions;
+use super::scope::Scope;
+use super::split::{PartCount, Split};
+use crate::column;
+use crate::column::made::{Columns, integers as numbers, repeated};
+use crate::dedupe::one_file;
+use crate::error::{Error, Result};
+use crate::query::SplitUnit;
+use crate::query::functions::part_of_split::Ratios;
+use crate::query::splits::{Kind, Label, Stored, digest, labels_of_graphs, lines};
+use crate::store::{Snapshot, Store};
+
+/// The table of splits.
+pub(super) const SPLITS: &str = "splits";
+
+/// Longest name of a split, in bytes.
+const LONGEST_NAME: usize = 100;
+
+/// A split that was made, and what is in it now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CreatedSplit {
+    /// The split.
+    pub split: Split,
+    /// False where its newest version was the same already, and nothing was written.
+    pub is_new: bool,
+    /// Its parts, of the rows that it is about.
+    pub parts: Vec<PartCount>,
+}
+
+impl Store {
+    /// Makes the next version of the split `name`; where its newest version has the same digest, that is it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a name, ratios or queries that cannot be used, [`Error::Empty`] where there is nothing to split,
+    /// [`Error::Unknown`] where a hold-out names what there is not; [`Error::ReadOnly`] for a store as it was, and failures of the
+    /// storage. Nothing is written then.
+    pub async fn create_split(&self, name: &str, options: &SplitOptions) -> Result<CreatedSplit> {
+        self.changeable()?;
+        if let Some(reason) = refused_name(name) {
+            return Err(argument("name", reason));
+        }
+        let ratios = Ratios::parse(&options.ratio);
+        let ratios = ratios.map_err(|error| argument("ratio", error.strip_backtrace()))?;
+        let made = stored(self, options, ratios).await?;
+        let lines = lines(&made.stored)?;
+        let digest = digest(options.unit, &options.ratio, options.seed, &lines);
+        let (mut version, mut is_new) = (0, false);
+        let detail = format!("split {name}");
+        self.commit(SPLITS, &detail, async |snapshot: &Snapshot| {
+            let last = last(self, snapshot, name).await?;
+            is_new = last.as_ref().is_none_or(|(_, known)| *known != digest);
+            version = last.map_or(0, |(version, _)| version) + i64::from(is_new);
+            if !is_new {
+                return Ok(None);
+            }
+            let row = Row {
+                name,
+                version,
+                units: &lines,
+                digest: &digest,
+                unit_count: made.unit_count,
+            };
+            one_file(self, SPLITS, columns(&row, options))
+                .await
+                .map(Some)
+        })
+        .await?;
+        let full_name = format!("{name}@{version}");
+        let split = self.split(&full_name).await?;
+        let parts = self.parts_of_split(&full_name).await?;
+        Ok(CreatedSplit {
+            split,
+            is_new,
+            parts,
+        })
+    }
+}
+
+/// What does not follow from keys, and how many units there are.
+struct Made {
+    stored: Vec<Stored>,
+    unit_count: usize,
+}
+
+async fn stored(store: &Store, options: &SplitOptions, ratios: Ratios) -> Result<Made> {
+    let context = store.session().await?;
+    let query = options.query.as_deref();
+    let scope = Scope::of(&context, query, options.unit.columns()).await?;
+    let unit = options.unit;
+    let mut stored = Vec::new();
+    let mut labels = BTreeMap::new();
+    let mut clusters = None;
+    let unit_count = if unit.is_of_graphs() {
+        labels = in_scope(&scope, labels_of_graphs(&context, unit).await?).await?;
+        let own = clusters_of(unit, &labels);
+        stored.extend(members(unit, &own));
+        let count = own.count();
+        clusters = Some(own);
+        count
+    } else {
+        match unit {
+            SplitUnit::Time => stored.extend(in_time(&scope, ratios).await?),
+            SplitUnit::Line => stored.extend(in_files(&scope, ratios).await?),
+            _ => {}
+        }
+        counted(&scope, unit).await?
+    };
+    if unit_count == 0 {
+        let rows = query.map_or("the store", |_| "the query");
+        return Err(Error::Empty(format!(
+            "a split of no units: {rows} has no record with a {} to split by{}",
+            unit.word(),
+            match unit {
+                SplitUnit::Network => "\nhint: networks come from TenSet's `network_info`",
+                _ => "",
+            }
+        )));
+    }
+    if let Some(sql) = &options.hold_out {
+        if !unit.is_hashed() {
+            let reason = format!("a split by {} has no units that are held out", unit.word());
+            return Err(argument("hold_out", reason));
+        }
+        let known = known(&context, unit, &labels, clusters.as_ref()).await?;
+        let held = held(&context, sql, &known).await?;
+        let keys: BTreeSet<&String> = held.iter().map(|one| &one.key).collect();
+        stored.retain(|one| one.kind != Kind::Member || !keys.contains(&one.key));
+        stored.extend(held);
+    }
+    Ok(Made { stored, unit_count })
+}
+
+/// The keys of graphs that have rows in the scope.
+async fn in_scope(
+    scope: &Scope<'_>,
+    mut labels: BTreeMap<i64, Vec<Label>>,
+) -> Result<BTreeMap<i64, Vec<Label>>> {
+    let mut graphs = BTreeSet::new();
+    for batch in scope.ask("SELECT DISTINCT graph_id FROM $rows").await? {
+        graphs.extend(integers(&batch, 0)?);
+    }
+    labels.retain(|graph, _| graphs.contains(graph));
+    Ok(labels)
+}
+
+/// Clusters of keys. Networks share so many tasks that all would be one: there each network stays by itself.
+fn clusters_of(unit: SplitUnit, labels: &BTreeMap<i64, Vec<Label>>) -> Clusters {
+    if unit != SplitUnit::Network {
+        return Clusters::of(labels.values());
+    }
+    let single: Vec<Vec<Label>> = labels
+        .values()
+        .flatten()
+        .map(|label| vec![label.clone()])
+        .collect();
+    Clusters::of(&single)
+}
+
+fn members(unit: SplitUnit, clusters: &Clusters) -> Vec<Stored> {
+    if unit == SplitUnit::Network {
+        let known = clusters.keys().map(|key| Stored {
+            kind: Kind::Known,
+            key: key.clone(),
+            value: None,
+        });
+        return known.collect();
+    }
+    let members = clusters.members().map(|(key, first)| Stored {
+        kind: Kind::Member,
+        key: key.clone(),
+        value: Some(first.clone()),
+    });
+    members.collect()
+}
+
+/// Units in the scope, of those that are no keys of graphs.
+async fn counted(scope: &Scope<'_>, unit: SplitUnit) -> Result<usize> {
+    let sql = match unit {
+        SplitUnit::Task => {
+            "SELECT count(*) FROM (SELECT DISTINCT r.graph_id, e.target_kind FROM $rows AS r \
+             JOIN environments AS e ON e.environment_id = r.environment_id)"
+        }
+        SplitUnit::Config => "SELECT count(DISTINCT config_id) FROM $rows",
+        SplitUnit::Platform => "SELECT count(DISTINCT platform) FROM $rows",
+        SplitUnit::Time => "SELECT count(measured_at) FROM $rows",
+        SplitUnit::Line => "SELECT count(DISTINCT source_id) FROM $rows",
+        _ => "SELECT count(DISTINCT graph_id) FROM $rows WHERE split IS NOT NULL",
+    };
+    let mut count = 0;
+    for batch in scope.ask(sql).await? {
+        count += integers(&batch, 0)?.into_iter().sum::<i64>();
+    }
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// What there is that can be held out.
+async fn known<'a>(
+    context: &SessionContext,
+    unit: SplitUnit,
+    labels: &'a BTreeMap<i64, Vec<Label>>,
+    clusters: Option<&'a Clusters>,
+) -> Result<Known<'a>> {
+    let texts = async |sql: &str| -> Result<BTreeSet<String>> {
+        let mut texts = BTreeSet::new();
+        for batch in crate::query::collect(context, sql).await? {
+            let column = cast(batch.column(0), &DataType::Utf8View);
+            let column = column.map_err(|error| Error::Query(error.into()))?;
+            texts.extend(column.as_string_view().iter().flatten().map(str::to_owned));
+        }
+        Ok(texts)
+    };
+    let (mut workloads, mut kinds, mut platforms) =
+        (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    match unit {
+        SplitUnit::Task => {
+            kinds = texts("SELECT DISTINCT target_kind FROM environments").await?;
+            let sql = "SELECT graph_id, workload_key FROM stored.graphs";
+            for batch in crate::query::collect(context, sql).await? {
+                let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
+                let keys = column::text(&batch, "workload_key")?;
+                let pairs = ids.values().iter().zip(keys.iter());
+                workloads.extend(pairs.filter_map(|(id, key)| Some((*id, key?.to_owned()))));
+            }
+        }
+        SplitUnit::Platform => platforms = texts("SELECT DISTINCT platform FROM records").await?,
+        _ => {}
+    }
+    Ok(Known {
+        unit,
+        labels,
+        clusters,
+        workloads,
+        kinds,
+        platforms,
+    })
+}
+
+/// The last version of a split at a version of the table, and its digest.
+async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(i64, String)>> {
+    let mut last: Option<(i64, String)> = None;
+    if snapshot.files().is_empty() {
+        return Ok(last);
+    }
+    let columns = ["name", "version", "digest"];
+    for batch in store.read(SPLITS, snapshot, &columns, None).await? {
+        let (names, digests) = (
+            column::text(&batch, "name")?,
+            column::text(&batch, "digest")?,
+        );
+        let versions = column::numbers::<Int64Type>(&batch, "version")?;
+        for row in (0..batch.num_rows()).filter(|&row| names.value(row) == name) {
+            let version = versions.value(row);
+            if last.as_ref().is_none_or(|(known, _)| *known < version) {
+                last = Some((version, digests.value(row).to_owned()));
+            }
+        }
+    }
+    Ok(last)
+}
+
+/// What the row of a split says beside its options.
+struct Row<'a> {
+    name: &'a str,
+    version: i64,
+    units: &'a str,
+    digest: &'a str,
+    unit_count: usize,
+}
+
+fn columns(row: &Row, options: &SplitOptions) -> Columns {
+    let text = |text: &str| repeated(text, 1);
+    let maybe =
+        |text: Option<&str>| -> ArrayRef { Arc::new(arrow::array::StringArray::from(vec![text])) };
+    let now = vec![chrono::Utc::now().timestamp_micros()];
+    let now: ArrayRef = Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC"));
+    let count = i64::try_from(row.unit_count).unwrap_or(i64::MAX);
+    Columns::from([
+        ("name", text(row.name)),
+        ("version", numbers([row.version])),
+        ("unit", text(options.unit.word())),
+        ("ratio", text(&options.ratio)),
+        ("seed", numbers([options.seed])),
+        ("preset", maybe(options.preset)),
+        ("warning", maybe(options.warning)),
+        ("query", maybe(options.query.as_deref())),
+        ("hold_out", maybe(options.hold_out.as_deref())),
+        ("unit_count", numbers([count])),
+        ("digest", text(row.digest)),
+        ("created_at", now),
+        ("tsql_version", text(env!("CARGO_PKG_VERSION"))),
+        ("units", text(row.units)),
+    ])
+}
+
+/// Why a text is no name of a split.
+fn refused_name(name: &str) -> Option<String> {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "._-+/".contains(one);
+    let is_name = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
+    let reason = || {
+        format!(
+            "`{name}` is no name for a split: letters, digits and . - _ + /, up to {LONGEST_NAME} of them; versions count by themselves"
+        )
+    };
+    (!is_name).then(reason)
+}
+
+pub(super) fn argument(name: &'static str, reason: impl Into<String>) -> Error {
+    Error::Argument {
+        name,
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,95 @@
+//! The splits of a store, and what is in them.
+
+use arrow::array::AsArray as _;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use datafusion::prelude::{SessionContext, col, lit};
+
+use super::create::SPLITS;
+use super::scope::Scope;
+use super::split::{PartCount, Split};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::SessionOptions;
+use crate::query::splits::{Definition, all, find};
+use crate::store::Store;
+
+impl Store {
+    /// All versions of all splits, by name and version.
+    ///
+    /// # Errors
+    /// Failures of the storage.
+    pub async fn splits(&self) -> Result<Vec<Split>> {
+        let all = all(&session(self).await?).await?;
+        Ok(all.iter().map(Split::of).collect())
+    }
+
+    /// A split: `NAME@VERSION`, or `NAME` for its newest version.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is none.
+    pub async fn split(&self, name: &str) -> Result<Split> {
+        let found = find(&session(self).await?, name).await?;
+        Ok(Split::of(&found))
+    }
+
+    /// How many of the records that a split is about are in each of its parts now, in the order train, valid, test, none.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is no such split, and failures of the storage.
+    pub async fn parts_of_split(&self, name: &str) -> Result<Vec<PartCount>> {
+        let context = self.session().await?;
+        let split = find(&context, name).await?;
+        let scope = Scope::of(&context, split.query.as_deref(), &[]).await?;
+        parts_of(&scope, &split).await
+    }
+
+    /// Takes a split away: `NAME@VERSION`, or `NAME` with all its versions; says how many there were.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is none; [`Error::ReadOnly`] for a store as it was.
+    pub async fn drop_split(&self, name: &str) -> Result<u64> {
+        self.changeable()?;
+        let found = self.split(name).await?;
+        let mut own = col("name").eq(lit(&found.name));
+        if name.contains('@') {
+            own = own.and(col("version").eq(lit(found.version)));
+        }
+        let detail = format!("drop split {name}");
+        let taken = self.take_out(SPLITS, &detail, async |_| Ok(Some(own.clone())));
+        taken.await
+    }
+}
+
+/// A session that knows splits.
+async fn session(store: &Store) -> Result<SessionContext> {
+    let options = SessionOptions::default().sql("SELECT name FROM splits");
+    store.session_with(&options).await
+}
+
+/// The call that gives the part of a row.
+pub(super) fn call(split: &Definition) -> String {
+    format!("split('{}')", split.full_name())
+}
+
+/// Records of each part.
+pub(super) async fn parts_of(scope: &Scope<'_>, split: &Definition) -> Result<Vec<PartCount>> {
+    let sql = format!(
+        "SELECT {} AS part, count(*) AS record_count FROM $rows GROUP BY 1 \
+         ORDER BY CASE part WHEN 'train' THEN 1 WHEN 'valid' THEN 2 WHEN 'test' THEN 3 ELSE 4 END",
+        call(split)
+    );
+    let mut parts = Vec::new();
+    for batch in scope.ask(&sql).await? {
+        let names = cast(batch.column(0), &DataType::Utf8View);
+        let names = names.map_err(|error| Error::Query(error.into()))?;
+        let counts = column::numbers::<Int64Type>(&batch, "record_count")?;
+        for (part, count) in names.as_string_view().iter().zip(counts.values()) {
+            parts.push(PartCount {
+                part: part.map(str::to_owned),
+                record_count: count.unsigned_abs(),
+            });
+        }
+    }
+    Ok(parts)
+}
