@@ -14,6 +14,7 @@ mod rows;
 mod runtime;
 mod store;
 mod training;
+mod training_files;
 mod values;
 mod writing;
 

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 from . import errors
-from ._facts import Column, Function, Table, functions, tables, verify
+from ._facts import Column, Elements, Function, Table, functions, tables, verify
 from ._native import version as _version
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
 from ._training import GraphStep, TrainingBatch, TrainingGraphs, TrainingRows
+from ._training_files import TrainingFilesVerified, TrainingManifest
 from .errors import Error
 
 __version__: str = _version()
@@ -24,6 +25,7 @@ __version__: str = _version()
 __all__ = [
     "Batch",
     "Column",
+    "Elements",
     "Error",
     "Function",
     "GraphStep",
@@ -32,7 +34,9 @@ __all__ = [
     "Stream",
     "Table",
     "TrainingBatch",
+    "TrainingFilesVerified",
     "TrainingGraphs",
+    "TrainingManifest",
     "TrainingRows",
     "__version__",
     "create",

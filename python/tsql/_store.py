@@ -36,6 +36,7 @@ from ._reports import (
 from ._result import Result
 from ._stream import Stream
 from ._training import TrainingGraphs, TrainingRows
+from ._training_files import TrainingFilesVerified, TrainingManifest
 from .errors import ArgumentError
 
 Path = str | PathLike[str]
@@ -482,6 +483,60 @@ class Store:
     def training_files(self) -> list[str]:
         """Ids of the files of TpuGraphs that it has: `"layout:xla:random:resnet50"`."""
         return [file["id"] for file in json.loads(self._native.training_files())]
+
+    def write_training_files(
+        self,
+        to: Path,
+        features: Iterable[str],
+        *,
+        where: str | None = None,
+        split: str | None = None,
+        parts: Iterable[str] = (),
+        group: str | None = "task",
+        label: str = "valid",
+        form: str = "parquet",
+        group_rows: int = 10_000,
+        large_groups: str = "refused",
+        skip_null: bool = False,
+        balance: str | None = None,
+        seed: int = 0,
+        overwrite: bool = False,
+    ) -> TrainingManifest:
+        """Writes records as files for training: rows by group, with labels, relevance and `features`
+        (`"schedule_numbers"`, `"tlp_tokens"`, `"workload_shape"`, ...), a folder for each part of `split`.
+
+        `form` is `parquet`, `arrow` or `npz`; `label` is `valid`, `tenset` or `metaschedule`; a group of more than `group_rows` rows
+        is `refused`, `cut` or `sampled`. With `balance`, an SQL expression over `records`, rows have weights by which all
+        its values count the same.
+        """
+        how = {
+            "features": list(features),
+            "where": where,
+            "split": split,
+            "parts": list(parts),
+            "group": group,
+            "label": label,
+            "form": form,
+            "group_rows": group_rows,
+            "large_groups": large_groups,
+            "skip_null": skip_null,
+            "balance": balance,
+            "seed": seed,
+        }
+        told = self._native.write_training_files(fspath(to), json.dumps(how), overwrite)
+        return parsed(TrainingManifest, told)
+
+    def write_graph_files(
+        self, to: Path, names: str | Iterable[str], *, split: str | None = None, overwrite: bool = False
+    ) -> TrainingManifest:
+        """Writes graphs of TpuGraphs with all their configurations as npz files: edges by node (CSR), configurations as codes
+        and the table that these stand for."""
+        how = {"names": [names] if isinstance(names, str) else list(names), "split": split}
+        return parsed(TrainingManifest, self._native.write_graph_files(fspath(to), json.dumps(how), overwrite))
+
+    def verify_training_files(self, manifest: Path) -> TrainingFilesVerified:
+        """Compares files for training with their manifest, and with what the versions of the tables that it names give now."""
+        return parsed(TrainingFilesVerified, self._native.verify_training_files(fspath(manifest)))
 
     def compare(
         self,

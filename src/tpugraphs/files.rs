@@ -158,19 +158,19 @@ pub async fn write_graph_files(
     Ok(manifest)
 }
 
-/// Compares graphs as files for training with their manifest, and with what they would be now: see
-/// [`Store::verify_training_files`], which does so with rows and calls nothing of graphs.
+/// Compares files for training, graphs or rows, with their manifest, and with what they would be now: see
+/// [`Store::verify_training_files`], which knows rows only.
 ///
 /// # Errors
 /// As [`Store::verify_training_files`].
 pub async fn verify_graph_files(store: &Store, manifest: &str) -> Result<TrainingFilesVerified> {
     let (location, known) = read(manifest).await?;
+    let Some(options) = known.graphs.clone() else {
+        return store.verify_training_files(manifest).await;
+    };
     let wrong = |reason: String| Error::Source {
         location: manifest.to_owned(),
         reason,
-    };
-    let Some(options) = known.graphs.clone() else {
-        return Err(wrong("is the manifest of rows, not of graphs".to_owned()));
     };
     let options: GraphFilesOptions =
         serde_json::from_value(options).map_err(|error| wrong(format!("graphs: {error}")))?;

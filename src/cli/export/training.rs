@@ -159,13 +159,7 @@ pub(super) fn told(manifest: &TrainingManifest) {
 /// Compares files with their manifest, and with what they would be now.
 pub(super) async fn verify(store: &Store, manifest: &Path) -> Result<u8, Failure> {
     let path = manifest.to_string_lossy();
-    let verified = match store.verify_training_files(&path).await {
-        // What it says of a manifest of graphs.
-        Err(Error::Source { reason, .. }) if reason.contains("manifest of graphs") => {
-            verify_graph_files(store, &path).await?
-        }
-        verified => verified?,
-    };
+    let verified = verify_graph_files(store, &path).await?;
     let mut out = crate::cli::stdout::stdout();
     for difference in &verified.differences {
         writeln!(out, "{difference}").map_err(Error::io("standard output"))?;

@@ -6,7 +6,8 @@
 //! - what they consume of nodes of the run is the same in each; what comes from outside does so in each, from wherever.
 //!
 //! Blocks are found one after the other: the one whose occurrences have most nodes together, of several such the one that occurs
-//! most often, then the one that takes fewest values from outside, then the first. Nodes of a block are in no other. A run cannot be made longer or found in more
+//! most often, then the one that takes fewest values from outside, then the one that begins last: layers end where their chain does.
+//! Nodes of a block are in no other. A run cannot be made longer or found in more
 //! places without losing nodes: the repeats are maximal.
 
 mod repeats;
@@ -77,7 +78,7 @@ fn letters(kinds: &[u64]) -> Vec<u32> {
 }
 
 /// How good a block is: greater is better.
-type Rank = (u64, usize, std::cmp::Reverse<u32>, std::cmp::Reverse<u32>);
+type Rank = (u64, usize, std::cmp::Reverse<u32>, u32);
 
 fn rank(block: &Block) -> Rank {
     let first = block.starts.first().copied().unwrap_or_default();
@@ -85,7 +86,7 @@ fn rank(block: &Block) -> Rank {
         block.node_count(),
         block.starts.len(),
         std::cmp::Reverse(block.inputs),
-        std::cmp::Reverse(first),
+        first,
     )
 }
 

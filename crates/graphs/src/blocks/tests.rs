@@ -63,6 +63,17 @@ fn blocks_begin_where_fewest_values_come_in() {
     let found = blocks(&kinds, &uses, 3);
     assert_eq!(told(&found), [(3, vec![2, 5, 8])]);
     assert_eq!(found[0].inputs, 1);
+    // `b+a` and `+ab` are there as often, and two values enter them.
+    let kinds: Vec<u64> = "pab+ab+ab+ab".chars().map(|letter| u64::from(u32::from(letter))).collect();
+    let mut uses: Vec<Vec<Use>> = chain("pab+ab+ab+ab").1;
+    for plus in [3, 6, 9] {
+        uses[plus].push(Some((plus as u32 - 3, 0)));
+    }
+    let found = blocks(&kinds, &uses, 3);
+    assert_eq!(told(&found), [(3, vec![1, 4, 7])]);
+    // Without these uses one value enters each of them, and the last one is taken.
+    let found = blocks(&kinds, &chain("pab+ab+ab+ab").1, 3);
+    assert_eq!(told(&found), [(3, vec![3, 6, 9])]);
 }
 
 /// What comes from far outside, such as a mask, does not tell layers apart.
