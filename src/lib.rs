@@ -157,6 +157,7 @@ mod chosen;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 mod dedupe;
+mod delivered;
 
 mod ledger;
 pub mod query;

@@ -40,11 +40,13 @@ const TABLES: [&str; 21] = [
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 13] = [
+const VIEWS: [&str; 15] = [
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
     include_str!("../schemas/nodes.toml"),
     include_str!("../schemas/edges.toml"),
+    include_str!("../schemas/blocks.toml"),
+    include_str!("../schemas/block_members.toml"),
     include_str!("../schemas/rejects.toml"),
     include_str!("../schemas/sample_nodes.toml"),
     include_str!("../schemas/tensors.toml"),

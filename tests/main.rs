@@ -64,6 +64,8 @@ mod files;
 mod foreign;
 #[path = "suite/giving_back.rs"]
 mod giving_back;
+#[path = "suite/graph_features.rs"]
+mod graph_features;
 #[path = "suite/graphnet.rs"]
 mod graphnet;
 #[path = "suite/graphnet_refused.rs"]
@@ -147,6 +149,8 @@ mod tpugraphs;
 mod training;
 #[path = "suite/training_features.rs"]
 mod training_features;
+#[path = "suite/training_files.rs"]
+mod training_files;
 #[path = "suite/training_graphs.rs"]
 mod training_graphs;
 #[cfg(unix)]

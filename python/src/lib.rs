@@ -19,6 +19,7 @@ mod scores;
 mod splitting;
 mod store;
 mod training;
+mod training_files;
 mod values;
 mod writing;
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from . import errors, measure, reports
-from ._facts import Column, Function, Table, functions, probe, tables, verify, workers
+from ._facts import Column, Elements, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
@@ -24,6 +24,7 @@ __version__: str = _version()
 __all__ = [
     "Batch",
     "Column",
+    "Elements",
     "Error",
     "Function",
     "GraphStep",

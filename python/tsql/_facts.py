@@ -34,6 +34,14 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Elements:
+    """Names of the elements of the list that a feature gives, for a value of the argument that decides about it (`of`)."""
+
+    of: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Function:
     """A function of SQL: how it is called, what it gives, and a query that tries it."""
 
@@ -45,6 +53,7 @@ class Function:
     doc: str
     arguments: tuple[tuple[str, str], ...]
     example: str
+    elements: tuple[Elements, ...]
 
 
 def columns_of(text: str) -> tuple[Column, ...]:
@@ -84,6 +93,7 @@ def functions(name: str | None = None) -> dict[str, Function]:
                 **function,
                 "aliases": tuple(function["aliases"]),
                 "arguments": tuple((one, of) for one, of in function["arguments"]),
+                "elements": tuple(Elements(one["of"], tuple(one["names"])) for one in function["elements"]),
             }
         )
         for function in told

@@ -20,6 +20,7 @@ from ._result import Result
 from ._scores import Scoring
 from ._splits import Splits
 from ._training import TrainingGraphs, TrainingRows
+from ._training_files import TrainingFiles
 from ._upkeep import Upkeep
 from ._writing import Writing
 from .errors import ArgumentError
@@ -65,7 +66,7 @@ def sample() -> Store:
     return Store(_native.Store("sample:"), None, None, None)
 
 
-class Store(Writing, Upkeep, Finding, Splits, Scoring, Measuring):
+class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring):
     """A store, for any number of threads; see `tsql.open`.
 
     A process that was forked opens it anew when it asks the first time. A pickled store is its location, what it is
@@ -263,6 +264,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Measuring):
     def training_files(self) -> list[str]:
         """Ids of the files of TpuGraphs that it has: `"layout:xla:random:resnet50"`."""
         return [file["id"] for file in json.loads(self._native.training_files())]
+
 
 def _opened(
     location: str, at: str | None, memory_limit: int | None, threads: int | None, workers: str | None

@@ -47,6 +47,7 @@ from ._reports import (
 )
 from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
 from ._scores import PredictionScore, PredictionScoreRow, PredictionScores
+from ._training_files import FeatureTold, LabelTold, LeftOut, ManifestFile, ManifestPart, SplitTold, TrainingFilesVerified, TrainingManifest
 from .measure import Finding, Template, Timing
 
 __all__ = [
@@ -63,10 +64,15 @@ __all__ = [
     "Diff",
     "Difference",
     "Exported",
+    "FeatureTold",
     "Finding",
     "Ingested",
     "KnownSample",
+    "LabelTold",
     "Leaks",
+    "LeftOut",
+    "ManifestFile",
+    "ManifestPart",
     "Measured",
     "MeasuredTrial",
     "Mendable",
@@ -93,10 +99,13 @@ __all__ = [
     "SpeedupBin",
     "Split",
     "SplitLeaks",
+    "SplitTold",
     "Subset",
     "Tag",
     "Template",
     "Timing",
+    "TrainingFilesVerified",
+    "TrainingManifest",
     "Verified",
     "Version",
     "WorkerStatus",

@@ -1,5 +1,7 @@
 //! `tsql export`: the store's content given back.
 
+mod training;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -13,6 +15,7 @@ use crate::export::ExportOptions;
 use crate::graphnet::{HubOptions, export_hub};
 use crate::store::Store;
 use crate::tpugraphs::write_submission;
+use training::Training;
 
 /// Files of each kind that are told.
 const SHOWN: usize = 20;
@@ -25,6 +28,8 @@ enum Form {
     Submission,
     /// Parquet of GraphNet's hub: path, content, source_folder
     Graphnet,
+    /// Rows with features, labels and groups, a folder for each part of a split, into the folder -o
+    Training,
 }
 
 /// Give sources back byte for byte, or records as log lines
@@ -36,7 +41,9 @@ enum Form {
 /// unless --overwrite is given. With --format tenset,
 /// the records that --where selects are written as lines that TVM loads; with --format submission,
 /// predictions as a file for Kaggle's "Fast or Slow?"; with --format graphnet, the files of the
-/// samples that --where selects as the Parquet file of GraphNet's hub.
+/// samples that --where selects as the Parquet file of GraphNet's hub. With --format training, records become
+/// files for training: rows by group, as LightGBM and XGBoost rank them, and a manifest of all that they follow from, which
+/// --verify compares with what there is.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export --to back/\n  \
@@ -47,16 +54,18 @@ enum Form {
     -o best.json\n  \
     tsql export --format submission --predictions predictions.parquet \\\n      \
     -o submission.csv\n  \
-    tsql export --format graphnet --where \"heuristic_tag = 'nlp'\" -o nlp.parquet")]
+    tsql export --format graphnet --where \"heuristic_tag = 'nlp'\" -o nlp.parquet\n  \
+    tsql export --format training --features workload_shape -o rows\n  \
+    tsql export --verify rows/manifest.json")]
 pub(super) struct Export {
     /// Folder that the files are written to
-    #[arg(long, value_name = "DIR", required_unless_present = "format")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["format", "verify"])]
     to: Option<PathBuf>,
     /// Only sources whose name matches this pattern
     #[arg(long, value_name = "PATTERN", requires = "to")]
     source: Option<String>,
     /// Replace files that are there already
-    #[arg(long, requires = "to")]
+    #[arg(long)]
     overwrite: bool,
     /// Write records in this format instead
     #[arg(long, value_enum, conflicts_with = "to")]
@@ -72,15 +81,35 @@ pub(super) struct Export {
         required_if_eq("format", "submission")
     )]
     predictions: Option<String>,
-    /// Write to this file [default: standard output]
+    /// Write to this file [default: standard output]; of --format training, to this folder
     #[arg(short, long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
+    /// Compare files for training with their manifest, and make them again: what differs, a line each
+    #[arg(long, value_name = "MANIFEST", conflicts_with_all = ["to", "format"])]
+    verify: Option<PathBuf>,
+    #[command(flatten)]
+    training: Training,
 }
 
 pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     let store = place.open().await?;
     if let Some(folder) = &command.to {
         return give_back(&store, &command, folder).await;
+    }
+    if let Some(manifest) = &command.verify {
+        return training::verify(&store, manifest).await;
+    }
+    if command.format == Some(Form::Training) {
+        let Some(folder) = &command.output else {
+            let reason = "files for training go into a folder: -o DIR".to_owned();
+            return Err(Failure::Usage(reason));
+        };
+        let (wanted, predicate) = (&command.training, command.predicate.as_deref());
+        return training::write(&store, wanted, predicate, folder, command.overwrite).await;
+    }
+    if command.overwrite {
+        let reason = "--overwrite is for --to and --format training".to_owned();
+        return Err(Failure::Usage(reason));
     }
     let written = match &command.output {
         Some(path) => {

@@ -86,6 +86,16 @@ pub(super) async fn explain(function: &Function, output: &Output) -> Result<u8, 
         ("also called", aliases.as_str()),
         ("example", &function.example),
     ]);
+    let elements = function.elements.iter().flat_map(|elements| {
+        let places = elements.names.iter().enumerate();
+        places.map(|(place, name)| (format!("{}[{place}]", elements.of), name))
+    });
+    let elements: Vec<(String, &String)> = elements.collect();
+    parts.extend(
+        elements
+            .iter()
+            .map(|(place, name)| (place.as_str(), name.as_str())),
+    );
     parts.retain(|(_, text)| !text.is_empty());
     let (names, texts): (Vec<&str>, Vec<&str>) = parts.into_iter().unzip();
     show(

@@ -2,8 +2,8 @@
 
 use super::dataset::{Dataset, Table, grouped};
 use super::facts::Fact;
-use super::manifest;
-use super::place::{CARD, CROISSANT};
+use super::kind::{CARD, CROISSANT};
+use crate::delivered::CHECKSUMS;
 
 /// Licences that Hugging Face calls as SPDX does, but in lower case.
 const LICENSES: [&str; 16] = [
@@ -64,8 +64,7 @@ pub(super) fn text(dataset: &Dataset) -> String {
     say(&loading(dataset));
     say(&format!(
         "## Checking\n\n`{}` has the SHA-256 of each file: `sha256sum -c {}` or `tsql verify .` compares them.\n",
-        manifest::NAME,
-        manifest::NAME
+        CHECKSUMS, CHECKSUMS
     ));
     say("## Licence\n");
     say(&dataset.license.as_ref().map_or_else(

@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use serde_json::{Map, Value, json};
 
 use super::dataset::{Dataset, Table};
-use super::place::CROISSANT;
+use super::kind::CROISSANT;
 use super::shown::ShownColumn;
 
 /// What Parquet is called.

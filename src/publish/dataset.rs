@@ -4,8 +4,8 @@ use arrow::datatypes::SchemaRef;
 
 use super::facts::Facts;
 use super::options::PublishOptions;
-use super::place::Written;
 use super::shown::Shown;
+use crate::delivered::Written;
 
 /// A dataset whose tables are written.
 pub(super) struct Dataset {

@@ -12,8 +12,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 
-use super::place::{Target, Written};
 use super::plain;
+use crate::delivered::{Target, Written};
 use crate::error::{Error, Result};
 
 /// Rows that are encoded at a time: pages end after the same rows, whatever batches they came in.

@@ -30,9 +30,8 @@ mod dataset;
 mod facts;
 mod files;
 mod folder;
-mod manifest;
+mod kind;
 mod options;
-mod place;
 mod plain;
 mod rows;
 mod shown;
@@ -43,12 +42,13 @@ use std::sync::Arc;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt as _;
 
+use crate::delivered::{Target, Written};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use dataset::{Dataset, Table};
 use facts::Facts;
 use files::Files;
-use place::{CARD, CROISSANT, Target, Written};
+use kind::{CARD, CROISSANT, PUBLICATION};
 use shown::Shown;
 
 pub use options::{PublishOptions, PublishProgress, Published, PublishedTable};
@@ -68,7 +68,7 @@ impl Store {
     /// [`Error::Empty`] for a store without rows, and failures of the storage. What was begun is no publication then.
     pub async fn publish(&self, to: &str, options: &PublishOptions) -> Result<Published> {
         options.checked()?;
-        let target = Target::open(to, options.overwrite).await?;
+        let target = Target::open(to, options.overwrite, PUBLICATION).await?;
         let context = rows::session(self, options.memory_limit_bytes).await?;
         let counted = rows::counted(&context).await?;
         if counted.is_empty() {

@@ -9,7 +9,7 @@ use crate::schema::{self, Column};
 /// - What was retracted is not to count, and corrections speak of what is not there any more.
 /// - `sources` has the paths of files on the machine that they were ingested on; `files` says what they are.
 /// - `lines` and `texts` are there to give files back byte for byte; `rejects` shows the lines that were refused.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 10] = [
     "tags",
     "sources",
     "lines",
@@ -18,6 +18,8 @@ const LEFT_OUT: [&str; 8] = [
     "retracted_runs",
     "corrections",
     "retractions",
+    "blocks",
+    "block_members",
 ];
 
 /// Columns that stay: those of the type of a node stand with the types, once.

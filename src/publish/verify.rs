@@ -1,13 +1,9 @@
 //! Are the files of a publication those that were published?
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::ObjectStoreExt as _;
-use object_store::path::Path;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
-use super::manifest;
-use super::place;
+use crate::delivered::{CHECKSUMS, hashed, is_broken_off, listed, parse};
 use crate::error::{Error, Result};
 use crate::store::Location;
 
@@ -61,16 +57,16 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
         location: at.to_owned(),
         reason: reason.to_owned(),
     };
-    if place::is_broken_off(&location).await? {
+    if is_broken_off(&location).await? {
         let reason =
             "the publication is being written, or was broken off\nhint: `tsql publish` again";
         return Err(nothing(reason));
     }
-    let Some(list) = location.read(manifest::NAME).await? else {
+    let Some(list) = location.read(CHECKSUMS).await? else {
         let reason = "has no SHA256SUMS, so it is no publication\nhint: `tsql publish` makes one";
         return Err(nothing(reason));
     };
-    let mut entries = manifest::parse(&list)?;
+    let mut entries = parse(&list)?;
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     let mut verified = Verified::default();
     let read = std::sync::atomic::AtomicU64::new(0);
@@ -98,12 +94,9 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
         }
     }
     if !at.starts_with("http") {
-        let paths = place::listed(location)
-            .await?
-            .into_iter()
-            .map(|(path, _)| path);
+        let paths = listed(location).await?.into_iter().map(|(path, _)| path);
         let is_known = |path: &String| {
-            path == manifest::NAME
+            path == CHECKSUMS
                 || entries
                     .binary_search_by(|entry| entry.path.cmp(path))
                     .is_ok()
@@ -111,24 +104,4 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
         verified.additional = paths.filter(|path| !is_known(path)).collect();
     }
     Ok(verified)
-}
-
-/// Checksum and size of a file; `None` where there is none.
-async fn hashed(
-    location: &Location,
-    path: &str,
-    tell: &(impl Fn(usize) + Sync),
-) -> Result<Option<(String, u64)>> {
-    let found = match location.objects().get(&Path::from(path)).await {
-        Err(object_store::Error::NotFound { .. }) => return Ok(None),
-        found => found.map_err(Error::Storage)?,
-    };
-    let (mut hash, mut bytes) = (Sha256::new(), 0);
-    let mut stream = found.into_stream();
-    while let Some(part) = stream.try_next().await.map_err(Error::Storage)? {
-        hash.update(&part);
-        bytes += part.len() as u64;
-        tell(part.len());
-    }
-    Ok(Some((manifest::hex(&hash.finalize()), bytes)))
 }

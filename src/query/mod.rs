@@ -43,7 +43,7 @@ mod view;
 
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
-pub use functions::{Function, FunctionKind, function, functions};
+pub use functions::{Elements, Function, FunctionKind, function, functions};
 pub(crate) use library::among as question_among;
 pub use library::{
     Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, question_folders,

@@ -20,12 +20,16 @@
 //! Several files, or all of a collection, are one stream of steps with [`training_graphs`]: each file once an epoch, some
 //! open at a time, made ahead by threads.
 //!
+//! All configurations of graphs become files for training with [`write_graph_files`].
+//!
 //! Predictions become a submission to Kaggle's "Fast or Slow?" with [`write_submission`], and
 //! [`score_submission`] scores one as Kaggle did.
 
+mod files;
 mod score;
 mod training;
 
+pub use files::{GraphFilesOptions, verify_graph_files, write_graph_files};
 pub use score::{Scored, ScoredRow, is_submission, score_submission, write_submission};
 pub use training::{
     Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Number, Pick, Picking, StepTable,

@@ -27,6 +27,7 @@ mod permutation;
 mod position;
 mod prefetch;
 
+mod boundaries;
 mod file;
 mod numbered;
 mod readable;
@@ -38,6 +39,15 @@ mod order;
 mod cache;
 mod rows;
 
+mod files;
+
+pub use files::{
+    FeatureTold, FileForm, Label, LabelTold, LargeGroups, LeftOut, ManifestFile, ManifestPart,
+    SplitTold, TrainingFilesOptions, TrainingFilesVerified, TrainingManifest,
+};
+pub(crate) use files::{
+    KeySum, MANIFEST, TRAINING_FILES, compared, file_told, manifest_version, read, split_told,
+};
 pub use options::RowsOptions;
 pub(crate) use order::{Order, Units};
 pub(crate) use permutation::mixed;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::compute::{BatchCoalescer, cast, concat, partition};
+use arrow::compute::{BatchCoalescer, cast};
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::ipc::writer::FileWriter;
 use datafusion::physical_plan::ExecutionPlanProperties as _;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::hash::Hasher as _;
 use twox_hash::XxHash3_64;
 
+use super::boundaries::Boundaries;
 use super::file::{BLOCK_ROWS, failed};
 use super::readable::readable;
 use super::selection::Selection;
@@ -88,7 +89,7 @@ pub(super) async fn write(selection: &Selection, sql: &str, folder: &Path) -> Re
 }
 
 /// The columns that are asked for, in their types.
-fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(super) fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(|(column, field)| cast(column, field.data_type()));
     let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>().map_err(failed)?;
@@ -158,43 +159,27 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Where the values of a column change.
+/// Where groups of rows end.
 struct Groups {
-    column: usize,
+    boundaries: Boundaries,
     rows: u64,
     ends: Vec<u64>,
-    /// The value of the last row so far.
-    last: Option<ArrayRef>,
 }
 
 impl Groups {
     fn new(column: usize) -> Self {
         Self {
-            column,
+            boundaries: Boundaries::new(vec![column]),
             rows: 0,
             ends: Vec::new(),
-            last: None,
         }
     }
 
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
-        let values = batch.column(self.column);
-        if values.is_empty() {
-            return Ok(());
-        }
-        if let Some(last) = self.last.take() {
-            let both = [last.as_ref(), &values.slice(0, 1)];
-            let both = concat(&both).map_err(failed)?;
-            if partition(&[both]).map_err(failed)?.len() > 1 {
-                self.ends.push(self.rows);
-            }
-        }
-        let ranges = partition(&[Arc::clone(values)]).map_err(failed)?.ranges();
-        let inner = ranges.iter().take(ranges.len().saturating_sub(1));
-        self.ends
-            .extend(inner.map(|range| self.rows + range.end as u64));
-        self.rows += values.len() as u64;
-        self.last = Some(values.slice(values.len() - 1, 1));
+        let starts = self.boundaries.find(batch)?.into_iter();
+        let ends = starts.map(|start| self.rows + start as u64);
+        self.ends.extend(ends.filter(|end| *end > 0));
+        self.rows += batch.num_rows() as u64;
         Ok(())
     }
 

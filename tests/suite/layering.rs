@@ -11,7 +11,7 @@ const RANKS: [&[&str]; 12] = [
     &["error"],
     &["schema", "column", "part"],
     &["store"],
-    &["dedupe", "cluster"],
+    &["dedupe", "cluster", "delivered"],
     &["ledger", "query"],
     &["formats"],
     &["chosen", "optimize"],
@@ -40,7 +40,7 @@ const RANKS: [&[&str]; 12] = [
 const CRATES: [&[&str]; 3] = [
     &["metrics", "folders"],
     &["codecs", "plot"],
-    &["formats", "measure"],
+    &["formats", "graphs", "measure"],
 ];
 
 /// What takes minutes to build, and stays out of them.

@@ -16,8 +16,11 @@ pub fn feature_index(name: &str) -> Option<usize> {
 /// Features of a node.
 pub const FEATURE_COUNT: usize = 140;
 
+/// Numbers of opcodes, from 0.
+pub const OPCODE_COUNT: usize = 121;
+
 /// By number; 0 is no opcode, 97 and 101 are no longer in XLA.
-pub(crate) const OPCODES: [&str; 121] = [
+pub(crate) const OPCODES: [&str; OPCODE_COUNT] = [
     "unknown",
     "abs",
     "add",

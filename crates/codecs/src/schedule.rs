@@ -10,5 +10,5 @@ mod numbers;
 mod scan;
 mod tokens;
 
-pub use numbers::{NUMBERS, WIDTH, numbers};
-pub use tokens::{Target, tokens};
+pub use numbers::{WIDTH, number_names, numbers};
+pub use tokens::{Target, token_names, tokens};

@@ -243,28 +243,37 @@ impl Header {
 
     /// The header as NumPy writes it.
     pub fn write(&self) -> Vec<u8> {
-        let sizes: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
-        let comma = if sizes.len() == 1 { "," } else { "" };
-        let order = if self.fortran { "True" } else { "False" };
-        let mut text = format!(
-            "{{'descr': '{}', 'fortran_order': {order}, 'shape': ({}{comma}), }}",
-            self.dtype.text,
-            sizes.join(", ")
-        );
-        let before = MAGIC.len() + 4;
-        let length = (before + text.len() + 1).next_multiple_of(ALIGNMENT) - before;
-        text.push_str(&" ".repeat(length - text.len() - 1));
-        text.push('\n');
-        let mut bytes = [MAGIC, &[1, 0]].concat();
-        bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
-        bytes.extend_from_slice(text.as_bytes());
-        bytes
+        written(&self.dtype.text, self.fortran, &self.shape)
     }
 
     /// Numbers in the array; `None` where there are more than fit.
     pub fn count(&self) -> Option<u64> {
         count(&self.shape)
     }
+}
+
+/// The header of an array whose rows lie together: `descr` is NumPy's spelling of the type of its elements.
+pub fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
+    written(descr, false, &shape)
+}
+
+fn written(descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let comma = if sizes.len() == 1 { "," } else { "" };
+    let order = if fortran { "True" } else { "False" };
+    let mut text = format!(
+        "{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({}{comma}), }}",
+        sizes.join(", ")
+    );
+    let before = MAGIC.len() + 4;
+    let length = (before + text.len() + 1).next_multiple_of(ALIGNMENT) - before;
+    text.push_str(&" ".repeat(length - text.len() - 1));
+    text.push('\n');
+    let mut bytes = [MAGIC, &[1, 0]].concat();
+    bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+    bytes
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::{DocSection, Documentation, Signature, TypeSignature, Volatility};
 
+use super::elements::Named;
+
 /// Where functions of ours stand in lists of functions.
 const SECTION: DocSection = DocSection {
     include: true,
@@ -18,6 +20,7 @@ pub(super) struct About {
     arguments: Vec<Argument>,
     example: &'static str,
     source: Option<&'static str>,
+    pub(super) elements: Option<Named>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +45,7 @@ impl About {
             arguments: Vec::new(),
             example,
             source: None,
+            elements: None,
         }
     }
 
@@ -73,6 +77,14 @@ impl About {
     pub(super) fn by(self, source: &'static str) -> Self {
         Self {
             source: Some(source),
+            ..self
+        }
+    }
+
+    /// The same, which gives a list of fixed size with elements of these names.
+    pub(super) fn with_elements(self, elements: Named) -> Self {
+        Self {
+            elements: Some(elements),
             ..self
         }
     }

@@ -12,6 +12,7 @@ use datafusion::logical_expr::function::{
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Documentation, Signature};
 
 use super::about::About;
+use super::elements::Named;
 
 /// How one aggregate differs from another.
 pub(super) trait Gathering: Debug + Send + Sync + 'static {
@@ -46,6 +47,7 @@ pub(super) struct Aggregate {
     aliases: Vec<String>,
     signature: Signature,
     documentation: Documentation,
+    elements: Option<Named>,
     gathering: Arc<dyn Gathering>,
 }
 
@@ -56,8 +58,14 @@ impl Aggregate {
             aliases: Vec::new(),
             signature: about.signature(),
             documentation: about.documentation(),
+            elements: about.elements,
             gathering: Arc::new(gathering),
         }
+    }
+
+    /// Its name, and the names of the elements that it gives.
+    pub(super) fn elements(&self) -> Option<(&'static str, Named)> {
+        Some(self.name).zip(self.elements)
     }
 
     /// The same under another name, too.

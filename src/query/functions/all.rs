@@ -3,24 +3,31 @@
 use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionContext;
 
+use super::aggregate::Aggregate;
+use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, count_distinct_dense, counted, date_diff, digests, extreme_by, fill_sketch,
-    hlo_opcode, json_text, keys, len, list_statistics, lossy_text, macro_speedup_score, metric,
-    node_feature, odd_repeats, open_sketch, packed_repeats, part_in_table, part_of_split,
-    percentile_cont, scaled, schedule, sketch_params, speedup, split, time_at, unpack_calls,
-    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+    aliases, blocks, count_distinct_dense, counted, date_diff, digests, extreme_by, fill_sketch,
+    histogram, hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text,
+    macro_speedup_score, metric, node_feature, odd_repeats, open_sketch, packed_repeats,
+    part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule, segments,
+    sketch_params, speedup, split, time_at, unpack_calls, unpack_checks, unpack_graph,
+    unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
 /// Those of the values of a row.
 pub(super) fn scalars() -> Vec<Scalar> {
     let mut scalars = vec![
+        blocks::kind(),
+        blocks::nodes(),
+        blocks::runs(),
         date_diff::function(),
         fill_sketch::function(),
         hlo_opcode::function(),
         json_text::field(),
         json_text::key(),
         json_text::lines(),
+        khop::function(),
         len::function(),
         lossy_text::function(),
         macro_speedup_score::function(),
@@ -52,6 +59,8 @@ pub(super) fn scalars() -> Vec<Scalar> {
         schedule::tlp_tokens(),
         part_in_table::function(),
         part_of_split::function(),
+        segments::function(),
+        workload_shape::function(),
         split::part(),
         split::version(),
         digests::md5(),
@@ -73,9 +82,23 @@ pub(super) fn aggregates() -> Vec<AggregateUDF> {
         .chain(extreme_by::all())
         .chain(counted::all())
         .chain([count_distinct_dense::aggregate()])
+        .chain(features())
         .map(AggregateUDF::from)
         .chain([percentile_cont::udaf()])
         .collect()
+}
+
+/// Features of graphs.
+fn features() -> impl Iterator<Item = Aggregate> {
+    histogram::all().into_iter().chain(pooled::all())
+}
+
+/// The functions that give lists whose elements have names, and what makes these.
+pub(super) fn elements() -> Vec<(&'static str, Named)> {
+    let scalars = scalars();
+    let of_rows = scalars.iter().filter_map(Scalar::elements);
+    let of_groups: Vec<_> = features().filter_map(|one| one.elements()).collect();
+    of_rows.chain(of_groups).collect()
 }
 
 /// Makes them known to a session.

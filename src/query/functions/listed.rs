@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use datafusion::logical_expr::{AggregateUDF, Documentation, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-use super::all::{aggregates, register, scalars};
+use super::all::{aggregates, elements, register, scalars};
+use super::elements::Elements;
 use crate::error::{Error, Result};
 
 /// What a function is applied to.
@@ -54,6 +55,8 @@ pub struct Function {
     pub arguments: Vec<(String, String)>,
     /// A query that any store answers; of some of DataFusion's there is none.
     pub example: String,
+    /// What the elements are of the list that a feature gives, for each value of the argument that decides about it.
+    pub elements: Vec<Elements>,
 }
 
 /// The functions that SQL has, by name: those of tsql, then DataFusion's.
@@ -108,6 +111,12 @@ pub fn functions() -> Vec<Function> {
             said,
         );
     }
+    for (name, named) in elements() {
+        let of_name = known
+            .values_mut()
+            .filter(|one: &&mut Function| one.name == name);
+        of_name.for_each(|function| function.elements = named());
+    }
     known.into_values().collect()
 }
 
@@ -136,6 +145,7 @@ impl Function {
                 .and_then(|said| said.arguments.clone())
                 .unwrap_or_default(),
             example: text(|said| without_fences(said.sql_example.as_deref().unwrap_or_default())),
+            elements: Vec::new(),
         }
     }
 

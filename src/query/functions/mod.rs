@@ -6,6 +6,8 @@
 //! `tsql_metrics`; they are listed there, and made by `metric`.
 
 mod about;
+mod elements;
+
 mod aggregate;
 mod aliases;
 mod all;
@@ -14,15 +16,19 @@ mod lists;
 mod metric;
 mod scalar;
 
+mod blocks;
 pub(super) mod count_distinct_dense;
 mod counted;
 mod date_diff;
 mod digests;
 mod extreme_by;
 mod fill_sketch;
+mod graph_edges;
+mod histogram;
 mod hlo_opcode;
 mod json_text;
 mod keys;
+mod khop;
 mod len;
 mod list_statistics;
 mod listed;
@@ -35,8 +41,10 @@ mod packed_repeats;
 pub(crate) mod part_in_table;
 pub(crate) mod part_of_split;
 mod percentile_cont;
+mod pooled;
 mod scaled;
 mod schedule;
+mod segments;
 mod sketch_params;
 mod speedup;
 mod split;
@@ -48,7 +56,10 @@ mod unpack_checks;
 mod unpack_graph;
 mod unpack_tasks;
 mod unpack_tensors;
+mod vectors;
 mod workload;
+mod workload_shape;
 
 pub(crate) use all::register;
+pub use elements::Elements;
 pub use listed::{Function, FunctionKind, function, functions};

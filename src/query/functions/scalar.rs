@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 };
 
 use super::about::About;
+use super::elements::Named;
 
 /// From arrays of the arguments to an array of what it gives.
 type OfArrays = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
@@ -42,6 +43,7 @@ pub(super) struct Scalar {
     name: &'static str,
     signature: Signature,
     documentation: Documentation,
+    elements: Option<Named>,
     gives: DataType,
     /// It gives another type by what is written in the call.
     typed: Option<Typed>,
@@ -64,6 +66,7 @@ impl Scalar {
             name: about.name,
             signature: about.signature(),
             documentation: about.documentation(),
+            elements: about.elements,
             gives,
             typed: None,
             numbers: None,
@@ -119,6 +122,11 @@ impl Scalar {
 }
 
 impl Scalar {
+    /// Its name, and the names of the elements that it gives.
+    pub(super) fn elements(&self) -> Option<(&'static str, Named)> {
+        Some(self.name).zip(self.elements)
+    }
+
     /// The types of texts: the first one is what the function reads; the others stay the literals that they are.
     fn texts(&self, given: &[DataType]) -> Result<Vec<DataType>> {
         let is_text = |of: &DataType| of.is_string() || of.is_null();

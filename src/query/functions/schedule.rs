@@ -10,9 +10,10 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::cast::as_string_view_array;
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
-use tsql_codecs::schedule::{Target, WIDTH, numbers, tokens};
+use tsql_codecs::schedule::{Target, WIDTH, number_names, numbers, token_names, tokens};
 
 use super::about::About;
+use super::elements::Elements;
 use super::scalar::{Scalar, argument};
 
 const STEPS: &str = "transform steps of TVM's auto_scheduler as JSON: `configurations.steps`";
@@ -22,14 +23,13 @@ pub(super) fn schedule_numbers() -> Scalar {
     let about = About::new(
         "schedule_numbers",
         "A program as 113 numbers that follow from its transform steps alone, a list of fixed size; NULL for steps of others. \
-         Counted from 0, 0: steps; 1 to 14: steps of the kinds AN, FU, PR, RE, SP, FSP, FFSP, SA, CA, CI, CR, CHR, CHW, RF; 15 to 26: \
-         loops annotated none, unroll, vectorize, parallel, vthread, block x, thread x, block y, thread y, block z, thread z, \
-         tensorize; 27: the greatest auto_unroll_max_step; 28 to 111: for each of the first 12 splits extent, ceil(extent / \
-         product), the first 4 lengths, product of the lengths, with 0 where there is none; 112: the sum of log2 of the products of \
-         all splits",
+         The number of steps, and of those of each kind; of loops with each annotation; the greatest auto_unroll_max_step; for \
+         each of the first 12 splits extent, ceil(extent / product), the first 4 lengths, product of the lengths, with 0 where \
+         there is none; the sum of log2 of the products of all splits",
         "SELECT schedule_numbers(steps) FROM configurations LIMIT 3",
     )
     .takes("steps", DataType::Utf8View, STEPS)
+    .with_elements(|| Elements::always(number_names()))
     .by("kinds and annotations: transform_step.h of TVM 0.8 to 0.14; numbers: tsql");
     let size = i32::try_from(WIDTH).unwrap_or(i32::MAX);
     let list = DataType::new_fixed_size_list(DataType::Float32, size, false);
@@ -51,6 +51,10 @@ pub(super) fn tlp_tokens() -> Scalar {
     )
     .takes("steps", DataType::Utf8View, STEPS)
     .takes("kind", DataType::Utf8View, "`llvm` or `cuda`, written out")
+    .with_elements(|| {
+        let of = [("llvm", Target::Llvm), ("cuda", Target::Cuda)];
+        of.map(|(name, target)| Elements::of(name, token_names(target))).into()
+    })
     .by("TLP (arXiv 2211.03578), tlp_make_dataset.py:37-74");
     let none = DataType::new_fixed_size_list(DataType::Int32, 0, false);
     Scalar::new(&about, none, tokens_of).of_literals(|literals| {

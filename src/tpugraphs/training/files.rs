@@ -15,7 +15,7 @@ pub struct TrainingFile {
     pub split: Option<String>,
     /// Its samples.
     pub sample_count: u64,
-    pub(super) source_id: i64,
+    pub(in crate::tpugraphs) source_id: i64,
     pub(super) graph_id: i64,
 }
 
@@ -25,6 +25,14 @@ pub struct TrainingFile {
 /// Failures of the storage.
 pub async fn training_files(store: &Store) -> Result<Vec<TrainingFile>> {
     files(&Loader::new(store).await?).await
+}
+
+/// The files that these names mean: see [`selected`].
+pub(in crate::tpugraphs) async fn selected_files(
+    store: &Store,
+    names: &[&str],
+) -> Result<Vec<TrainingFile>> {
+    selected(&training_files(store).await?, names, None)
 }
 
 /// The files that these names mean, by their ids, each once: that of an id, or of an id that ends in `:name`, or all of a

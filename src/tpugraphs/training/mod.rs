@@ -15,6 +15,7 @@ mod npz;
 mod open;
 mod options;
 mod pick;
+mod portions;
 mod step;
 mod stream;
 mod table;
@@ -24,10 +25,12 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::{Configurations, Loader, Samples, node_features};
 
+pub(super) use files::{TrainingFile as GraphFile, selected_files};
 pub use files::{TrainingFile, training_files};
 pub use graphs::{GraphsIter, TrainingGraphs, training_graph, training_graphs};
 pub use options::GraphsOptions;
 pub use pick::{Pick, Picking};
+pub(super) use portions::loaded_in_portions;
 pub use step::{GraphArrays, GraphStep, Tensor};
 pub use stream::StepTable;
 pub use table::Form;
@@ -125,6 +128,11 @@ impl TrainingGraph {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// What it is compiled for.
+    pub(super) fn kind(&self) -> Kind {
+        self.graph.kind
     }
 
     /// Samples in the file.

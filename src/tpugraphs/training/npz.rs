@@ -11,6 +11,15 @@ use zip::{CompressionMethod, ZipWriter};
 use super::{Form, TrainingGraph};
 use crate::error::{Error, Result};
 
+/// How edges are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edges {
+    /// User and operand of each.
+    Pairs,
+    /// The operands of each node, after each other.
+    Csr,
+}
+
 impl TrainingGraph {
     /// Writes the graph and these samples: the arrays of the release's files (`edge_index` row by
     /// row, configurations in the type of `form`) and `sample`, the samples' indices. With
@@ -21,6 +30,25 @@ impl TrainingGraph {
     /// # Errors
     /// [`Error::Io`] where the file cannot be written, [`Error::Argument`] for codes of a tile file.
     pub fn write_npz(&self, samples: &[u32], form: Form, out: impl Write + Seek) -> Result<()> {
+        self.write_arrays(samples, form, Edges::Pairs, out)
+    }
+
+    /// The same with the edges by node: `indptr` (nodes + 1) and `indices` (edges) instead of `edge_index`, so that node `n`
+    /// consumes what the nodes `indices[indptr[n]:indptr[n + 1]]` give.
+    ///
+    /// # Errors
+    /// As [`TrainingGraph::write_npz`].
+    pub fn write_csr_npz(&self, samples: &[u32], form: Form, out: impl Write + Seek) -> Result<()> {
+        self.write_arrays(samples, form, Edges::Csr, out)
+    }
+
+    fn write_arrays(
+        &self,
+        samples: &[u32],
+        form: Form,
+        edges: Edges,
+        out: impl Write + Seek,
+    ) -> Result<()> {
         let mut npz = Npz(ZipWriter::new(out));
         let graph = &self.graph;
         let nodes = graph.type_of_node.len();
@@ -36,9 +64,24 @@ impl TrainingGraph {
         let types = types.filter_map(|&place| graph.types.get(place as usize));
         let opcodes = types.map(|node_type| node_type.opcode.into());
         npz.array("node_opcode", "|u1", &[nodes], opcodes)?;
-        let edges = graph.edges.iter();
-        let edges = edges.flat_map(|&(user, operand)| [user.into(), operand.into()]);
-        npz.array("edge_index", "<i8", &[graph.edges.len(), 2], edges)?;
+        match edges {
+            Edges::Pairs => {
+                let edges = graph.edges.iter();
+                let edges = edges.flat_map(|&(user, operand)| [user.into(), operand.into()]);
+                npz.array("edge_index", "<i8", &[graph.edges.len(), 2], edges)?;
+            }
+            Edges::Csr => {
+                let mut sorted = graph.edges.clone();
+                sorted.sort_by_key(|(user, _)| *user);
+                let ends = (0..=nodes).map(|node| {
+                    let before = sorted.partition_point(|(user, _)| (*user as usize) < node);
+                    i64::try_from(before).unwrap_or(i64::MAX)
+                });
+                npz.array("indptr", "<i8", &[nodes + 1], ends)?;
+                let operands = sorted.iter().map(|&(_, operand)| operand.into());
+                npz.array("indices", "<i8", &[sorted.len()], operands)?;
+            }
+        }
         let count = samples.len();
         let indices = samples.iter().map(|&sample| sample.into());
         npz.array("sample", "<i8", &[count], indices)?;

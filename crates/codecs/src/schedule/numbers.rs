@@ -42,12 +42,21 @@ pub const WIDTH: usize = SPLIT + SPLITS * OF_SPLIT + 1;
 /// How a pragma for unrolling begins; the number of steps follows.
 const PRAGMA: &str = "auto_unroll_max_step$";
 
-/// What the numbers are, in order, for people.
-pub const NUMBERS: &str = "0: steps; 1 to 14: steps of the kinds AN, FU, PR, RE, SP, FSP, FFSP, SA, CA, CI, CR, CHR, CHW, RF; \
-    15 to 26: annotations none, unroll, vectorize, parallel, vthread, block x, thread x, block y, thread y, block z, \
-    thread z, tensorize; 27: greatest auto_unroll_max_step; 28 to 111: of each of the first 12 splits (SP) extent, \
-    ceil(extent / product), the first 4 lengths, product of all lengths, 0 where there is none; 112: sum of log2 of the products \
-    of all splits";
+/// The name of each number, in order.
+pub fn number_names() -> Vec<String> {
+    let mut names = vec!["steps".to_owned()];
+    names.extend(KINDS.map(|kind| format!("steps_{kind}")));
+    names.extend(ANNOTATIONS.map(|annotation| format!("annotated_{annotation}")));
+    names.push("auto_unroll_max_step".to_owned());
+    for split in 0..SPLITS {
+        let of_split = |what: &str| format!("split_{split}_{what}");
+        names.extend(["extent", "outer_length"].map(of_split));
+        names.extend((0..LENGTHS).map(|place| of_split(&format!("length_{place}"))));
+        names.push(of_split("product"));
+    }
+    names.push("sum_of_log2_products".to_owned());
+    names
+}
 
 /// Writes the numbers of a schedule over all of `row`, which has [`WIDTH`]; `None` where the text is none of TVM's
 /// auto_scheduler.
@@ -152,6 +161,21 @@ mod tests {
         expected[112] = 24_f32.log2() + 5.0;
         assert_eq!(WIDTH, 113);
         assert_eq!(row, expected);
+        let names = number_names();
+        assert_eq!(names.len(), WIDTH);
+        for (place, name) in [
+            (5, "steps_SP"),
+            (14, "steps_RF"),
+            (17, "annotated_vectorize"),
+            (27, "auto_unroll_max_step"),
+            (28, "split_0_extent"),
+            (29, "split_0_outer_length"),
+            (37, "split_1_length_0"),
+            (41, "split_1_product"),
+            (112, "sum_of_log2_products"),
+        ] {
+            assert_eq!(names[place], name);
+        }
     }
 
     #[test]

@@ -77,6 +77,18 @@ fn numbered(known: &[&str], text: &str) -> i32 {
     place.map_or(0, |place| i32::try_from(place + 1).unwrap_or_default())
 }
 
+/// The name of each token, in order: `step_0_is_CI`, `step_0_argument_0`.
+pub fn token_names(target: Target) -> Vec<String> {
+    let (steps, width) = target.shape();
+    let of_step = |step: usize| {
+        let kinds = target.kinds().map(|kind| format!("step_{step}_is_{kind}"));
+        let arguments = 0..width.saturating_sub(PLACES);
+        let arguments = arguments.map(move |place| format!("step_{step}_argument_{place}"));
+        kinds.into_iter().chain(arguments)
+    };
+    (0..steps).flat_map(of_step).collect()
+}
+
 /// Writes the tokens of a schedule over all of `rows`, which has the numbers of [`Target::shape`]; `None` where the text is none
 /// of TVM's auto_scheduler.
 pub fn tokens(steps: &str, target: Target, rows: &mut [i32]) -> Option<()> {
@@ -143,6 +155,14 @@ mod tests {
         assert_eq!(cuda[2], row(Some(9), &[2, 0, 3], 20));
         assert_eq!(cuda[4], row(Some(1), &[4, 1, 1, 7], 20));
         assert_eq!(cuda.len(), 40);
+        let names = token_names(Target::Cuda);
+        assert_eq!(names.len(), 40 * 20);
+        assert_eq!(
+            (&*names[6], &*names[11]),
+            ("step_0_is_SP", "step_0_argument_0")
+        );
+        assert_eq!(names[20 + 19], "step_1_argument_8");
+        assert_eq!(token_names(Target::Llvm)[22 + 5], "step_1_is_SP");
     }
 
     #[test]

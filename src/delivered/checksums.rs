@@ -7,21 +7,21 @@ use object_store::path::Path;
 use crate::error::{Error, Result};
 
 /// Its name.
-pub(super) const NAME: &str = "SHA256SUMS";
+pub(crate) const NAME: &str = "SHA256SUMS";
 
 /// Digits of a checksum.
 const DIGITS: usize = 64;
 
 /// A file and its checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) path: String,
+pub(crate) struct Entry {
+    pub(crate) path: String,
     /// In hex, lower case.
-    pub(super) sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// The list, by path.
-pub(super) fn text(mut entries: Vec<Entry>) -> String {
+pub(crate) fn text(mut entries: Vec<Entry>) -> String {
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     let lines = entries
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn text(mut entries: Vec<Entry>) -> String {
 
 /// # Errors
 /// [`Error::Source`] for a line that is none of such a list.
-pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
     let text = String::from_utf8_lossy(bytes);
     let entry = |(number, line): (usize, &str)| {
         let parts = line.split_once("  ").or_else(|| line.split_once(" *"));
@@ -52,7 +52,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
 }
 
 /// Bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

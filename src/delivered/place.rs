@@ -1,41 +1,47 @@
-//! Where a publication goes: a folder or a bucket, which nothing else may be in.
+//! Where files go: a folder or a bucket, which nothing else may be in.
 //!
-//! While it is written, a mark says so and there is no list of checksums; the list comes last. So what was broken off is
-//! never taken for a publication, and can be begun again.
+//! While they are written, a mark says so and there is no list of checksums; the list comes last. So what was broken off is
+//! never taken for all of them, and can be begun again.
 
 use futures::TryStreamExt as _;
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 use sha2::{Digest as _, Sha256};
 
-use super::manifest::{self, Entry};
+use super::checksums::{self, Entry};
 use crate::error::{Error, Result};
 use crate::store::Location;
 
-/// The dataset card.
-pub(super) const CARD: &str = "README.md";
-
-/// The metadata.
-pub(super) const CROISSANT: &str = "croissant.json";
-
-/// Says that a publication is being written; it goes when that is done.
+/// Says that files are being written; it goes when that is done.
 const MARK: &str = ".tsql-publishing";
+
+/// What is delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// As messages call it: `publication`.
+    pub(crate) name: &'static str,
+    /// The command that writes it.
+    pub(crate) command: &'static str,
+    /// Is a file named as its files are, beside the list of checksums?
+    pub(crate) has: fn(&str) -> bool,
+}
 
 /// A file that was written.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
-    pub(super) path: String,
-    pub(super) bytes: u64,
-    pub(super) rows: u64,
-    pub(super) sha256: String,
+pub(crate) struct Written {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    pub(crate) rows: u64,
+    pub(crate) sha256: String,
 }
 
-/// A place that a publication is written to.
-pub(super) struct Target {
+/// A place that files are written to.
+pub(crate) struct Target {
     location: Location,
+    kind: Kind,
     /// What tells this run from others.
     run: String,
-    /// Files of an earlier publication.
+    /// Files of an earlier delivery.
     before: Vec<String>,
 }
 
@@ -43,8 +49,8 @@ impl Target {
     /// Looks at the place; writes nothing yet.
     ///
     /// # Errors
-    /// [`Error::CannotCreate`] where something else is there, or a publication that is not to be replaced.
-    pub(super) async fn open(to: &str, overwrite: bool) -> Result<Self> {
+    /// [`Error::CannotCreate`] where something else is there, or an earlier delivery that is not to be replaced.
+    pub(crate) async fn open(to: &str, overwrite: bool, kind: Kind) -> Result<Self> {
         let location = Location::open(to).await?;
         let taken = |reason: String| Error::CannotCreate {
             location: to.to_owned(),
@@ -67,14 +73,14 @@ impl Target {
         let run = uuid::Uuid::new_v4().simple().to_string();
         if !before.is_empty() {
             let broken_off = location.read(MARK).await?.is_some();
-            let own = match location.read(manifest::NAME).await? {
+            let own = match location.read(checksums::NAME).await? {
                 _ if broken_off => None,
-                Some(text) => manifest::parse(&text).ok(),
-                None => return Err(taken(foreign(&before[..]))),
+                Some(text) => checksums::parse(&text).ok(),
+                None => return Err(taken(foreign(&before[..], kind))),
             };
             let is_own = |path: &String| match &own {
-                Some(own) => path == manifest::NAME || own.iter().any(|entry| &entry.path == path),
-                None => broken_off && is_published(path),
+                Some(own) => path == checksums::NAME || own.iter().any(|entry| &entry.path == path),
+                None => broken_off && (path == checksums::NAME || (kind.has)(path)),
             };
             let others: Vec<String> = before
                 .iter()
@@ -82,22 +88,25 @@ impl Target {
                 .cloned()
                 .collect();
             if !others.is_empty() {
-                return Err(taken(foreign(&others)));
+                return Err(taken(foreign(&others, kind)));
             }
             if !broken_off && !overwrite {
-                let reason = "has a publication already\nhint: --overwrite replaces it";
-                return Err(taken(reason.to_owned()));
+                let name = kind.name;
+                return Err(taken(format!(
+                    "has a {name} already\nhint: --overwrite replaces it"
+                )));
             }
         }
         Ok(Self {
             location,
+            kind,
             run,
             before,
         })
     }
 
     /// The last part of its path.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let directory = self.location.local_directory();
         let name = directory.and_then(|directory| directory.file_name());
         let url = || {
@@ -113,27 +122,27 @@ impl Target {
         )
     }
 
-    /// From now on nothing here is a publication.
+    /// From now on nothing here is taken for all of the files.
     ///
     /// # Errors
     /// [`Error::Storage`] where it cannot be written to.
-    pub(super) async fn begin(&self) -> Result<()> {
+    pub(crate) async fn begin(&self) -> Result<()> {
         let mark = format!(
-            "{}\ntsql is publishing here, or was broken off: run it again\n",
-            self.run
+            "{}\n`{}` writes here, or was broken off: run it again\n",
+            self.run, self.kind.command
         );
         self.location
             .write(&Path::from(MARK), mark.into_bytes())
             .await?;
-        self.delete(manifest::NAME).await
+        self.delete(checksums::NAME).await
     }
 
     /// Writes a file of `rows` rows.
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub(super) async fn write(&self, path: String, bytes: Vec<u8>, rows: u64) -> Result<Written> {
-        let sha256 = manifest::hex(&Sha256::digest(&bytes));
+    pub(crate) async fn write(&self, path: String, bytes: Vec<u8>, rows: u64) -> Result<Written> {
+        let sha256 = checksums::hex(&Sha256::digest(&bytes));
         let size = bytes.len() as u64;
         self.location
             .write(&Path::from(path.as_str()), bytes)
@@ -146,13 +155,13 @@ impl Target {
         })
     }
 
-    /// Takes away what an earlier publication had and this one has not, and writes the list of checksums; its size.
+    /// Takes away what an earlier delivery had and this one has not, and writes the list of checksums; its size.
     ///
     /// # Errors
     /// [`Error::CannotCreate`] where another run has begun meanwhile; [`Error::Storage`].
-    pub(super) async fn finish(&self, files: &[Written]) -> Result<u64> {
+    pub(crate) async fn finish(&self, files: &[Written]) -> Result<u64> {
         for path in &self.before {
-            if path != manifest::NAME && !files.iter().any(|file| &file.path == path) {
+            if path != checksums::NAME && !files.iter().any(|file| &file.path == path) {
                 self.delete(path).await?;
             }
         }
@@ -160,17 +169,20 @@ impl Target {
         if !mark.is_some_and(|mark| mark.starts_with(self.run.as_bytes())) {
             return Err(Error::CannotCreate {
                 location: self.location.as_str().to_owned(),
-                reason: "is written to by another `tsql publish`\nhint: run it again when that has ended".to_owned(),
+                reason: format!(
+                    "is written to by another `{}`\nhint: run it again when that has ended",
+                    self.kind.command
+                ),
             });
         }
         let entries = files.iter().map(|file| Entry {
             path: file.path.clone(),
             sha256: file.sha256.clone(),
         });
-        let list = manifest::text(entries.collect()).into_bytes();
+        let list = checksums::text(entries.collect()).into_bytes();
         let bytes = list.len() as u64;
         self.location
-            .write(&Path::from(manifest::NAME), list)
+            .write(&Path::from(checksums::NAME), list)
             .await?;
         self.delete(MARK).await?;
         Ok(bytes)
@@ -184,13 +196,13 @@ impl Target {
     }
 }
 
-/// Was a publication begun here and not ended?
-pub(super) async fn is_broken_off(location: &Location) -> Result<bool> {
+/// Was something begun here and not ended?
+pub(crate) async fn is_broken_off(location: &Location) -> Result<bool> {
     Ok(location.read(MARK).await?.is_some())
 }
 
 /// All files and their sizes, by path, but those that are hidden (`.git`, `.gitattributes`).
-pub(super) async fn listed(location: &Location) -> Result<Vec<(String, u64)>> {
+pub(crate) async fn listed(location: &Location) -> Result<Vec<(String, u64)>> {
     let objects: Vec<_> = location
         .objects()
         .list(None)
@@ -207,18 +219,7 @@ pub(super) async fn listed(location: &Location) -> Result<Vec<(String, u64)>> {
     Ok(paths)
 }
 
-/// Is it named as the files of publications are?
-fn is_published(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let number = name
-        .strip_prefix("part-")
-        .and_then(|name| name.strip_suffix(".parquet"));
-    [CARD, CROISSANT, manifest::NAME].contains(&path)
-        || number
-            .is_some_and(|number| number.len() >= 5 && number.chars().all(|c| c.is_ascii_digit()))
-}
-
-fn foreign(files: &[String]) -> String {
+fn foreign(files: &[String], kind: Kind) -> String {
     let more = files.len().saturating_sub(3);
     let some: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
     let more = match more {
@@ -227,25 +228,7 @@ fn foreign(files: &[String]) -> String {
     };
     let some = some.join(", ");
     format!(
-        "has files that are no publication of tsql: {some}{more}\nhint: an empty directory, or one that is not there yet"
+        "has files that are no {} of tsql: {some}{more}\nhint: an empty directory, or one that is not there yet",
+        kind.name
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_ours_is_told() {
-        assert!(is_published("records/tenset/k80/part-00000.parquet"));
-        assert!(is_published("README.md"));
-        for other in [
-            "thesis.tex",
-            "records/README.md",
-            "part-x.parquet",
-            "a/part-1.parquet",
-        ] {
-            assert!(!is_published(other), "{other}");
-        }
-    }
 }

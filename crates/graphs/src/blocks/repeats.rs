@@ -1,0 +1,198 @@
+//! Repeated runs of a sequence, without overlap.
+
+use std::collections::BTreeSet;
+
+use super::suffixes::{common, sorted};
+
+/// A run that occurs several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub(super) length: usize,
+    /// Where it occurs, rising; occurrences do not overlap.
+    pub(super) starts: Vec<u32>,
+}
+
+impl Repeat {
+    /// Letters of all occurrences.
+    pub(super) fn node_count(&self) -> u64 {
+        self.length as u64 * self.starts.len() as u64
+    }
+}
+
+/// Runs of at least `least` letters, those whose occurrences have most letters together first, of several such the one with most
+/// occurrences, then the first. For each set of places where the same runs begin it is the longest run whose
+/// occurrences do not overlap.
+pub(super) fn repeats(letters: &[u32], least: usize) -> impl Iterator<Item = Repeat> {
+    let suffixes = sorted(letters);
+    let mut found = intervals(letters, &suffixes, least);
+    found.sort_by_key(|one| {
+        std::cmp::Reverse((one.letters(), one.count(), std::cmp::Reverse(one.first)))
+    });
+    found.into_iter().map(move |one| {
+        let mut starts = suffixes
+            .get(one.begin..one.end)
+            .unwrap_or_default()
+            .to_vec();
+        starts.sort_unstable();
+        Repeat {
+            length: one.length,
+            starts,
+        }
+    })
+}
+
+/// Suffixes that begin with the same run: a range of the sorted ones.
+struct Interval {
+    length: usize,
+    begin: usize,
+    end: usize,
+    /// Where the run occurs first.
+    first: u32,
+}
+
+impl Interval {
+    fn count(&self) -> usize {
+        self.end - self.begin
+    }
+
+    fn letters(&self) -> usize {
+        self.count() * self.length
+    }
+}
+
+/// Places, and the least distance between two of them.
+#[derive(Default)]
+struct Places {
+    places: BTreeSet<u32>,
+    nearest: Option<u32>,
+}
+
+impl Places {
+    fn of(place: u32) -> Self {
+        Self {
+            places: BTreeSet::from([place]),
+            nearest: None,
+        }
+    }
+
+    /// Adds the smaller one to the larger one.
+    fn merge(&mut self, mut other: Self) {
+        if other.places.len() > self.places.len() {
+            std::mem::swap(self, &mut other);
+        }
+        let mut nearest = [self.nearest, other.nearest].into_iter().flatten().min();
+        for place in other.places {
+            let before = self
+                .places
+                .range(..place)
+                .next_back()
+                .map(|near| place - near);
+            let behind = self.places.range(place..).next().map(|near| near - place);
+            nearest = [nearest, before, behind].into_iter().flatten().min();
+            self.places.insert(place);
+        }
+        self.nearest = nearest;
+    }
+}
+
+/// An interval that is not complete yet.
+struct Open {
+    common: u32,
+    begin: usize,
+    places: Places,
+}
+
+/// The intervals of suffixes with something in common, bottom up.
+fn intervals(letters: &[u32], suffixes: &[u32], least: usize) -> Vec<Interval> {
+    let lengths = common(letters, suffixes);
+    let mut found = Vec::new();
+    let mut open = vec![Open {
+        common: 0,
+        begin: 0,
+        places: Places::default(),
+    }];
+    let mut pending: Option<(Places, usize)> = None;
+    for end in 0..=suffixes.len() {
+        let length = lengths.get(end).copied().unwrap_or(0);
+        if let Some((mut places, mut begin)) = pending.take() {
+            while let Some(mut top) = open.pop_if(|top| top.common > length) {
+                let around = open.last().map_or(0, |below| below.common).max(length);
+                top.places.merge(places);
+                found.extend(complete(&top, end, around, least));
+                (places, begin) = (top.places, top.begin);
+            }
+            match open.last_mut() {
+                Some(top) if top.common == length => top.places.merge(places),
+                _ => open.push(Open {
+                    common: length,
+                    begin,
+                    places,
+                }),
+            }
+        }
+        pending = suffixes.get(end).map(|&suffix| (Places::of(suffix), end));
+    }
+    found
+}
+
+/// The run of an interval, unless it is one of more places (`around` letters are common to these).
+fn complete(open: &Open, end: usize, around: u32, least: usize) -> Option<Interval> {
+    let length = open.places.nearest?.min(open.common);
+    (length > around && length as usize >= least).then_some(Interval {
+        length: length as usize,
+        begin: open.begin,
+        end,
+        first: open.places.places.first().copied().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, least: usize) -> Vec<(String, Vec<u32>)> {
+        let letters: Vec<u32> = text.chars().map(u32::from).collect();
+        let text: Vec<char> = text.chars().collect();
+        let of = |one: Repeat| {
+            let begin = one.starts[0] as usize;
+            (text[begin..begin + one.length].iter().collect(), one.starts)
+        };
+        repeats(&letters, least).map(of).collect()
+    }
+
+    #[test]
+    fn runs_are_as_long_as_they_do_not_overlap() {
+        let found = told("xabcabcabcy", 2);
+        assert_eq!(found[0], ("abc".to_owned(), vec![1, 4, 7]));
+        let twice = told("abcdXabcd", 1);
+        assert_eq!(twice[0], ("abcd".to_owned(), vec![0, 5]));
+        assert_eq!(told("abcdefg", 1), []);
+        assert_eq!(told("aaaa", 1)[0], ("a".to_owned(), vec![0, 1, 2, 3]));
+        assert_eq!(told("abab", 3), []);
+        assert_eq!(told("", 1), []);
+    }
+
+    /// Against all runs of a sequence, by trying them.
+    #[test]
+    fn the_first_repeat_covers_as_much_as_any_that_recurs_without_overlap() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for _ in 0..200 {
+            let length = random.usize(2..24);
+            let letters: Vec<u32> = (0..length).map(|_| random.u32(0..3)).collect();
+            let mut most = 0;
+            for run in 2..=length / 2 {
+                for begin in 0..=length - run {
+                    let same = |at: &usize| letters[*at..at + run] == letters[begin..begin + run];
+                    let starts: Vec<usize> = (0..=length - run).filter(same).collect();
+                    let apart = starts.windows(2).all(|two| two[1] - two[0] >= run);
+                    if starts.len() > 1 && apart {
+                        most = most.max(starts.len() * run);
+                    }
+                }
+            }
+            let first = repeats(&letters, 2).next();
+            let found = first.map_or(0, |first| first.starts.len() * first.length);
+            assert_eq!(found, most, "{letters:?}");
+        }
+    }
+}

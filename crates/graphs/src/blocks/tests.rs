@@ -1,0 +1,130 @@
+use super::*;
+
+/// A graph as a text: a letter for each node, each consumes the one before.
+fn chain(text: &str) -> (Vec<u64>, Vec<Vec<Use>>) {
+    let kinds = text.chars().map(|letter| u64::from(u32::from(letter)));
+    let uses = (0..)
+        .take(text.len())
+        .map(|node: u32| vec![node.checked_sub(1).map(|before| (before, 0))]);
+    (kinds.collect(), uses.collect())
+}
+
+fn told(blocks: &[Block]) -> Vec<(u32, Vec<u32>)> {
+    blocks
+        .iter()
+        .map(|block| (block.length, block.starts.clone()))
+        .collect()
+}
+
+#[test]
+fn layers_of_a_chain_are_found() {
+    let (kinds, uses) = chain("eqkvsoLqkvsoLqkvsoLp");
+    let found = blocks(&kinds, &uses, 3);
+    assert_eq!(told(&found), [(6, vec![1, 7, 13])]);
+    assert_eq!((found[0].inputs, found[0].node_count()), (1, 18));
+}
+
+/// Two stages of other layers, as a ResNet has them.
+#[test]
+fn stages_are_blocks_of_their_own() {
+    let (kinds, uses) = chain("sabcabcabcdxyzwxyzwe");
+    assert_eq!(
+        told(&blocks(&kinds, &uses, 3)),
+        [(3, vec![1, 4, 7]), (4, vec![11, 15])]
+    );
+    assert_eq!(told(&blocks(&kinds, &uses, 4)), [(4, vec![11, 15])]);
+    assert_eq!(told(&blocks(&kinds, &uses, 5)), []);
+}
+
+/// The same kinds, but in one of three the third node consumes the first, not the second.
+#[test]
+fn inner_uses_tell_runs_apart() {
+    let (kinds, mut uses) = chain("abcabcabc");
+    uses[5] = vec![Some((3, 0))];
+    let found = blocks(&kinds, &uses, 3);
+    assert_eq!(told(&found), [(3, vec![0, 6])]);
+    // Which output it is matters as well.
+    let (kinds, mut uses) = chain("abcabc");
+    uses[5] = vec![Some((4, 1))];
+    assert_eq!(told(&blocks(&kinds, &uses, 3)), []);
+}
+
+/// A residual block: `a b +`, where `+` also consumes what `a` does. Of the ways to cut the chain the one that one value enters.
+#[test]
+fn blocks_begin_where_fewest_values_come_in() {
+    let kinds: Vec<u64> = "xpab+ab+ab+y"
+        .chars()
+        .map(|letter| u64::from(u32::from(letter)))
+        .collect();
+    let mut uses: Vec<Vec<Use>> = chain("xpab+ab+ab+y").1;
+    for plus in [4, 7, 10] {
+        uses[plus].push(Some((plus as u32 - 3, 0)));
+    }
+    let found = blocks(&kinds, &uses, 3);
+    assert_eq!(told(&found), [(3, vec![2, 5, 8])]);
+    assert_eq!(found[0].inputs, 1);
+    // `b+a` and `+ab` are there as often, and two values enter them.
+    let kinds: Vec<u64> = "pab+ab+ab+ab".chars().map(|letter| u64::from(u32::from(letter))).collect();
+    let mut uses: Vec<Vec<Use>> = chain("pab+ab+ab+ab").1;
+    for plus in [3, 6, 9] {
+        uses[plus].push(Some((plus as u32 - 3, 0)));
+    }
+    let found = blocks(&kinds, &uses, 3);
+    assert_eq!(told(&found), [(3, vec![1, 4, 7])]);
+    // Without these uses one value enters each of them, and the last one is taken.
+    let found = blocks(&kinds, &chain("pab+ab+ab+ab").1, 3);
+    assert_eq!(told(&found), [(3, vec![3, 6, 9])]);
+}
+
+/// What comes from far outside, such as a mask, does not tell layers apart.
+#[test]
+fn what_comes_from_outside_may_come_from_anywhere() {
+    let (kinds, mut uses) = chain("mabcabc");
+    for node in [2, 5] {
+        uses[node].push(Some((0, 0)));
+    }
+    uses[3].push(None);
+    uses[6].push(Some((1, 0)));
+    let found = blocks(&kinds, &uses, 3);
+    // The third node of the first takes an input of the graph, that of the second a node before it.
+    assert_eq!(told(&found), [(3, vec![1, 4])]);
+    assert_eq!(found[0].inputs, 3);
+}
+
+#[test]
+fn the_same_block_has_the_same_hash_in_any_graph() {
+    let of = |text: &str| {
+        let (kinds, uses) = chain(text);
+        blocks(&kinds, &uses, 3)[0].hash
+    };
+    assert_eq!(of("xabcabc"), of("yyabcabcabcz"));
+    assert_ne!(of("xabcabc"), of("xabdabd"));
+}
+
+/// Properties, on graphs at random.
+#[test]
+fn occurrences_are_alike_and_apart() {
+    let mut random = fastrand::Rng::with_seed(2);
+    for _ in 0..200 {
+        let count = random.u32(0..80);
+        let kinds: Vec<u64> = (0..count).map(|_| random.u64(0..2)).collect();
+        let mut uses: Vec<Vec<Use>> = Vec::new();
+        for node in 0..count {
+            let near = node.saturating_sub(2)..node.max(1);
+            uses.push(vec![(node > 0).then(|| (random.u32(near), 0))]);
+        }
+        let mut seen = vec![false; count as usize];
+        for block in blocks(&kinds, &uses, 3) {
+            assert!(block.starts.len() > 1 && block.length >= 3);
+            for &start in &block.starts {
+                assert_eq!(
+                    shape(start, block.length as usize, &kinds, &uses).0,
+                    block.hash
+                );
+                for node in start..start + block.length {
+                    assert!(!std::mem::replace(&mut seen[node as usize], true));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `repeated_blocks` and `repeated_block_nodes`: the runs of nodes that a graph repeats, which the views `blocks` and
+//! `block_members` unnest; `node_kind`: which nodes are alike.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Int64Array, StringViewArray};
+use arrow::datatypes::{DataType, Fields, Int16Type, Int32Type, Int64Type};
+use datafusion::common::cast::{
+    as_binary_view_array, as_int64_array, as_primitive_array, as_string_view_array,
+};
+use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use tsql_codecs::graph::unpack_features;
+use tsql_codecs::hlo::feature_index;
+use tsql_graphs::{Block, blocks};
+use twox_hash::XxHash3_64;
+
+use super::about::About;
+use super::graph_edges::{ARGUMENT_COUNT, Columns, EDGES, NODE_COUNT};
+use super::lists::{Lengths, fields, list_type};
+use super::scalar::{Scalar, argument};
+
+/// What tells nodes of TpuGraphs apart that are alike otherwise: which of the parameters of the program they are, and whether they
+/// are what it gives.
+const OWN: [&str; 2] = ["is_root", "parameter_number"];
+
+const SOURCE: &str = "wanted by the authors of TpuGraphs (arXiv 2308.13490); tsql: `blocks` of the crate `tensorsql-graphs`";
+
+/// Which nodes are alike.
+pub(super) fn kind() -> Scalar {
+    let about = About::new(
+        "node_kind",
+        "A number that is the same for nodes that are alike: of TpuGraphs a hash of opcode and features, but for `is_root` and \
+         `parameter_number`; of GraphNet one of the call with its operands blanked. The same in every store",
+        "SELECT node_kind(opcode, features, signature, output_count) FROM node_types LIMIT 3",
+    )
+    .takes("opcode", DataType::Int16, "`node_types.opcode`")
+    .takes("features", DataType::BinaryView, "`node_types.features`")
+    .takes("signature", DataType::Utf8View, "`node_types.signature`")
+    .takes("output_count", DataType::Int32, "`node_types.output_count`")
+    .by("tsql: `XXH3-64`");
+    Scalar::new(&about, DataType::Int64, kinds)
+}
+
+fn kinds(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let opcodes = as_primitive_array::<Int16Type>(argument(args, 0)?)?;
+    let features = as_binary_view_array(argument(args, 1)?)?;
+    let signatures = as_string_view_array(argument(args, 2)?)?;
+    let outputs = as_primitive_array::<Int32Type>(argument(args, 3)?)?;
+    let own = OWN.map(feature_index);
+    let mut kinds = Vec::with_capacity(opcodes.len());
+    for row in 0..opcodes.len() {
+        let mut text = Vec::new();
+        if opcodes.is_valid(row) && features.is_valid(row) {
+            text.extend_from_slice(&opcodes.value(row).to_le_bytes());
+            let row = unpack_features(features.value(row));
+            let mut row =
+                row.ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))?;
+            for place in own.into_iter().flatten() {
+                if let Some(feature) = row.get_mut(place) {
+                    *feature = 0;
+                }
+            }
+            text.extend(row.iter().flat_map(|feature| feature.to_le_bytes()));
+        } else if signatures.is_valid(row) {
+            text.extend_from_slice(signatures.value(row).as_bytes());
+            let count = if outputs.is_valid(row) {
+                outputs.value(row)
+            } else {
+                1
+            };
+            text.extend_from_slice(&count.to_le_bytes());
+        }
+        let kind = XxHash3_64::oneshot(&text).cast_signed();
+        kinds.push((!text.is_empty()).then_some(kind));
+    }
+    Ok(Arc::new(Int64Array::from(kinds)))
+}
+
+fn about(name: &'static str, description: &'static str, example: &'static str) -> About {
+    About::new(name, description, example)
+        .takes("edges", DataType::BinaryView, EDGES)
+        .takes("node_count", DataType::Int64, NODE_COUNT)
+        .takes("argument_count", DataType::Int64, ARGUMENT_COUNT)
+        .takes(
+            "kinds",
+            DataType::new_list(DataType::Int64, true),
+            "for each node, in order, what it is: nodes with the same number are alike (`node_kind`)",
+        )
+        .takes("min_nodes", DataType::Int64, "nodes of a run at least")
+        .by(SOURCE)
+}
+
+fn block_fields() -> Fields {
+    fields([
+        ("block", DataType::Int64),
+        ("hash", DataType::Utf8View),
+        ("node_count", DataType::Int64),
+        ("occurrence_count", DataType::Int64),
+        ("input_count", DataType::Int64),
+        ("starts", DataType::new_list(DataType::Int64, true)),
+    ])
+}
+
+/// The runs.
+pub(super) fn runs() -> Scalar {
+    let about = about(
+        "repeated_blocks",
+        "The runs of nodes that a graph repeats without overlap, alike in kinds and in what they consume of each other: number, hash, \
+         nodes of a run, how often it occurs, values that come from other nodes, and the first node of each occurrence. Those \
+         with most nodes together come first; nodes of one are in no other",
+        "SELECT graph_id, unnest(repeated_blocks(edges, node_count, argument_count, [], 4)) FROM stored.graphs WHERE node_count = 0",
+    );
+    Scalar::new(&about, list_type(block_fields()), run_lists)
+}
+
+fn node_fields() -> Fields {
+    fields([
+        ("block", DataType::Int64),
+        ("occurrence", DataType::Int64),
+        ("place", DataType::Int64),
+        ("node", DataType::Int64),
+    ])
+}
+
+/// Their nodes.
+pub(super) fn nodes() -> Scalar {
+    let about = about(
+        "repeated_block_nodes",
+        "The nodes of the runs that `repeated_blocks` gives: number of the run, which of its occurrences, place in it, node",
+        "SELECT graph_id, unnest(repeated_block_nodes(edges, node_count, argument_count, [], 4)) FROM stored.graphs WHERE node_count = 0",
+    );
+    Scalar::new(&about, list_type(node_fields()), node_lists)
+}
+
+/// The blocks of the graph in a row; `None` where there is none.
+fn found(args: &[ArrayRef], graphs: &Columns<'_>, row: usize) -> Result<Option<Vec<Block>>> {
+    let kinds = argument(args, 3)?.as_list::<i32>();
+    let least = as_int64_array(argument(args, 4)?)?;
+    let Some(uses) = graphs.uses(row)? else {
+        return Ok(None);
+    };
+    if kinds.is_null(row) || least.is_null(row) {
+        return Ok(None);
+    }
+    let of_nodes = kinds.value(row);
+    let of_nodes = of_nodes.as_primitive::<Int64Type>().iter();
+    let of_nodes: Vec<u64> = of_nodes
+        .map(|kind| kind.unwrap_or_default().cast_unsigned())
+        .collect();
+    if of_nodes.len() != uses.len() {
+        return exec_err!("{} kinds for {} nodes", of_nodes.len(), uses.len());
+    }
+    let number = least.value(row);
+    let least = u32::try_from(number).ok().filter(|least| *least > 0);
+    let Some(least) = least else {
+        return exec_err!("min_nodes is {number}, expected 1 or more");
+    };
+    Ok(Some(blocks(&of_nodes, &uses, least)))
+}
+
+fn count(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+fn run_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let graphs = Columns::of(args, true)?;
+    let (mut lengths, mut starts) = (Lengths::default(), Lengths::default());
+    let (mut numbers, mut hashes) = ([const { Vec::new() }; 4], Vec::new());
+    let mut firsts = Vec::new();
+    for row in 0..graphs.len() {
+        let Some(blocks) = found(args, &graphs, row)? else {
+            lengths.end(None);
+            continue;
+        };
+        lengths.end(Some(blocks.len()));
+        for (place, block) in (0..).zip(&blocks) {
+            let own = [
+                place,
+                block.length.into(),
+                count(block.starts.len()),
+                block.inputs.into(),
+            ];
+            for (column, number) in numbers.iter_mut().zip(own) {
+                column.push(number);
+            }
+            hashes.push(format!("{:016x}", block.hash));
+            starts.end(Some(block.starts.len()));
+            firsts.extend(block.starts.iter().map(|&start| i64::from(start)));
+        }
+    }
+    let [places, sizes, occurrences, inputs] =
+        numbers.map(|numbers| Arc::new(Int64Array::from(numbers)) as ArrayRef);
+    let columns = vec![
+        places,
+        Arc::new(StringViewArray::from_iter_values(hashes)),
+        sizes,
+        occurrences,
+        inputs,
+        starts.of(Arc::new(Int64Array::from(firsts)))?,
+    ];
+    lengths.of_structs(block_fields(), columns)
+}
+
+fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let graphs = Columns::of(args, true)?;
+    let mut lengths = Lengths::default();
+    let mut numbers = [const { Vec::new() }; 4];
+    for row in 0..graphs.len() {
+        let Some(blocks) = found(args, &graphs, row)? else {
+            lengths.end(None);
+            continue;
+        };
+        let mut all = 0;
+        for (block, run) in (0..).zip(&blocks) {
+            for (occurrence, &start) in (0..).zip(&run.starts) {
+                for place in 0..i64::from(run.length) {
+                    let own = [block, occurrence, place, i64::from(start) + place];
+                    for (column, number) in numbers.iter_mut().zip(own) {
+                        column.push(number);
+                    }
+                    all += 1;
+                }
+            }
+        }
+        lengths.end(Some(all));
+    }
+    let columns = numbers.map(|numbers| Arc::new(Int64Array::from(numbers)) as ArrayRef);
+    lengths.of_structs(node_fields(), columns.into())
+}

@@ -1,0 +1,59 @@
+//! `khop`: the neighbourhood of a graph's configurable nodes.
+
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, Int64Array};
+use arrow::datatypes::DataType;
+use datafusion::common::cast::{as_binary_view_array, as_int64_array};
+use datafusion::common::{Result, exec_datafusion_err};
+use tsql_codecs::graph::unpack_steps;
+use tsql_graphs::near;
+
+use super::about::About;
+use super::graph_edges::{Columns, EDGES, NODE_COUNT};
+use super::lists::Lengths;
+use super::scalar::{Scalar, argument};
+
+pub(super) fn function() -> Scalar {
+    let about = About::new(
+        "khop",
+        "The nodes of a graph of TpuGraphs that are at most k edges away from a configurable node, whichever way the edges go, these \
+         included; rising. What a network of k layers needs of the graph",
+        "SELECT graph_id, khop(edges, node_count, slots, 2) FROM stored.graphs WHERE kind = 'layout'",
+    )
+    .takes("edges", DataType::BinaryView, EDGES)
+    .takes("node_count", DataType::Int64, NODE_COUNT)
+    .takes("slots", DataType::BinaryView, "the configurable nodes, packed, as `stored.graphs.slots`")
+    .takes("k", DataType::Int64, "edges, from 0")
+    .by("first place of Kaggle's \"Fast or Slow?\" (data_compression.py:20-44): edges that touch configurable nodes; k: tsql");
+    let list = DataType::new_list(DataType::Int64, true);
+    Scalar::new(&about, list, lists)
+}
+
+fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let graphs = Columns::of(args, false)?;
+    let slots = as_binary_view_array(argument(args, 2)?)?;
+    let hops = as_int64_array(argument(args, 3)?)?;
+    let (mut lengths, mut numbers) = (Lengths::default(), Vec::new());
+    for row in 0..graphs.len() {
+        let neighbours = graphs.neighbours(row)?;
+        let is_there = slots.is_valid(row) && hops.is_valid(row);
+        let Some(neighbours) = neighbours.filter(|_| is_there) else {
+            lengths.end(None);
+            continue;
+        };
+        let hops = hops.value(row);
+        let most = u32::try_from(hops)
+            .map_err(|_| exec_datafusion_err!("khop: k is {hops}, expected 0 or more"))?;
+        let damaged = || exec_datafusion_err!("graphs: damaged slots");
+        let slots = unpack_steps(slots.value(row)).ok_or_else(damaged)?;
+        let slots = slots.into_iter().map(u32::try_from);
+        let slots: Vec<u32> = slots
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| damaged())?;
+        let nodes = near(&neighbours, &slots, most);
+        lengths.end(Some(nodes.len()));
+        numbers.extend(nodes.into_iter().map(i64::from));
+    }
+    lengths.of(Arc::new(Int64Array::from(numbers)))
+}

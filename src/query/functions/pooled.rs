@@ -1,0 +1,67 @@
+//! `node_features_sum`, `_mean` and `_max`: the features of all nodes of a graph as those of one.
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
+use datafusion::common::cast::as_binary_view_array;
+use datafusion::common::{Result, exec_datafusion_err};
+use tsql_codecs::graph::unpack_features;
+use tsql_codecs::hlo::{FEATURE_COUNT, FEATURES};
+
+use super::about::About;
+use super::aggregate::Aggregate;
+use super::elements::Elements;
+use super::scalar::argument;
+use super::vectors::{Fold, Gathered, Vector};
+
+pub(super) fn all() -> [Aggregate; 3] {
+    let one = |name, description, example, fold| {
+        let about = About::new(name, description, example)
+            .takes(
+                "features",
+                DataType::BinaryView,
+                "the features of a node, packed, as `nodes.features`",
+            )
+            .with_elements(|| Elements::always(FEATURES))
+            .by("tiles/models.py:286-303 of TpuGraphs (arXiv 2308.13490): the sum");
+        let gathered = Gathered {
+            width: FEATURE_COUNT,
+            fold,
+            take,
+        };
+        Aggregate::new(&about, gathered)
+    };
+    [
+        one(
+            "node_features_sum",
+            "Sums of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "SELECT graph_id, node_features_sum(features) FROM nodes GROUP BY graph_id",
+            Fold::Sum,
+        ),
+        one(
+            "node_features_mean",
+            "Means of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "SELECT graph_id, node_features_mean(features) FROM nodes GROUP BY graph_id",
+            Fold::Mean,
+        ),
+        one(
+            "node_features_max",
+            "The greatest of each of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "SELECT graph_id, node_features_max(features) FROM nodes GROUP BY graph_id",
+            Fold::Max,
+        ),
+    ]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "they were floats in the file")]
+fn take(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
+    for packed in as_binary_view_array(argument(columns, 0)?)?
+        .iter()
+        .flatten()
+    {
+        let features = unpack_features(packed);
+        let features =
+            features.ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))?;
+        vector.whole_row(features.iter().map(|&feature| feature as f64));
+    }
+    Ok(())
+}

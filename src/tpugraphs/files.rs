@@ -1,0 +1,251 @@
+//! Graphs as files for training: an npz file each, in a folder for its part, with edges by node and configurations as codes.
+//!
+//! ```text
+//! DIR/
+//! ├── manifest.json, SHA256SUMS                    as those of rows
+//! └── train/layout-xla-random/resnet50.npz
+//!       indptr (nodes + 1), indices (edges)        operands of node n: indices[indptr[n]:indptr[n + 1]]
+//!       node_feat (nodes, 140), node_opcode (nodes), node_config_ids (slots), node_splits
+//!       codes (k, groups), group_of_slot (slots), layouts (groups, codes, 18), of tiles config_feat (k, 24)
+//!       sample, config_runtime, of tiles config_runtime_normalizers (k)
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use arrow::datatypes::Int64Type;
+use serde::{Deserialize, Serialize};
+use tsql_codecs::graph::Kind;
+
+use super::training::{Form, GraphFile, TrainingGraph, loaded_in_portions, selected_files};
+use crate::column;
+use crate::delivered::{Target, Written};
+use crate::error::{Error, Result};
+use crate::query::collect;
+use crate::store::{At, Store};
+use crate::training::{
+    KeySum, MANIFEST, ManifestPart, TRAINING_FILES, TrainingFilesVerified, TrainingManifest,
+    compared, file_told, manifest_version, read, split_told,
+};
+
+/// Which graphs become files for training.
+///
+/// ```
+/// use tsql::tpugraphs::GraphFilesOptions;
+/// let options = GraphFilesOptions::new(["layout:xla:random"]).overwrite(true);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GraphFilesOptions {
+    names: Vec<String>,
+    split: Option<String>,
+    #[serde(skip)]
+    overwrite: bool,
+}
+
+impl GraphFilesOptions {
+    /// All samples of these files, or of those of these collections, in the parts that their paths say.
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            names: names.into_iter().map(Into::into).collect(),
+            split: None,
+            overwrite: false,
+        }
+    }
+
+    /// In the parts of this split (`NAME@VERSION`), each file in one.
+    #[must_use]
+    pub fn split(mut self, split: impl Into<String>) -> Self {
+        self.split = Some(split.into());
+        self
+    }
+
+    /// Replaces files that were exported there before.
+    #[must_use]
+    pub fn overwrite(self, overwrite: bool) -> Self {
+        Self { overwrite, ..self }
+    }
+}
+
+/// Folder of files whose path says no part.
+const ALL: &str = "all";
+
+/// Writes graphs of TpuGraphs with all their configurations as files for training, as
+/// [`Store::write_training_files`] does with rows.
+///
+/// # Errors
+/// [`Error::Unknown`], [`Error::Ambiguous`] and [`Error::Empty`] for names of no file, of several, and of none;
+/// [`Error::Argument`] where the samples of a file are in several parts of the split; as [`Store::write_training_files`].
+pub async fn write_graph_files(
+    store: &Store,
+    to: &str,
+    options: &GraphFilesOptions,
+) -> Result<TrainingManifest> {
+    let at = At::Versions(store.versions().await?);
+    let store = store.at(&at).await?;
+    let names: Vec<&str> = options.names.iter().map(String::as_str).collect();
+    let files = selected_files(&store, &names).await?;
+    let (mut options, mut split) = (options.clone(), None);
+    let parts = match &options.split {
+        None => BTreeMap::new(),
+        Some(name) => {
+            let context = store.session().await?;
+            let told = split_told(&context, name).await?;
+            let parts = parts(&store, &told.name).await?;
+            options.split = Some(told.name.clone());
+            split = Some(told);
+            parts
+        }
+    };
+    let target = Target::open(to, options.overwrite, TRAINING_FILES).await?;
+    target.begin().await?;
+    let mut writing = Writing {
+        target: &target,
+        parts: BTreeMap::new(),
+        written: Vec::new(),
+    };
+    let mut manifest = TrainingManifest {
+        manifest_version: manifest_version(),
+        tsql_version: env!("CARGO_PKG_VERSION").to_owned(),
+        at: at.to_string(),
+        ..TrainingManifest::default()
+    };
+    let mut portions = loaded_in_portions(&store, &files).await?;
+    while let Some(portion) = portions.next().await? {
+        for (file, graph) in portion {
+            let part = match &options.split {
+                None => file.split.as_deref().unwrap_or(ALL),
+                Some(split) => match parts.get(&file.source_id).map(Vec::as_slice) {
+                    Some([Some(part)]) => part.as_str(),
+                    None | Some([] | [None]) => {
+                        manifest.left_out.without_part += graph.sample_count() as u64;
+                        continue;
+                    }
+                    Some(_) => {
+                        let reason = format!(
+                            "the samples of {} are in several parts of the split {split}\nhint: one of a unit that \
+                             keeps graphs together: task, structure, collection",
+                            file.id
+                        );
+                        return Err(Error::Argument {
+                            name: "split",
+                            reason,
+                        });
+                    }
+                },
+            };
+            writing.graph(part, file, &graph).await?;
+        }
+    }
+    let mut written = writing.written;
+    let finished = writing.parts.into_iter().map(|(name, (mut part, keys))| {
+        part.name = name;
+        part.keys = keys.text();
+        part
+    });
+    manifest.parts = finished.collect();
+    if manifest.parts.is_empty() {
+        let reason = "no graph is in a part of the split".to_owned();
+        return Err(Error::Empty(reason));
+    }
+    manifest.split = split;
+    let internal = |error: serde_json::Error| Error::Internal(error.to_string());
+    manifest.graphs = Some(serde_json::to_value(&options).map_err(internal)?);
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(internal)?;
+    text.push(b'\n');
+    written.push(target.write(MANIFEST.to_owned(), text, 0).await?);
+    target.finish(&written).await?;
+    Ok(manifest)
+}
+
+/// Compares files for training, graphs or rows, with their manifest, and with what they would be now: see
+/// [`Store::verify_training_files`], which knows rows only.
+///
+/// # Errors
+/// As [`Store::verify_training_files`].
+pub async fn verify_graph_files(store: &Store, manifest: &str) -> Result<TrainingFilesVerified> {
+    let (location, known) = read(manifest).await?;
+    let Some(options) = known.graphs.clone() else {
+        return store.verify_training_files(manifest).await;
+    };
+    let wrong = |reason: String| Error::Source {
+        location: manifest.to_owned(),
+        reason,
+    };
+    let options: GraphFilesOptions =
+        serde_json::from_value(options).map_err(|error| wrong(format!("graphs: {error}")))?;
+    let mut verified = compared(&location, &known).await?;
+    let scratch = tsql_folders::Scratch::new()?;
+    let again = scratch.path().join("again").to_string_lossy().into_owned();
+    let made = match known.at.parse::<At>() {
+        Ok(at) => match store.at(&at).await {
+            Ok(store) => write_graph_files(&store, &again, &options).await,
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    };
+    verified.add_made_again(&known, made);
+    Ok(verified)
+}
+
+/// The parts that the samples of each source are in.
+async fn parts(store: &Store, split: &str) -> Result<BTreeMap<i64, Vec<Option<String>>>> {
+    let quoted = split.replace('\'', "''");
+    let sql = format!(
+        "SELECT source_id, arrow_cast(part, 'Utf8View') AS part FROM (SELECT source_id, split('{quoted}') AS part FROM records \
+         WHERE dataset = 'tpugraphs') AS samples GROUP BY source_id, part ORDER BY source_id, part"
+    );
+    let options = crate::query::SessionOptions::default().sql(&sql);
+    let context = store.session_with(&options).await?;
+    let mut parts: BTreeMap<i64, Vec<Option<String>>> = BTreeMap::new();
+    for batch in collect(&context, &sql).await? {
+        let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let names = column::text(&batch, "part")?;
+        for row in 0..batch.num_rows() {
+            let part = column::text_at(names, row).map(str::to_owned);
+            parts.entry(sources.value(row)).or_default().push(part);
+        }
+    }
+    Ok(parts)
+}
+
+struct Writing<'a> {
+    target: &'a Target,
+    parts: BTreeMap<String, (ManifestPart, KeySum)>,
+    written: Vec<Written>,
+}
+
+impl Writing<'_> {
+    async fn graph(&mut self, part: &str, file: &GraphFile, graph: &TrainingGraph) -> Result<()> {
+        let (collection, name) = file.id.rsplit_once(':').unwrap_or(("", &file.id));
+        let path = format!("{part}/{}/{name}.npz", collection.replace(':', "-"));
+        let count = u32::try_from(graph.sample_count()).unwrap_or(u32::MAX);
+        let samples: Vec<u32> = (0..count).collect();
+        let mut bytes = Cursor::new(Vec::new());
+        let form = match graph.kind() {
+            Kind::Layout => Form::Codes,
+            Kind::Tile => Form::Float32,
+        };
+        graph.write_csr_npz(&samples, form, &mut bytes)?;
+        let rows = u64::from(count);
+        let written = self.target.write(path, bytes.into_inner(), rows).await?;
+        let (told, keys) = self.parts.entry(part.to_owned()).or_default();
+        for (sample, runtime) in samples.iter().zip(graph.runtimes_ns(&samples)) {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "whole nanoseconds below 2^53 are exact"
+            )]
+            keys.row(
+                &file.id,
+                &sample.to_string(),
+                runtime.map(|time| time as f64),
+            );
+        }
+        told.rows += rows;
+        told.groups += 1;
+        told.largest_group = told.largest_group.max(rows);
+        told.files.push(file_told(&written));
+        self.written.push(written);
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! The rows of a group, on their way to the files.
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, BooleanArray, RecordBatch, UInt64Array};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use arrow::datatypes::Int64Type;
+use twox_hash::XxHash3_64;
+
+use super::manifest::LeftOut;
+use super::options::{LargeGroups, TrainingFilesOptions};
+use crate::error::{Error, Result};
+use crate::training::file::failed;
+
+/// What is hashed first where rows are chosen: another rule would have another number.
+const RULE: &[u8] = b"tsql-sample-1\0";
+
+/// The rows that have a value of every feature; counts what others lack.
+pub(super) fn with_features(
+    batch: RecordBatch,
+    features: &[usize],
+    left_out: &mut LeftOut,
+) -> Result<RecordBatch> {
+    let mut kept: Option<BooleanBuffer> = None;
+    for &place in features {
+        let column = batch.column(place);
+        if column.null_count() == 0 {
+            continue;
+        }
+        let name = batch.schema().field(place).name().clone();
+        *left_out.null_features.entry(name).or_default() += column.null_count() as u64;
+        if let Some(nulls) = column.logical_nulls() {
+            let valid = nulls.inner().clone();
+            kept = Some(kept.map_or_else(|| valid.clone(), |kept| &kept & &valid));
+        }
+    }
+    match kept {
+        None => Ok(batch),
+        Some(kept) => filter_record_batch(&batch, &BooleanArray::new(kept, None)).map_err(failed),
+    }
+}
+
+/// A group as queries of at most as many rows as they may have.
+///
+/// # Errors
+/// [`Error::Argument`] where a larger group is refused.
+pub(super) fn queries(
+    rows: Vec<RecordBatch>,
+    options: &TrainingFilesOptions,
+    named: impl FnOnce() -> String,
+    left_out: &mut LeftOut,
+) -> Result<Vec<RecordBatch>> {
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    let group = concat_batches(&first.schema(), &rows).map_err(failed)?;
+    drop(rows);
+    let (count, most) = (group.num_rows() as u64, options.group_rows);
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if count <= most {
+        return Ok(vec![group]);
+    }
+    match options.large_groups {
+        LargeGroups::Refused => Err(Error::Argument {
+            name: "group_rows",
+            reason: format!(
+                "the group {} has {count} rows, and a query may have {most}\nhint: --large-groups sampled chooses {most} of them, \
+                 --large-groups cut makes several queries of them, --group-rows raises the limit",
+                named()
+            ),
+        }),
+        LargeGroups::Cut => {
+            left_out.cut_groups += 1;
+            let pieces = count.div_ceil(most);
+            let at = |piece: u64| usize::try_from(piece * count / pieces).unwrap_or(usize::MAX);
+            let cut = (0..pieces).map(|piece| {
+                let (begin, end) = (at(piece), at(piece + 1));
+                group.slice(begin, end - begin)
+            });
+            Ok(cut.collect())
+        }
+        LargeGroups::Sampled => {
+            left_out.over_limit += count - most;
+            Ok(vec![sampled(&group, most, options.seed)?])
+        }
+    }
+}
+
+/// The rows whose keys have the least hashes, in their order.
+fn sampled(group: &RecordBatch, most: u64, seed: u64) -> Result<RecordBatch> {
+    let number = |name: &str| -> Result<ArrayRef> {
+        let column = group.column_by_name(name).cloned();
+        column.ok_or_else(|| Error::Internal(format!("rows without `{name}`")))
+    };
+    let (sources, lines) = (number("source_id")?, number("line")?);
+    let sources = sources.as_primitive::<Int64Type>().values();
+    let lines = lines.as_primitive::<Int64Type>().values();
+    let hash = |(source, line): (&i64, &i64)| {
+        let mut text = [RULE, &seed.to_le_bytes()].concat();
+        text.extend_from_slice(&source.to_le_bytes());
+        text.extend_from_slice(&line.to_le_bytes());
+        XxHash3_64::oneshot(&text)
+    };
+    let mut places: Vec<(u64, u64)> = sources.iter().zip(lines).map(hash).zip(0..).collect();
+    places.sort_unstable();
+    places.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    let mut places: Vec<u64> = places.into_iter().map(|(_, place)| place).collect();
+    places.sort_unstable();
+    take_record_batch(group, &UInt64Array::from(places)).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{FixedSizeListArray, Int64Array};
+    use arrow::datatypes::Float32Type;
+    use std::sync::Arc;
+
+    fn group(rows: i64) -> RecordBatch {
+        let lines: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+        let sources: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|_| 7)));
+        RecordBatch::try_from_iter([("source_id", sources), ("line", lines)]).unwrap()
+    }
+
+    fn lines(batch: &RecordBatch) -> Vec<i64> {
+        batch
+            .column(1)
+            .as_primitive::<Int64Type>()
+            .values()
+            .to_vec()
+    }
+
+    fn asked(large: LargeGroups, seed: u64) -> (Vec<RecordBatch>, LeftOut) {
+        let options = TrainingFilesOptions::new(["x"])
+            .group_rows(4, large)
+            .seed(seed);
+        let mut left_out = LeftOut::default();
+        let rows = vec![group(10).slice(0, 3), group(10).slice(3, 7)];
+        let made = queries(rows, &options, || "x".to_owned(), &mut left_out);
+        (made.unwrap(), left_out)
+    }
+
+    #[test]
+    fn large_groups_are_cut_sampled_or_refused() {
+        let (cut, left_out) = asked(LargeGroups::Cut, 0);
+        let cut: Vec<Vec<i64>> = cut.iter().map(lines).collect();
+        assert_eq!(cut, [vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8, 9]]);
+        assert_eq!((left_out.cut_groups, left_out.over_limit), (1, 0));
+        let (sample, left_out) = asked(LargeGroups::Sampled, 1);
+        let sample = lines(&sample[0]);
+        assert!(sample.len() == 4 && sample.is_sorted_by(|a, b| a < b));
+        assert_eq!(left_out.over_limit, 6);
+        assert_eq!(lines(&asked(LargeGroups::Sampled, 1).0[0]), sample);
+        assert!((2..9).any(|seed| lines(&asked(LargeGroups::Sampled, seed).0[0]) != sample));
+        let options = TrainingFilesOptions::new(["x"]).group_rows(4, LargeGroups::Refused);
+        let told = queries(
+            vec![group(5)],
+            &options,
+            || "g".to_owned(),
+            &mut LeftOut::default(),
+        );
+        let told = told.unwrap_err().to_string();
+        assert!(
+            told.starts_with("the group g has 5 rows, and a query may have 4"),
+            "{told}"
+        );
+        let whole = queries(
+            vec![group(4)],
+            &options,
+            || "g".to_owned(),
+            &mut LeftOut::default(),
+        );
+        assert_eq!(whole.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn rows_without_a_feature_are_left_out_and_counted() {
+        let lists = |there: [bool; 4]| -> ArrayRef {
+            let rows = there.map(|there| there.then(|| vec![Some(1.0)]));
+            Arc::new(FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(rows, 1))
+        };
+        let columns = [
+            (
+                "n",
+                Arc::new(Int64Array::from(vec![1, 2, 3, 4])) as ArrayRef,
+            ),
+            ("a", lists([true, false, true, true])),
+            ("b", lists([true, false, false, true])),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut left_out = LeftOut::default();
+        let kept = with_features(batch.clone(), &[1, 2], &mut left_out).unwrap();
+        assert_eq!(kept.column(0).as_primitive::<Int64Type>().values(), &[1, 4]);
+        let told: Vec<_> = left_out.null_features.into_iter().collect();
+        assert_eq!(told, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
+        let mut none = LeftOut::default();
+        assert_eq!(with_features(batch.clone(), &[], &mut none).unwrap(), batch);
+    }
+}

@@ -1,0 +1,214 @@
+//! The question whose answer is written: rows in the order of their files, labels, weights, features last.
+//!
+//! Features are computed above the sort: what is sorted is what they follow from, which is a hundredth of their size.
+
+use super::features::Feature;
+use super::options::{Label, TrainingFilesOptions};
+use crate::error::{Error, Result};
+use crate::schema;
+
+/// The part of all rows where there is no split.
+pub(super) const ALL: &str = "all";
+
+/// Columns of a row that are not features, in the order of the files. Those of the key tell a row from others.
+pub(super) const KEYS: [&str; 3] = ["config_key", "platform", "runtime_ns"];
+
+/// The SQL of an export.
+pub(super) struct Asked {
+    /// Rows in their order: `part`, columns of the group (`group_0`, ...), then those of the files.
+    pub(super) rows: String,
+    /// How many records there are of each part and status: `part`, `status`, `records`, `without_cost`.
+    pub(super) counts: String,
+    /// Columns that rows are grouped by.
+    pub(super) group: Vec<String>,
+}
+
+impl Asked {
+    /// # Errors
+    /// [`Error::Unknown`] for a group that is no column of `records`.
+    pub(super) fn of(options: &TrainingFilesOptions, features: &[Feature]) -> Result<Self> {
+        let predicate = options.predicate.as_deref().unwrap_or("true");
+        let group = group(options.group.as_deref())?;
+        let part = match &options.split {
+            Some(split) => format!("split('{}')", split.replace('\'', "''")),
+            None => format!("'{ALL}'"),
+        };
+        let own: Vec<String> = (0..)
+            .zip(&group)
+            .map(|(place, name)| format!("{name} AS group_{place}"))
+            .collect();
+        let own: String = own.iter().map(|column| format!("{column}, ")).collect();
+        let family = options
+            .balance
+            .as_deref()
+            .map_or_else(String::new, |family| format!("({family}) AS family, "));
+        let cost = match options.label {
+            Label::Valid => "runtime_ns",
+            Label::Tenset => {
+                "CAST(CASE WHEN status = 'ok' THEN runtime_ns / 1e9 ELSE 1e10 END AS REAL)"
+            }
+            Label::Metaschedule => "list_median(repeats_ns)",
+        };
+        let chosen = format!(
+            "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, config_key, source_id, line, runtime_ns, status, \
+             {cost} AS cost FROM records WHERE ({predicate})"
+        );
+        let counts = format!(
+            "SELECT part, status, count(*) AS records, count(*) FILTER (WHERE cost IS NULL OR NOT cost > 0) AS without_cost \
+             FROM ({chosen}) AS chosen GROUP BY part, status ORDER BY part, status"
+        );
+        let rows = rows(options, features, &chosen, group.len())?;
+        Ok(Self {
+            rows,
+            counts,
+            group,
+        })
+    }
+}
+
+/// Nothing was chosen.
+pub(super) fn nothing(predicate: &str) -> Error {
+    Error::Empty(format!(
+        "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows what there is"
+    ))
+}
+
+/// The columns of a group.
+fn group(name: Option<&str>) -> Result<Vec<String>> {
+    let columns: Vec<String> = match name {
+        None => Vec::new(),
+        Some("task") => vec!["platform".to_owned(), "graph_id".to_owned()],
+        Some("graph") => vec!["graph_id".to_owned()],
+        Some("file") => vec!["source_id".to_owned()],
+        Some(columns) => columns
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect(),
+    };
+    let table = schema::table("records")?;
+    for column in &columns {
+        let shown = table.columns.iter().filter(|known| !known.hidden);
+        if !shown.clone().any(|known| known.name == *column) {
+            let names = shown.map(|known| known.name.as_str());
+            let known: Vec<&str> = ["task", "graph", "file"].into_iter().chain(names).collect();
+            return Err(Error::Unknown {
+                kind: "group",
+                name: column.clone(),
+                known: known.join(", "),
+            });
+        }
+    }
+    Ok(columns)
+}
+
+fn rows(
+    options: &TrainingFilesOptions,
+    features: &[Feature],
+    chosen: &str,
+    groups: usize,
+) -> Result<String> {
+    // What TenSet's scripts have of a failed record is a row, too.
+    let kept = match options.label {
+        Label::Tenset => "status <> 'unmeasured' AND cost > 0",
+        Label::Valid | Label::Metaschedule => "status = 'ok' AND cost > 0",
+    };
+    let parts = match options.parts.as_slice() {
+        [] => "part IS NOT NULL".to_owned(),
+        parts => {
+            let quoted = parts
+                .iter()
+                .map(|part| format!("'{}'", part.replace('\'', "''")));
+            format!("part IN ({})", quoted.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let kept = format!("SELECT * FROM ({chosen}) AS chosen WHERE {kept} AND {parts}");
+    let best = "min(cost) OVER (PARTITION BY part, platform, graph_id)";
+    let labelled = format!("SELECT *, {best} / cost AS label FROM ({kept}) AS kept");
+    let (weight, weighed) = match &options.balance {
+        None => ("", String::new()),
+        Some(_) => (
+            "w.weight, ",
+            format!(
+                " JOIN (SELECT part AS of_part, family AS of_family, \
+                 CAST(sum(records) OVER (PARTITION BY part) AS DOUBLE) / (count(*) OVER (PARTITION BY part) * records) AS weight \
+                 FROM (SELECT part, family, count(*) AS records FROM ({kept}) AS kept GROUP BY part, family) AS families) AS w \
+                 ON w.of_part = l.part AND w.of_family IS NOT DISTINCT FROM l.family"
+            ),
+        ),
+    };
+    let of_nodes: Vec<&Feature> = features.iter().filter(|one| one.is_of_nodes()).collect();
+    let gathered = of_nodes
+        .iter()
+        .map(|one| format!(", {} AS {}", one.sql(), one.column()));
+    let gathered: String = gathered.collect();
+    let nodes = if of_nodes.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " LEFT JOIN (SELECT graph_id AS of_graph{gathered} FROM nodes WHERE opcode IS NOT NULL GROUP BY graph_id) AS n \
+             ON n.of_graph = l.graph_id"
+        )
+    };
+    let is_of_program = features.iter().any(Feature::is_of_program);
+    let (program, programs) = if is_of_program {
+        (
+            "c.sketch, c.params, ",
+            " JOIN stored.configurations AS c ON c.config_id = l.config_id",
+        )
+    } else {
+        ("", "")
+    };
+    let numbers = (0..groups).map(|place| format!("group_{place}, "));
+    let numbers: String = numbers.collect();
+    let own_nodes: String = of_nodes
+        .iter()
+        .map(|one| format!("n.{}, ", one.column()))
+        .collect();
+    let order = format!("part, {numbers}platform, graph_id, source_id, line");
+    let sorted = format!(
+        "SELECT l.part, {groups}l.platform, l.graph_id, l.config_key, l.source_id, l.line, l.runtime_ns, l.status, l.label, \
+         {weight}{program}{own_nodes}g.workload_key FROM ({labelled}) AS l JOIN graphs AS g ON g.graph_id = l.graph_id{programs}{nodes}{weighed} \
+         ORDER BY {order}",
+        groups = numbers.replace("group_", "l.group_"),
+        order = order
+            .replace("part,", "l.part,")
+            .replace("group_", "l.group_")
+            .replace(
+                "platform, graph_id, source_id, line",
+                "l.platform, l.graph_id, l.source_id, l.line"
+            ),
+    );
+    let own = features.iter().map(|feature| {
+        let column = feature.column();
+        if feature.is_of_nodes() {
+            return column.to_owned();
+        }
+        format!("{} AS {column}", feature.sql())
+    });
+    let own: Vec<String> = own.collect();
+    let sorted = if is_of_program {
+        let steps = steps()?;
+        format!("SELECT *, {steps} AS steps FROM ({sorted}) AS sorted")
+    } else {
+        sorted
+    };
+    let weight = if options.balance.is_some() {
+        "weight, "
+    } else {
+        ""
+    };
+    Ok(format!(
+        "SELECT part, {numbers}graph_id, source_id, line, config_key, platform, runtime_ns, status <> 'ok' AS failed, \
+         CAST(label AS REAL) AS label, CAST(floor(30 * label) AS INT) AS relevance, {weight}{} \
+         FROM ({sorted}) AS told",
+        own.join(", ")
+    ))
+}
+
+/// The steps of a program from its stored columns.
+fn steps() -> Result<String> {
+    let columns = schema::table("configurations")?.columns.iter();
+    let steps = columns.filter(|column| column.name == "steps");
+    let sql = steps.filter_map(|column| column.sql.clone()).next();
+    sql.ok_or_else(|| Error::Internal("configurations.steps is not computed".to_owned()))
+}

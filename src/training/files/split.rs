@@ -1,0 +1,100 @@
+//! The split that rows are divided by.
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+
+use super::manifest::SplitTold;
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::collect;
+
+/// The parts of a split, in the order of its ratio.
+const PARTS: [&str; 3] = ["train", "valid", "test"];
+
+/// What a manifest says of the split of this name.
+///
+/// # Errors
+/// As [`Split::find`].
+pub(crate) async fn split_told(context: &SessionContext, asked: &str) -> Result<SplitTold> {
+    Ok(Split::find(context, asked).await?.told)
+}
+
+/// A version of a split.
+#[derive(Debug)]
+pub(super) struct Split {
+    pub(super) told: SplitTold,
+    /// The parts that have a share.
+    pub(super) parts: Vec<&'static str>,
+}
+
+impl Split {
+    /// The split of this name, `NAME@VERSION`; the newest version of it without one.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] where there is none; [`Error::Argument`] for a version that is no number.
+    pub(super) async fn find(context: &SessionContext, asked: &str) -> Result<Self> {
+        let (name, version) = match asked.split_once('@') {
+            None => (asked, None),
+            Some((name, version)) => {
+                let number = version.parse::<u64>().map_err(|_| Error::Argument {
+                    name: "split",
+                    reason: format!("`{version}` is no version of a split\nhint: --split {name}@1"),
+                })?;
+                (name, Some(number))
+            }
+        };
+        let sql = "SELECT name, version, ratio, digest FROM splits ORDER BY name, version";
+        let mut known = Vec::new();
+        let mut found = None;
+        for batch in collect(context, sql).await? {
+            let texts = |name| column::text(&batch, name);
+            let (names, ratios, digests) = (texts("name")?, texts("ratio")?, texts("digest")?);
+            let versions = column::numbers::<Int64Type>(&batch, "version")?;
+            for row in 0..batch.num_rows() {
+                let own = versions.value(row).cast_unsigned();
+                known.push(format!("{}@{own}", names.value(row)));
+                if names.value(row) == name && version.is_none_or(|version| version == own) {
+                    let shares = ratios.value(row).split('/').zip(PARTS);
+                    let there = shares.filter(|(share, _)| share.trim() != "0");
+                    found = Some(Self {
+                        told: SplitTold {
+                            name: format!("{name}@{own}"),
+                            version: own,
+                            digest: digests.value(row).to_owned(),
+                        },
+                        parts: there.map(|(_, part)| part).collect(),
+                    });
+                }
+            }
+        }
+        found.ok_or_else(|| Error::Unknown {
+            kind: "split",
+            name: asked.to_owned(),
+            known: if known.is_empty() {
+                "none yet: `tsql split create NAME --unit task --ratio 80/10/10` makes one"
+                    .to_owned()
+            } else {
+                known.join(", ")
+            },
+        })
+    }
+
+    /// The parts that are written.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for one that the split does not have.
+    pub(super) fn wanted(&self, asked: &[String]) -> Result<Vec<&'static str>> {
+        if asked.is_empty() {
+            return Ok(self.parts.clone());
+        }
+        let find = |name: &String| {
+            let found = self.parts.iter().find(|part| *part == name);
+            found.copied().ok_or_else(|| Error::Unknown {
+                kind: "part of the split",
+                name: name.clone(),
+                known: self.parts.join(", "),
+            })
+        };
+        asked.iter().map(find).collect()
+    }
+}

@@ -1,0 +1,211 @@
+//! Are files for training what they are said to be, and would they be the same again?
+
+use serde::Serialize;
+use tsql_folders::Scratch;
+
+use super::manifest::{MANIFEST, ManifestPart, TrainingManifest};
+use crate::delivered::hashed;
+use crate::error::{Error, Result};
+use crate::store::{At, Location, Store};
+
+/// What became of files for training.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TrainingFilesVerified {
+    /// Files that were compared.
+    pub file_count: u64,
+    /// Rows that were made again.
+    pub rows: u64,
+    /// What differs, a sentence each.
+    pub differences: Vec<String>,
+}
+
+impl TrainingFilesVerified {
+    /// Adds how files that were made again differ from those that a manifest tells.
+    pub(crate) fn add_made_again(
+        &mut self,
+        known: &TrainingManifest,
+        made: Result<TrainingManifest>,
+    ) {
+        match made {
+            Err(error) => {
+                let reason = format!("the files cannot be made again: {error}");
+                self.differences.push(reason);
+            }
+            Ok(made) => {
+                self.rows = made.parts.iter().map(|part| part.rows).sum();
+                self.differences.extend(known.differences(&made));
+            }
+        }
+    }
+
+    /// Nothing differs.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+impl Store {
+    /// Compares files for training with their manifest, makes them again from the versions of the tables that it names, in a
+    /// temporary folder, and compares both. `manifest` is its path, or that of its folder.
+    ///
+    /// # Errors
+    /// [`Error::Source`] where there is no manifest, or one of another kind; [`Error::Unsupported`] for one of a newer tsql;
+    /// failures of the storage. That rows cannot be made any more is a difference.
+    pub async fn verify_training_files(&self, manifest: &str) -> Result<TrainingFilesVerified> {
+        let (location, known) = read(manifest).await?;
+        let Some(options) = &known.rows else {
+            return Err(Error::Source {
+                location: manifest.to_owned(),
+                reason: "is the manifest of graphs, not of rows".to_owned(),
+            });
+        };
+        let mut verified = compared(&location, &known).await?;
+        let scratch = Scratch::new()?;
+        let again = scratch.path().join("again").to_string_lossy().into_owned();
+        let made = match known.at.parse::<At>() {
+            Ok(at) => match self.at(&at).await {
+                Ok(store) => store.write_training_files(&again, options).await,
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        };
+        verified.add_made_again(&known, made);
+        Ok(verified)
+    }
+}
+
+/// A manifest, by its path or that of its folder, and where its files are.
+pub(crate) async fn read(path: &str) -> Result<(Location, TrainingManifest)> {
+    let folder = path.strip_suffix(MANIFEST).unwrap_or(path);
+    let folder = if folder.is_empty() { "." } else { folder };
+    let wrong = |reason: String| Error::Source {
+        location: path.to_owned(),
+        reason,
+    };
+    let location = Location::open(folder).await?;
+    let Some(text) = location.read(MANIFEST).await? else {
+        let reason = format!("has no {MANIFEST}\nhint: `tsql export --format training` writes one");
+        return Err(wrong(reason));
+    };
+    let manifest: TrainingManifest = serde_json::from_slice(&text)
+        .map_err(|error| wrong(format!("{MANIFEST}:{}: {error}", error.line())))?;
+    if manifest.manifest_version > super::manifest::manifest_version() {
+        let own = super::manifest::manifest_version();
+        return Err(Error::Unsupported(format!(
+            "{path} is a manifest of version {}, this tsql reads up to {own}\nhint: install a newer tsql",
+            manifest.manifest_version
+        )));
+    }
+    Ok((location, manifest))
+}
+
+/// Compares files with their checksums.
+pub(crate) async fn compared(
+    location: &Location,
+    manifest: &TrainingManifest,
+) -> Result<TrainingFilesVerified> {
+    let mut verified = TrainingFilesVerified::default();
+    for file in manifest.parts.iter().flat_map(|part| &part.files) {
+        verified.file_count += 1;
+        let path = &file.path;
+        match hashed(location, path, &|_| ()).await? {
+            None => verified.differences.push(format!("{path} is missing")),
+            Some((sha256, _)) if sha256 == file.sha256 => {}
+            Some((_, bytes)) => {
+                let reason = format!(
+                    "{path} has other bytes than were written ({bytes}, then {})",
+                    file.bytes
+                );
+                verified.differences.push(reason);
+            }
+        }
+    }
+    Ok(verified)
+}
+
+impl TrainingManifest {
+    /// What another manifest says otherwise, a sentence each.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut differ = |what: &str, then: &str, now: &str| {
+            if then != now {
+                told.push(format!("{what}: {then} then, {now} now"));
+            }
+        };
+        differ("version of tsql", &self.tsql_version, &other.tsql_version);
+        differ("versions of the tables", &self.at, &other.at);
+        let digest = |manifest: &Self| {
+            let split = manifest.split.as_ref();
+            split.map_or_else(|| "none".to_owned(), |split| split.digest.clone())
+        };
+        differ("digest of the split", &digest(self), &digest(other));
+        let features = |manifest: &Self| {
+            let each = manifest.features.iter();
+            let each = each.map(|one| format!("{} version {}", one.name, one.version));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        differ("features", &features(self), &features(other));
+        if self.sql != other.sql {
+            told.push("the SQL is another one".to_owned());
+        }
+        if self.left_out != other.left_out {
+            let text =
+                |manifest: &Self| serde_json::to_string(&manifest.left_out).unwrap_or_default();
+            told.push(format!(
+                "left out: {} then, {} now",
+                text(self),
+                text(other)
+            ));
+        }
+        for part in &self.parts {
+            match other.parts.iter().find(|one| one.name == part.name) {
+                None => told.push(format!("{}: there is no such part now", part.name)),
+                Some(now) => told.extend(part.differences(now)),
+            }
+        }
+        let new = other.parts.iter();
+        let new = new.filter(|part| self.parts.iter().all(|one| one.name != part.name));
+        told.extend(new.map(|part| format!("{}: there was no such part", part.name)));
+        told
+    }
+}
+
+impl ManifestPart {
+    fn differences(&self, now: &Self) -> Vec<String> {
+        let name = &self.name;
+        let mut told = Vec::new();
+        for (what, then, is) in [
+            ("rows", self.rows, now.rows),
+            ("groups", self.groups, now.groups),
+            ("failed records", self.failed, now.failed),
+        ] {
+            if then != is {
+                told.push(format!("{name}: {then} {what} then, {is} now"));
+            }
+        }
+        if self.keys != now.keys {
+            told.push(format!(
+                "{name}: the rows are others (keys {} then, {} now)",
+                self.keys, now.keys
+            ));
+        }
+        for file in &self.files {
+            match now.files.iter().find(|one| one.path == file.path) {
+                None => told.push(format!("{} is not made any more", file.path)),
+                Some(again) if again.sha256 != file.sha256 => {
+                    told.push(format!(
+                        "{} has other bytes when it is made again",
+                        file.path
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        let new = now.files.iter();
+        let new = new.filter(|file| self.files.iter().all(|one| one.path != file.path));
+        told.extend(new.map(|file| format!("{} is made now, and was not then", file.path)));
+        told
+    }
+}

@@ -1,0 +1,450 @@
+//! Files for training on their way to their folder.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, AsArray as _, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
+use arrow::util::display::array_value_to_string;
+use datafusion::physical_plan::ExecutionPlanProperties as _;
+use futures::TryStreamExt as _;
+
+use super::features::Feature;
+use super::group::{queries, with_features};
+use super::manifest::{
+    FeatureTold, LabelTold, LeftOut, MANIFEST, TrainingManifest, manifest_version,
+};
+use super::options::{Label, TrainingFilesOptions};
+use super::part::Part;
+use super::query::{ALL, Asked, nothing};
+use super::split::Split;
+use crate::column;
+use crate::delivered::{Kind, Target, Written};
+use crate::error::{Error, Result};
+use crate::query::collect;
+use crate::store::{At, Store};
+use crate::training::boundaries::Boundaries;
+use crate::training::file::failed;
+use crate::training::options::RowsOptions;
+use crate::training::readable::readable;
+use crate::training::selection::Selection;
+
+/// Columns of the question that are not in the files: the part, and those of the group.
+const PART: &str = "part";
+const GROUP: &str = "group_";
+
+/// Files for training.
+pub(crate) const TRAINING_FILES: Kind = Kind {
+    name: "training export",
+    command: "tsql export --format training",
+    has: |path| {
+        let ends = [".parquet", ".arrow", ".npz", "/group_sizes.txt"];
+        path == MANIFEST || (path.contains('/') && ends.iter().any(|end| path.ends_with(end)))
+    },
+};
+
+impl Store {
+    /// Writes records as files for training into a directory or a bucket (`s3://bucket/prefix`) that is empty or has an
+    /// earlier export ([`TrainingFilesOptions::overwrite`]): a folder for each part of the split, rows in groups, with labels
+    /// and features. What was begun and broken off is not taken for such files. The same versions of the tables and
+    /// the same options are the same bytes; [`Store::verify_training_files`] looks whether they are.
+    ///
+    /// ```
+    /// use tsql::Store;
+    /// use tsql::training::TrainingFilesOptions;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path().join("files").to_string_lossy().into_owned();
+    /// let store = Store::demo().await?;
+    /// let options = TrainingFilesOptions::new(["workload_shape"]);
+    /// let manifest = store.write_training_files(&folder, &options).await?;
+    /// let [part] = &manifest.parts[..] else { panic!() };
+    /// assert_eq!((part.name.as_str(), part.groups), ("all", 10));
+    /// assert_eq!(part.rows + manifest.left_out.failed, 480);
+    /// # Ok::<(), tsql::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for a feature, split, part or group that is not there; [`Error::Empty`] where a part has no rows;
+    /// [`Error::Argument`] for options that cannot be, for rows without a value of a feature, and for a group that is
+    /// larger than a query may be; [`Error::CannotCreate`] where something else is in the folder, and failures of the storage.
+    pub async fn write_training_files(
+        &self,
+        to: &str,
+        options: &TrainingFilesOptions,
+    ) -> Result<TrainingManifest> {
+        options.checked()?;
+        let versions = self.versions().await?;
+        let records_version = versions.get("records").copied();
+        let at = At::Versions(versions);
+        let store = self.at(&at).await?;
+        let context = store.session().await?;
+        let split = match &options.split {
+            Some(name) => Some(Split::find(&context, name).await?),
+            None => None,
+        };
+        let wanted = match &split {
+            Some(split) => split.wanted(&options.parts)?,
+            None => vec![ALL],
+        };
+        let mut options = options.clone();
+        options.split = split.as_ref().map(|split| split.told.name.clone());
+        let predicate = options.predicate.as_deref().unwrap_or("true");
+        let features = Feature::all(&options.features, &context, predicate).await?;
+        options.features = features.iter().map(|one| one.name().to_owned()).collect();
+        let asked = Asked::of(&options, &features)?;
+        let left_out = counted(&context, &asked, &options, &wanted).await?;
+        let rows = RowsOptions::default();
+        let selection = Selection::of(&store, &asked.rows, &rows).await?;
+        let mut manifest = TrainingManifest {
+            manifest_version: manifest_version(),
+            tsql_version: env!("CARGO_PKG_VERSION").to_owned(),
+            at: at.to_string(),
+            rows: Some(options.clone()),
+            sql: Some(asked.rows.clone()),
+            split: split.map(|split| split.told),
+            features: told(&features, &selection.schema)?,
+            label: Some(label(options.label, records_version)),
+            ..TrainingManifest::default()
+        };
+        let target = Target::open(to, options.overwrite, TRAINING_FILES).await?;
+        target.begin().await?;
+        let about = serde_json::to_string(&manifest);
+        let about = about.map_err(|error| Error::Internal(error.to_string()))?;
+        let mut writing = Writing {
+            target: &target,
+            options: &options,
+            about: &about,
+            group: &asked.group,
+            features: &features,
+            left_out,
+            part: None,
+            parts: Vec::new(),
+            written: Vec::new(),
+        };
+        writing.all(&selection).await?;
+        let (parts, left_out) = (writing.parts, writing.left_out);
+        let mut written = writing.written;
+        if let Some(part) = wanted
+            .iter()
+            .find(|name| parts.iter().all(|part| part.name != **name))
+        {
+            return Err(empty(part, &left_out));
+        }
+        if !left_out.null_features.is_empty() && !options.skip_null {
+            return Err(without_values(&left_out.null_features));
+        }
+        manifest.parts = parts;
+        manifest.left_out = left_out;
+        let text = serde_json::to_vec_pretty(&manifest);
+        let mut text = text.map_err(|error| Error::Internal(error.to_string()))?;
+        text.push(b'\n');
+        written.push(target.write(MANIFEST.to_owned(), text, 0).await?);
+        target.finish(&written).await?;
+        Ok(manifest)
+    }
+}
+
+/// What there is of each status and part.
+async fn counted(
+    context: &datafusion::prelude::SessionContext,
+    asked: &Asked,
+    options: &TrainingFilesOptions,
+    wanted: &[&str],
+) -> Result<LeftOut> {
+    let (mut left_out, mut all) = (LeftOut::default(), 0);
+    for batch in collect(context, &asked.counts).await? {
+        let counts = column::numbers::<Int64Type>(&batch, "records")?;
+        let costless = column::numbers::<Int64Type>(&batch, "without_cost")?;
+        let texts = |name| {
+            let column = batch
+                .column_by_name(name)
+                .map(|texts| cast(texts, &DataType::Utf8));
+            let column =
+                column.ok_or_else(|| Error::Internal(format!("counts without `{name}`")))?;
+            column.map_err(failed)
+        };
+        let (parts, states) = (texts(PART)?, texts("status")?);
+        let (parts, states) = (parts.as_string::<i32>(), states.as_string::<i32>());
+        for row in 0..batch.num_rows() {
+            let count = counts.value(row).cast_unsigned();
+            all += count;
+            if parts.is_null(row) {
+                left_out.without_part += count;
+            } else if !wanted.contains(&parts.value(row)) {
+                left_out.other_parts += count;
+            } else {
+                match (states.value(row), options.label) {
+                    ("unmeasured", _) => left_out.unmeasured += count,
+                    ("failed", Label::Valid | Label::Metaschedule) => left_out.failed += count,
+                    _ => left_out.without_cost += costless.value(row).cast_unsigned(),
+                }
+            }
+        }
+    }
+    if all == 0 {
+        return Err(nothing(options.predicate.as_deref().unwrap_or("true")));
+    }
+    Ok(left_out)
+}
+
+fn empty(part: &str, left_out: &LeftOut) -> Error {
+    let of_part = if part == ALL {
+        String::new()
+    } else {
+        format!(" of `{part}`")
+    };
+    let hint = if part == ALL {
+        "hint: `tsql queries failures-by-kind` shows why records failed"
+    } else {
+        "hint: --parts names the parts that are wanted, another seed or ratio makes another split"
+    };
+    Error::Empty(format!(
+        "no record{of_part} has a label: {} failed, {} were not measured, {} have no cost, {} are in no part\n{hint}",
+        left_out.failed, left_out.unmeasured, left_out.without_cost, left_out.without_part
+    ))
+}
+
+fn without_values(lacking: &BTreeMap<String, u64>) -> Error {
+    let each = lacking
+        .iter()
+        .map(|(name, rows)| format!("{rows} rows without `{name}`"));
+    let each: Vec<String> = each.collect();
+    Error::Argument {
+        name: "features",
+        reason: format!(
+            "{}: it cannot be computed of them\nhint: --skip-null leaves them out, and says how many; --where chooses others",
+            each.join(", ")
+        ),
+    }
+}
+
+fn label(label: Label, records_version: Option<u64>) -> LabelTold {
+    LabelTold {
+        name: label.name().to_owned(),
+        version: 1,
+        relative_to: "the best of the task (graph and platform) among the rows of the part"
+            .to_owned(),
+        records_version,
+    }
+}
+
+/// The features as a manifest has them.
+fn told(features: &[Feature], schema: &Schema) -> Result<Vec<FeatureTold>> {
+    let one = |feature: &Feature| {
+        let field = schema.field_with_name(feature.column()).map_err(failed)?;
+        let element_type = match field.data_type() {
+            DataType::FixedSizeList(item, _) => item.data_type().to_string(),
+            other => other.to_string(),
+        };
+        Ok(FeatureTold {
+            name: feature.name().to_owned(),
+            column: feature.column().to_owned(),
+            version: feature.version(),
+            sql: feature.sql().to_owned(),
+            element_type,
+            elements: feature.elements()?,
+        })
+    };
+    features.iter().map(one).collect()
+}
+
+/// An export under way.
+struct Writing<'a> {
+    target: &'a Target,
+    options: &'a TrainingFilesOptions,
+    about: &'a str,
+    group: &'a [String],
+    features: &'a [Feature],
+    left_out: LeftOut,
+    part: Option<Part<'a>>,
+    parts: Vec<super::manifest::ManifestPart>,
+    written: Vec<Written>,
+}
+
+/// Which columns of an answer are for what.
+struct Layout {
+    /// As files have them, beside the query.
+    schema: SchemaRef,
+    /// Places of those columns.
+    places: Vec<usize>,
+    /// Places of the features among them.
+    features: Vec<usize>,
+    part: usize,
+    groups: Vec<usize>,
+}
+
+impl Layout {
+    fn of(answer: &Schema, features: &[Feature]) -> Result<Self> {
+        let all = readable(answer);
+        let is_own = |name: &str| name != PART && !name.starts_with(GROUP);
+        let numbered = all.fields().iter().enumerate();
+        let own = numbered.clone().filter(|(_, field)| is_own(field.name()));
+        let is_feature = |name: &str| features.iter().any(|one| one.column() == name);
+        let fields = own.clone().map(|(_, field)| {
+            // Rows without a value are left out.
+            let may_be_null = field.name() == "runtime_ns";
+            Field::clone(field).with_nullable(may_be_null)
+        });
+        let of_features = own.clone().enumerate();
+        let of_features = of_features.filter(|(_, (_, field))| is_feature(field.name()));
+        let groups = numbered.filter(|(_, field)| field.name().starts_with(GROUP));
+        Ok(Self {
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            features: of_features.map(|(place, _)| place).collect(),
+            groups: groups.map(|(place, _)| place).collect(),
+            places: own.map(|(place, _)| place).collect(),
+            part: all.index_of(PART).map_err(failed)?,
+        })
+    }
+
+    /// The rows as files have them, but that features may be NULL.
+    fn own(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.places.iter().zip(self.schema.fields());
+        let columns = columns.map(|(&place, field)| cast(batch.column(place), field.data_type()));
+        let columns = columns.collect::<Result<_, _>>().map_err(failed)?;
+        let open = self.schema.fields().iter();
+        let open = open.map(|field| Field::clone(field).with_nullable(true));
+        let open = Arc::new(Schema::new(open.collect::<Vec<_>>()));
+        RecordBatch::try_new(open, columns).map_err(failed)
+    }
+}
+
+/// A group as it is read.
+#[derive(Default)]
+struct Reading {
+    part: String,
+    /// The values of the columns that it is by.
+    named: Vec<String>,
+    rows: Vec<RecordBatch>,
+}
+
+impl Writing<'_> {
+    async fn all(&mut self, selection: &Selection) -> Result<()> {
+        let layout = Layout::of(&selection.schema, self.features)?;
+        let mut by = vec![layout.part];
+        by.extend(&layout.groups);
+        let mut boundaries = Boundaries::new(by);
+        let mut reading = Reading::default();
+        for part in 0..selection.plan.output_partitioning().partition_count() {
+            let stream = selection.plan.execute(part, selection.context.task_ctx());
+            let mut stream = stream.map_err(Error::Query)?;
+            while let Some(batch) = stream.try_next().await.map_err(Error::Query)? {
+                let starts = boundaries.find(&batch)?;
+                let own = layout.own(&batch)?;
+                let own = RowsOf {
+                    all: &batch,
+                    own: &own,
+                };
+                let mut at = 0;
+                for start in starts {
+                    reading.rows.push(own.own.slice(at, start - at));
+                    self.end(&layout, std::mem::take(&mut reading)).await?;
+                    reading = own.begun(&layout, start)?;
+                    at = start;
+                }
+                reading
+                    .rows
+                    .push(own.own.slice(at, own.own.num_rows() - at));
+                if self.group.is_empty() {
+                    // Nothing says where such rows end.
+                    let rows = std::mem::take(&mut reading.rows);
+                    let part = reading.part.clone();
+                    let named = Vec::new();
+                    self.end(&layout, Reading { part, named, rows }).await?;
+                }
+            }
+        }
+        self.end(&layout, reading).await?;
+        self.end_part().await
+    }
+
+    /// Writes a group.
+    async fn end(&mut self, layout: &Layout, group: Reading) -> Result<()> {
+        let mut rows = Vec::with_capacity(group.rows.len());
+        for batch in group.rows {
+            let kept = with_features(batch, &layout.features, &mut self.left_out)?;
+            if kept.num_rows() > 0 {
+                let kept = kept.with_schema(Arc::clone(&layout.schema));
+                rows.push(kept.map_err(failed)?);
+            }
+        }
+        // What is left is not written: it is an error, which says how many there are.
+        if !self.left_out.null_features.is_empty() && !self.options.skip_null {
+            return Ok(());
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let is_grouped = !self.group.is_empty();
+        let queries = if is_grouped {
+            let values = self.group.iter().zip(&group.named);
+            let named = || {
+                let each = values.map(|(name, value)| format!("{name} = {value}"));
+                format!(
+                    "{} of `{}`",
+                    each.collect::<Vec<_>>().join(", "),
+                    group.part
+                )
+            };
+            queries(rows, self.options, named, &mut self.left_out)?
+        } else {
+            rows
+        };
+        if self
+            .part
+            .as_ref()
+            .is_none_or(|part| part.name() != group.part)
+        {
+            self.end_part().await?;
+            let form = self.options.form;
+            self.part = Some(Part::new(
+                self.target,
+                &group.part,
+                form,
+                &layout.schema,
+                is_grouped,
+                self.about,
+            ));
+        }
+        if let Some(part) = &mut self.part {
+            for query in &queries {
+                part.push(query).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_part(&mut self) -> Result<()> {
+        if let Some(part) = self.part.take() {
+            let (told, written) = part.finish().await?;
+            self.parts.push(told);
+            self.written.extend(written);
+        }
+        Ok(())
+    }
+}
+
+/// A batch of an answer, and its rows as files have them.
+struct RowsOf<'a> {
+    all: &'a RecordBatch,
+    own: &'a RecordBatch,
+}
+
+impl RowsOf<'_> {
+    /// The group that begins at a row.
+    fn begun(&self, layout: &Layout, row: usize) -> Result<Reading> {
+        let text =
+            |place: usize| array_value_to_string(self.all.column(place), row).map_err(failed);
+        Ok(Reading {
+            part: text(layout.part)?,
+            named: layout
+                .groups
+                .iter()
+                .map(|&place| text(place))
+                .collect::<Result<_>>()?,
+            rows: Vec::new(),
+        })
+    }
+}
