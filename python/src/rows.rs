@@ -154,10 +154,12 @@ impl Iterator for Stream {
                 batch.map_err(|error| ArrowError::from_external_error(Box::new(error)))
             }),
             Err(raised) => {
+                // Its text first: whoever makes a text in Python is interrupted.
+                let reason = raised.to_string();
                 if raised.is_instance_of::<PyKeyboardInterrupt>(py) {
                     interrupt_again();
                 }
-                Some(Err(ArrowError::ExternalError(raised.to_string().into())))
+                Some(Err(ArrowError::ExternalError(reason.into())))
             }
         });
         next.map(|batch| cast(&batch?, &self.schema))

@@ -206,7 +206,7 @@ def _timed(
         raise ArgumentError(f"no state of caches named `{cache}`\nhint: there are warm, cold", name="cache")
     given = dict(kwargs or {})
     device = _device([*args, *given.values()])
-    settings = {
+    settings: dict[str, Any] = {
         "cache": cache,
         "repeat": repeat,
         "max_repeat": max_repeat,
@@ -216,7 +216,7 @@ def _timed(
         "threads": threads or 1,
     }
     key = workload if workload is not None else [_name(function), {"args": _shapes(args), **_named(given)}]
-    record = {
+    record: dict[str, Any] = {
         "workload_key": json.dumps(key),
         "steps": json.dumps({} if steps is None else steps),
         "program": program or _program(function),
@@ -280,8 +280,9 @@ class _Gpu:
         self.number: int = device.index if device.index is not None else torch.cuda.current_device()
         self.target = f"cuda -arch=sm_{about.major}{about.minor}"
         self._l2_bytes: int = getattr(about, "L2_cache_size", 0) or 128 << 20
-        places = [getattr(about, f"pci_{part}_id", None) for part in ("domain", "bus", "device")]
-        self.bus_id = None if None in places else "{:04x}:{:02x}:{:02x}.0".format(*places)
+        domain, bus, place = (getattr(about, f"pci_{part}_id", None) for part in ("domain", "bus", "device"))
+        known = domain is not None and bus is not None and place is not None
+        self.bus_id = f"{domain:04x}:{bus:02x}:{place:02x}.0" if known else None
 
     def timer(self, call: Callable[[int], None]) -> Callable[[int, bool], float]:
         """Nanoseconds of the device between two events around so many calls."""
