@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from . import _native
 from ._parsed import parsed
@@ -41,7 +41,7 @@ class Stream:
             self._native.write_rows(records)
             return
         if isinstance(records, (str, bytes, Mapping)):
-            self._native.write(_line(records))
+            self._native.write(_line(cast("str | bytes | Mapping[str, Any]", records)))
             return
         lines: list[bytes] = []
         try:
