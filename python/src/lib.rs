@@ -18,6 +18,7 @@ mod runtime;
 mod store;
 mod training;
 mod values;
+mod views;
 mod writing;
 
 use pyo3::prelude::*;

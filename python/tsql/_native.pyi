@@ -5,7 +5,34 @@ from typing import Any, final
 
 _Heard = Any
 
-__all__: list[str]
+__all__ = [
+    "Answer",
+    "Appending",
+    "Batch",
+    "Buffer",
+    "GraphLoader",
+    "GraphSteps",
+    "Recorder",
+    "RowLoader",
+    "RowSteps",
+    "Store",
+    "command",
+    "describe",
+    "devices",
+    "doctor",
+    "functions",
+    "machine",
+    "other_tables",
+    "platform",
+    "probe",
+    "tables",
+    "templates",
+    "time_calls",
+    "time_launches",
+    "verify",
+    "version",
+    "workers",
+]
 
 def version() -> str: ...
 def tables() -> str: ...
@@ -71,6 +98,7 @@ class GraphLoader:
     def step_count(self) -> int: ...
     def for_rank(self, rank: int, world: int) -> GraphLoader: ...
     def step(self, epoch: int, step: int) -> dict[str, Any]: ...
+    def made(self, epoch: int, step: int) -> int: ...
     def start(self, epoch: int, step: int) -> GraphSteps: ...
 
 @final
@@ -110,7 +138,9 @@ class Store:
     @property
     def at(self) -> str | None: ...
     def close(self) -> None: ...
-    def sql(self, sql: str, params: dict[str, Any], tables: dict[str, Any]) -> Answer: ...
+    def sql(
+        self, sql: str, params: dict[str, Any], tables: dict[str, Any], view_types: bool = True
+    ) -> Answer: ...
     def ask(self, name: str, given: list[tuple[str, str]]) -> Answer: ...
     def questions(self) -> str: ...
     def version(self) -> str: ...
