@@ -27,9 +27,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy
+sys.path.pop(0)  # `copy.py` beside this file is not the one of the standard library.
 
-import tsql
+import numpy  # noqa: E402
+
+import tsql  # noqa: E402
 
 CHECKOUT = Path(__file__).parents[1]
 SCHEDULES = (
@@ -60,7 +62,10 @@ def graphs(files: list[Path], seconds: float) -> None:
         native = loader._native()
         arrays = loader.step(0, 0).numpy()
         _, *folders, stem = by_id[name]
-        path = next(file for file in files if file.stem == stem and all(part in file.parts for part in folders))
+        path = next((file for file in files if file.stem == stem and set(folders) <= set(file.parts)), None)
+        if path is None:
+            print(f"{name}: which file?")
+            continue
         whole = dict(numpy.load(path))
         picked = arrays["samples"]
         assert (whole["node_config_feat"][picked].astype("i1") == arrays["layouts"]).all()
