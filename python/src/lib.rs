@@ -21,6 +21,7 @@ mod store;
 mod training;
 mod training_files;
 mod values;
+mod views;
 mod writing;
 
 use pyo3::prelude::*;

@@ -14,6 +14,7 @@ use crate::errors::{closed, raised};
 use crate::result::{Answer, register};
 use crate::runtime::{generation, wait};
 use crate::values::parameter;
+use crate::views::without_views;
 
 /// What a store is called that is the built-in sample.
 const SAMPLE: &str = "sample:";
@@ -145,13 +146,14 @@ impl Store {
     }
 
     /// Plans a question; it is answered when somebody reads the answer.
-    #[pyo3(signature = (sql, params, tables))]
+    #[pyo3(signature = (sql, params, tables, view_types=true))]
     fn sql(
         &self,
         py: Python<'_>,
         sql: String,
         params: &Bound<'_, PyDict>,
         tables: &Bound<'_, PyDict>,
+        view_types: bool,
     ) -> PyResult<Answer> {
         let given = given(params)?;
         let store = self.get(py)?;
@@ -164,7 +166,11 @@ impl Store {
             register(py, &context, &name.extract::<String>()?, &table)?;
         }
         let frame = wait(py, move || async move {
-            query::ask(&context, &sql, &given).await
+            let frame = query::ask(&context, &sql, &given).await?;
+            match view_types {
+                true => Ok(frame),
+                false => without_views(frame).map_err(Error::Query),
+            }
         })?;
         Ok(Answer::new(frame))
     }

@@ -231,6 +231,13 @@ impl GraphLoader {
         arrays(py, made.map_err(|error| raised(py, &error))?)
     }
 
+    /// Makes a step and gives nothing of it but the number of its samples: what the library's call alone takes.
+    fn made(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<usize> {
+        let made = py.detach(|| self.0.step(Position { epoch, step }));
+        let made = made.map_err(|error| raised(py, &error))?;
+        Ok(made.samples.values.len())
+    }
+
     /// The rest of an epoch.
     fn start(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<GraphSteps> {
         let graphs = self.0.iter(Position { epoch, step });

@@ -204,6 +204,16 @@ def test_requested_schemas_are_honoured(store: tsql.Store) -> None:
         pyarrow.RecordBatchReader.from_stream(store.sql("SELECT 1, 2"), schema=wrong)
 
 
+def test_texts_can_come_without_views(store: tsql.Store) -> None:
+    sql = "SELECT platform, array_agg(DISTINCT status) AS all_of_it, {'a': 'x'} AS one FROM records GROUP BY 1 ORDER BY 1"
+    views, plain = store.sql(sql), store.sql(sql, view_types=False)
+    units = [(column.name, column.unit, column.doc) for column in views.columns]
+    assert units == [(column.name, column.unit, column.doc) for column in plain.columns]
+    first, second = views.arrow(), plain.arrow()
+    assert "string_view" in str(first.schema) and "view" not in str(second.schema)
+    assert first.to_pylist() == second.to_pylist()
+
+
 def test_closed_stores_answer_nothing_and_batches_live_on(tmp_path: Path) -> None:
     store = tsql.create(tmp_path / "s")
     batch = next(iter(store.sql("SELECT 42 AS a")))

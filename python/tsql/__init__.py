@@ -10,7 +10,10 @@
 
 from __future__ import annotations
 
-from . import errors, measure, reports
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import errors
 from ._facts import Column, Elements, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
 from ._result import Batch, Result
@@ -18,6 +21,9 @@ from ._store import Store, create, open, sample
 from ._stream import Stream
 from ._training import GraphStep, TrainingBatch, TrainingGraphs, TrainingRows
 from .errors import Error
+
+if TYPE_CHECKING:
+    from . import measure, reports
 
 __version__: str = _version()
 
@@ -48,3 +54,10 @@ __all__ = [
     "verify",
     "workers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Modules that are loaded when somebody asks for them."""
+    if name in ("measure", "reports"):
+        return importlib.import_module(f"tsql.{name}")
+    raise AttributeError(f"module 'tsql' has no attribute {name!r}")

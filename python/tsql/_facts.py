@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._findings import Probe, WorkerStatus
-from ._reports import Verified
+from ._parsed import later
+
+if TYPE_CHECKING:
+    from . import _findings, _reports
+    from ._findings import Probe, WorkerStatus
+    from ._reports import Verified
+else:
+    _findings = later("_findings")
+    _reports = later("_reports")
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def functions(name: str | None = None) -> dict[str, Function]:
 
 def verify(at: str | PathLike[str]) -> Verified:
     """Compares a publication (a folder, a bucket, a web server) with its checksums."""
-    return Verified(**json.loads(_native.verify(fspath(at))))
+    return _reports.Verified(**json.loads(_native.verify(fspath(at))))
 
 
 def probe(location: str | PathLike[str]) -> list[Probe] | None:
@@ -120,5 +127,5 @@ def workers(addresses: str) -> list[WorkerStatus]:
     for url, status, error in json.loads(_native.workers(addresses)):
         known = status or {}
         stores = [one["location"] for one in known.get("stores", [])]
-        made.append(WorkerStatus(url=url, stores=stores, error=error, **{name: known.get(name) for name in names}))
+        made.append(_findings.WorkerStatus(url=url, stores=stores, error=error, **{name: known.get(name) for name in names}))
     return made

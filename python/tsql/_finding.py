@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 
 from . import _native
-from ._findings import Comparison, Scored, ScoreReport, Subset
-from ._parsed import parsed
+from ._parsed import later, parsed
+
+if TYPE_CHECKING:
+    from . import _findings
+    from ._findings import Comparison, Scored, ScoreReport, Subset
+else:
+    _findings = later("_findings")
 
 Path = str | PathLike[str]
 
@@ -33,7 +39,7 @@ class Finding:
         configuration together, else the newest counts; `picture` is a file to draw (`.svg`, `.png`)."""
         path = None if picture is None else fspath(picture)
         found = self._native.compare(a, b, where, all, minimal_change, allowed_regression, top, path)
-        return parsed(Comparison, found)
+        return parsed(_findings.Comparison, found)
 
     def report(
         self,
@@ -61,12 +67,12 @@ class Finding:
             "folder": None if folder is None else fspath(folder),
             "width": width,
         }
-        return parsed(ScoreReport, self._native.report(how))
+        return parsed(_findings.ScoreReport, self._native.report(how))
 
     def score_submission(self, file: Path) -> Scored:
         """Scores a submission to Kaggle's "Fast or Slow?" (a CSV of `ID,TopConfigs`) against what was measured. Rows that have
         no score say why."""
-        return parsed(Scored, self._native.score_submission(fspath(file)))
+        return parsed(_findings.Scored, self._native.score_submission(fspath(file)))
 
     def subset(
         self,
@@ -80,6 +86,6 @@ class Finding:
         """A named list: with a `query` its next version is made of the first column (or `random` values of it, drawn with
         a seed), without one it is read."""
         if query is None:
-            return parsed(Subset, self._native.subset(name, version))
+            return parsed(_findings.Subset, self._native.subset(name, version))
         drawn = None if random is None else (random, seed)
-        return parsed(Subset, self._native.create_subset(name, query, drawn))
+        return parsed(_findings.Subset, self._native.create_subset(name, query, drawn))

@@ -6,13 +6,19 @@ import json
 import os
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native, _worker
-from ._findings import Measured
-from ._parsed import pairs, parsed
+from ._parsed import later, pairs, parsed
 from ._progress import Heard, Shown
-from ._reports import Resumed
+
+if TYPE_CHECKING:
+    from . import _findings, _reports
+    from ._findings import Measured
+    from ._reports import Resumed
+else:
+    _findings = later("_findings")
+    _reports = later("_reports")
 
 
 class Measuring:
@@ -97,11 +103,11 @@ class Measuring:
             "skip_existing": skip_existing,
         }
         with Shown(progress) as heard:
-            return parsed(Measured, self._native.measure(place, text, dict(sources or {}), how, heard))
+            return parsed(_findings.Measured, self._native.measure(place, text, dict(sources or {}), how, heard))
 
     def resume_measured(self) -> Resumed:
         """Stores what runs that were killed have measured; `measure` does so, too."""
-        return parsed(Resumed, self._native.resume_measured())
+        return parsed(_reports.Resumed, self._native.resume_measured())
 
 
 def _name_of(manifest: Mapping[str, Any]) -> str:

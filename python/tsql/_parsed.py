@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
+import importlib
 import json
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class later:
+    """A module of the package that is loaded when something of it is used: few need all of it, and all wait for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(f"tsql.{self._name}"), name)
 
 
 def parsed(of: type[T], text: str) -> T:
@@ -23,12 +33,16 @@ def parsed_list(of: type[T], text: str) -> list[T]:
 
 def made(of: type[T], told: Any) -> T:
     """A dataclass from the dictionary that it was told as; dataclasses in it, too."""
+    import dataclasses
+
     kinds = typing.get_type_hints(of)
     values = {field.name: _value(kinds[field.name], told[field.name.rstrip("_")]) for field in dataclasses.fields(of)}  # type: ignore[arg-type]
     return of(**values)
 
 
 def _value(kind: Any, told: Any) -> Any:
+    import dataclasses
+
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return made(kind, told)
     inner = typing.get_args(kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
@@ -16,6 +15,8 @@ class Question:
     """A ready-made question: called, it gives a `Result`. What is not given is as `sql` says, or chosen from the store."""
 
     def __init__(self, store: _native.Store, told: dict[str, Any]) -> None:
+        import inspect
+
         self._store = store
         self.name: str = told["name"]
         self.title: str = told["title"]

@@ -7,15 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._finding import Finding
-from ._findings import Diff
 from ._measuring import Measuring
-from ._parsed import pairs, parsed, parsed_list
+from ._parsed import later, pairs, parsed, parsed_list
 from ._questions import Questions
-from ._reports import Version
 from ._result import Result
 from ._scores import Scoring
 from ._splits import Splits
@@ -24,6 +22,14 @@ from ._training_files import TrainingFiles
 from ._upkeep import Upkeep
 from ._writing import Writing
 from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from . import _findings, _reports
+    from ._findings import Diff
+    from ._reports import Version
+else:
+    _findings = later("_findings")
+    _reports = later("_reports")
 
 Path = str | PathLike[str]
 
@@ -114,6 +120,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
         tables: Mapping[str, Any] | None = None,
         *,
         variables: bool = True,
+        view_types: bool = True,
     ) -> Result:
         """Plans a question; it is answered when somebody reads the result.
 
@@ -123,6 +130,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
         - With `variables`, a name that is neither the store's nor in `tables` may be a variable of the caller (of the
           calling function, then of its module) that is such a table.
         - A file is a table, too: `FROM 'predictions.parquet'`.
+        - Without `view_types` texts are no views, which some readers of Arrow do not know yet.
 
         >>> import tsql
         >>> store = tsql.sample()
@@ -139,7 +147,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
                 raise ArgumentError(f"`{name}` is a table of the store: give yours another name", name="tables")
         if variables:
             given |= _variables(sql, given, sys._getframe(1))
-        return Result(self._native.sql(sql, dict(params or {}), given))
+        return Result(self._native.sql(sql, dict(params or {}), given, view_types))
 
     @property
     def questions(self) -> Questions:
@@ -161,11 +169,11 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
 
     def history(self) -> list[Version]:
         """All versions of all tables, the newest first."""
-        return parsed_list(Version, self._native.history())
+        return parsed_list(_reports.Version, self._native.history())
 
     def diff(self, after: Store) -> Diff:
         """What differs between the version that this is and another one of the same store."""
-        return parsed(Diff, self._native.diff(after._native))
+        return parsed(_findings.Diff, self._native.diff(after._native))
 
     @property
     def data_bytes(self) -> int:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
-from ._parsed import parsed
-from ._reports import Ingested
+from ._parsed import later, parsed
+
+if TYPE_CHECKING:
+    from . import _reports
+    from ._reports import Ingested
+else:
+    _reports = later("_reports")
 
 Records = str | bytes | Mapping[str, Any] | Iterable[str | bytes | Mapping[str, Any]]
 """Lines, records as dictionaries, one or many of them; anything that exports Arrow is taken, too."""
@@ -41,7 +46,7 @@ class Stream:
             self._native.write_rows(records)
             return
         if isinstance(records, (str, bytes, Mapping)):
-            self._native.write(_line(records))
+            self._native.write(_line(cast("str | bytes | Mapping[str, Any]", records)))
             return
         lines: list[bytes] = []
         try:
@@ -66,7 +71,7 @@ class Stream:
     def close(self) -> Ingested:
         """Stores what is left, and says what the stream brought."""
         if self.report is None:
-            self.report = parsed(Ingested, self._native.close())
+            self.report = parsed(_reports.Ingested, self._native.close())
         return self.report
 
     def abort(self) -> None:

@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 
 from . import _native
-from ._parsed import parsed, parsed_list
+from ._parsed import later, parsed, parsed_list
 from ._progress import Heard, Shown
-from ._reports import Checked, Exported, Mendable, Optimized, Published
+
+if TYPE_CHECKING:
+    from . import _reports
+    from ._reports import Checked, Exported, Mendable, Optimized, Published
+else:
+    _reports = later("_reports")
 
 Path = str | PathLike[str]
 
@@ -26,7 +32,7 @@ class Upkeep:
     ) -> Optimized:
         """Rewrites the files of all tables: sorted, merged, as small as they get. Files that are so already are left."""
         with Shown(progress) as heard:
-            return parsed(Optimized, self._native.optimize(again, part, heard))
+            return parsed(_reports.Optimized, self._native.optimize(again, part, heard))
 
     def vacuum(
         self,
@@ -41,18 +47,18 @@ class Upkeep:
     def check(self, *, memory_limit: int | None = None, progress: bool | Heard = False) -> Checked:
         """Reads everything and proves it: checksums, references, hashes, and that each source can be given back."""
         with Shown(progress) as heard:
-            return parsed(Checked, self._native.check(memory_limit, heard))
+            return parsed(_reports.Checked, self._native.check(memory_limit, heard))
 
     def mend(self) -> list[Mendable]:
         """Puts right what a check found and can be put right."""
-        return parsed_list(Mendable, self._native.mend())
+        return parsed_list(_reports.Mendable, self._native.mend())
 
     def export(
         self, folder: Path, *, source: str | None = None, samples: str | None = None, overwrite: bool = False
     ) -> Exported:
         """Gives sources back, byte for byte: all, those whose names match `source` (`*`, `?`), or those of the samples that
         an SQL predicate selects."""
-        return parsed(Exported, self._native.export(fspath(folder), source, samples, overwrite))
+        return parsed(_reports.Exported, self._native.export(fspath(folder), source, samples, overwrite))
 
     def export_lines(self, file: Path, *, where: str = "true") -> int:
         """Writes records as lines of auto_scheduler that TVM loads; how many they are."""
@@ -62,7 +68,7 @@ class Upkeep:
     def export_hub(self, file: Path, *, samples: str | None = None) -> Exported:
         """Writes samples of GraphNet, those that the SQL predicate selects, as the Parquet file of its hub."""
         with _whole(file) as part:
-            return parsed(Exported, self._native.export_hub(samples, part))
+            return parsed(_reports.Exported, self._native.export_hub(samples, part))
 
     def write_submission(self, predictions: Path, file: Path) -> int:
         """Writes a submission to Kaggle's "Fast or Slow?": `predictions` is a file, or a query in parentheses, with the columns
@@ -86,8 +92,7 @@ class Upkeep:
             if name not in known:
                 raise TypeError(f"publish() has no argument {name!r}: {', '.join(known)}")
         with Shown(progress) as heard:
-            return parsed(
-                Published, self._native.publish(fspath(to), list(about.items()), overwrite, dry_run, heard)
+            return parsed(_reports.Published, self._native.publish(fspath(to), list(about.items()), overwrite, dry_run, heard)
             )
 
 

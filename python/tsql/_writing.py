@@ -7,14 +7,17 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._parsed import pairs, parsed, parsed_list
+from ._parsed import later, pairs, parsed, parsed_list
 from ._progress import Heard, Shown
-from ._reports import Copied, Corrected, Correction, Ingested, Note, Tag
 from ._stream import Stream
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from ._store import Store
+    from . import _reports
+    from ._reports import Copied, Corrected, Correction, Ingested, Note, Tag
+else:
+    _reports = later("_reports")
 
 Path = str | PathLike[str]
 
@@ -56,7 +59,7 @@ class Writing:
             "part": part,
         }
         with Shown(progress) as heard:
-            return parsed(Ingested, self._native.ingest([fspath(one) for one in given], how, heard))
+            return parsed(_reports.Ingested, self._native.ingest([fspath(one) for one in given], how, heard))
 
     def append(
         self,
@@ -91,7 +94,7 @@ class Writing:
     ) -> Copied:
         """Copies sources to another store, all of them or those with records for which `where` holds."""
         with Shown(progress) as heard:
-            return parsed(Copied, self._native.copy_to(to._native, where, dry_run, heard))
+            return parsed(_reports.Copied, self._native.copy_to(to._native, where, dry_run, heard))
 
     def correct(
         self,
@@ -106,14 +109,14 @@ class Writing:
         """Changes labels that were given wrong: `store.correct({"platform": "k80"}, where="...", why="...")`."""
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
         texts = [f"{name}={value}" for name, value in labels.items()]
-        return parsed(Corrected, self._native.correct(texts, where, how))
+        return parsed(_reports.Corrected, self._native.correct(texts, where, how))
 
     def retract(
         self, where: str, *, why: str, who: str | None = None, all: bool = False, dry_run: bool = False
     ) -> Corrected:
         """Takes records out of all answers; they stay in their files."""
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(Corrected, self._native.retract(where, how))
+        return parsed(_reports.Corrected, self._native.retract(where, how))
 
     def restore(
         self,
@@ -126,18 +129,18 @@ class Writing:
     ) -> Corrected:
         """Puts retracted records back."""
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(Corrected, self._native.restore(where, how))
+        return parsed(_reports.Corrected, self._native.restore(where, how))
 
     @property
     def corrections(self) -> list[Correction]:
         """All corrections that were made."""
-        return parsed_list(Correction, self._native.corrections())
+        return parsed_list(_reports.Correction, self._native.corrections())
 
     # What people say of it
 
     def tag(self, name: str, note: str | None = None) -> Tag:
         """Gives its state a name: `tsql.open(..., at=name)`. What it names stays."""
-        return parsed(Tag, self._native.create_tag(name, note))
+        return parsed(_reports.Tag, self._native.create_tag(name, note))
 
     def delete_tag(self, name: str) -> None:
         """Takes a tag away; the versions stay as long as `vacuum` leaves them."""
@@ -146,7 +149,7 @@ class Writing:
     @property
     def tags(self) -> list[Tag]:
         """All tags, by name."""
-        return parsed_list(Tag, self._native.tags())
+        return parsed_list(_reports.Tag, self._native.tags())
 
     def note(
         self,
@@ -161,7 +164,7 @@ class Writing:
         about = [(kind, value) for kind, value in (("where", where), ("source", source), ("platform", platform)) if value]
         if len(about) != 1:
             raise ArgumentError("a note is about one of where, source and platform", name="where")
-        return parsed(Note, self._native.add_note(text, about[0], who))
+        return parsed(_reports.Note, self._native.add_note(text, about[0], who))
 
     def delete_note(self, note_id: int) -> None:
         """Takes a note away."""
@@ -170,4 +173,4 @@ class Writing:
     @property
     def notes(self) -> list[Note]:
         """All notes."""
-        return parsed_list(Note, self._native.notes())
+        return parsed_list(_reports.Note, self._native.notes())

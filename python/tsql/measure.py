@@ -31,12 +31,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._parsed import parsed
-from ._reports import Ingested
+from ._parsed import later, parsed
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from ._store import Store
+    from . import _reports
+    from ._reports import Ingested
+else:
+    _reports = later("_reports")
 
 __all__ = ["Finding", "Run", "Template", "Timing", "callable", "devices", "doctor", "machine", "platform", "templates"]
 
@@ -115,7 +118,7 @@ class Run:
     def close(self) -> Ingested:
         """Stores what is left, and says what the run brought."""
         if self.report is None:
-            self.report = parsed(Ingested, self._native.finish())
+            self.report = parsed(_reports.Ingested, self._native.finish())
         return self.report
 
     def __enter__(self) -> Run:
