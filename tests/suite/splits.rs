@@ -72,7 +72,7 @@ async fn the_same_split_comes_of_ten_orders_and_appending_moves_nothing() {
             files.reverse();
         }
         let store = Store::create("memory:").await.unwrap();
-        let options = IngestOptions::default();
+        let options = IngestOptions::default().platform("p");
         let (before, after) = files.split_at(1 + order);
         store.ingest(before, &options).await.unwrap();
         for (name, options) in [("t", &task), ("d", &dag), ("c", &config)] {
@@ -619,7 +619,8 @@ fn random_configurations_of_real_logs_leak_and_tasks_do_not() {
     place.ok(&["ingest", "-q", logs.to_str().unwrap(), "--platform", "x86"]);
     let siblings = "SELECT count(*) FILTER (WHERE n > 1), count(*) FROM (SELECT count(*) OVER (PARTITION BY workload_name) AS n FROM graphs \
         WHERE graph_id IN (SELECT graph_id FROM records))";
-    assert_eq!(place.rows(siblings), ["452,490"]);
+    // By Python: of 27 tasks 8 have a DAG that another one has.
+    assert_eq!(place.rows(siblings), ["8,27"]);
     for unit in ["config", "task", "dag"] {
         place.ok(&["split", "create", unit, "--unit", unit, "--seed", "1"]);
     }
@@ -689,7 +690,7 @@ async fn splits_mean_the_same_in_another_store() {
         Store::create("memory:").await.unwrap(),
         Store::create("memory:").await.unwrap(),
     );
-    let ingest = IngestOptions::default();
+    let ingest = IngestOptions::default().platform("p");
     one.ingest(&files, &ingest).await.unwrap();
     other.ingest(&files[6..], &ingest).await.unwrap();
     let options = SplitOptions::default().ratio("2/1/1").seed(7);
