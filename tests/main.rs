@@ -128,6 +128,8 @@ mod score;
 mod shell;
 #[path = "suite/splits.rs"]
 mod splits;
+#[path = "suite/splits_in_sql.rs"]
+mod splits_in_sql;
 #[path = "suite/sql.rs"]
 mod sql;
 #[path = "suite/streams.rs"]

@@ -310,6 +310,30 @@ mod tests {
         assert_eq!(session.version("records"), Some(3));
     }
 
+    /// It is planned from the text that was typed, with the graphs that there are then.
+    #[tokio::test]
+    async fn a_view_of_a_split_knows_what_came_later() {
+        let store = Store::demo().await.unwrap();
+        store.create_split("s", &Default::default()).await.unwrap();
+        let options = SessionOptions::default();
+        let mut session = store.live_session(&options).await.unwrap();
+        say(
+            &mut session,
+            "CREATE VIEW parts AS SELECT split('s') AS part FROM records",
+        )
+        .await;
+        let before = told(&session, "SELECT count(part) FROM parts").await;
+        let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/data/measured");
+        let measured = [measured.to_owned()];
+        let ingested = store.ingest(&measured, &Default::default()).await;
+        ingested.unwrap();
+        assert!(session.refresh().await.unwrap());
+        let sql = "SELECT count(part) FROM parts";
+        assert!(told(&session, sql).await > before);
+        let without = "SELECT count(*) FROM parts WHERE part IS NULL";
+        assert_eq!(told(&session, without).await, 0);
+    }
+
     #[tokio::test]
     async fn a_store_as_it_was_stays_so() {
         let store = Store::create("memory:").await.unwrap();

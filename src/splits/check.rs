@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::cuts::integers;
 use super::leaks::{Counted, Counts, Leaks, counted};
 use super::level::LeakLevel;
-use super::listed::{call, parts_of};
+use super::listed::{call, of_definitions, parts_of};
 use super::scope::Scope;
+use super::session::session;
 use super::split::{PartCount, Split};
 use crate::error::{Error, Result};
 use crate::query::splits::{Definition, find, labels_of_graphs, task_key};
@@ -47,8 +48,8 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] where there is no such split, and failures of the storage.
     pub async fn check_split(&self, name: &str, level: Option<LeakLevel>) -> Result<SplitLeaks> {
-        let context = self.session().await?;
-        let split = find(&context, name).await?;
+        let split = find(&of_definitions(self).await?, name).await?;
+        let context = session(self, &[split.query.as_deref()]).await?;
         let declared = level.map_or_else(|| LeakLevel::of_unit(split.unit), LeakLevel::up_to);
         let columns = ["graph_id", "config_id", "environment_id", "platform"];
         let columns: Vec<&str> = columns

@@ -12,8 +12,10 @@ use serde::Serialize;
 use super::clusters::Clusters;
 use super::cuts::{in_files, in_time, integers};
 use super::held::{Known, held};
+use super::listed::{SPLITS, with_parts};
 use super::options::SplitOptions;
 use super::scope::Scope;
+use super::session::session;
 use super::split::{PartCount, Split};
 use crate::column;
 use crate::column::made::{Columns, integers as numbers, repeated};
@@ -23,9 +25,6 @@ use crate::query::SplitUnit;
 use crate::query::functions::part_of_split::Ratios;
 use crate::query::splits::{Kind, Label, Stored, digest, labels_of_graphs, lines};
 use crate::store::{Snapshot, Store};
-
-/// The table of splits.
-pub(super) const SPLITS: &str = "splits";
 
 /// Longest name of a split, in bytes.
 const LONGEST_NAME: usize = 100;
@@ -81,8 +80,7 @@ impl Store {
         })
         .await?;
         let full_name = format!("{name}@{version}");
-        let split = self.split(&full_name).await?;
-        let parts = self.parts_of_split(&full_name).await?;
+        let (split, parts) = with_parts(self, &full_name).await?;
         Ok(CreatedSplit {
             split,
             is_new,
@@ -98,8 +96,8 @@ struct Made {
 }
 
 async fn stored(store: &Store, options: &SplitOptions, ratios: Ratios) -> Result<Made> {
-    let context = store.session().await?;
     let query = options.query.as_deref();
+    let context = session(store, &[query, options.hold_out.as_deref()]).await?;
     let scope = Scope::of(&context, query, options.unit.columns()).await?;
     let unit = options.unit;
     let mut stored = Vec::new();

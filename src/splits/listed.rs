@@ -5,8 +5,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::prelude::{SessionContext, col, lit};
 
-use super::create::SPLITS;
 use super::scope::Scope;
+use super::session::session;
 use super::split::{PartCount, Split};
 use crate::column;
 use crate::error::{Error, Result};
@@ -14,13 +14,16 @@ use crate::query::SessionOptions;
 use crate::query::splits::{Definition, all, find};
 use crate::store::Store;
 
+/// The table of splits.
+pub(super) const SPLITS: &str = "splits";
+
 impl Store {
     /// All versions of all splits, by name and version.
     ///
     /// # Errors
     /// Failures of the storage.
     pub async fn splits(&self) -> Result<Vec<Split>> {
-        let all = all(&session(self).await?).await?;
+        let all = all(&of_definitions(self).await?).await?;
         Ok(all.iter().map(Split::of).collect())
     }
 
@@ -29,7 +32,7 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] where there is none.
     pub async fn split(&self, name: &str) -> Result<Split> {
-        let found = find(&session(self).await?, name).await?;
+        let found = find(&of_definitions(self).await?, name).await?;
         Ok(Split::of(&found))
     }
 
@@ -38,10 +41,8 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] where there is no such split, and failures of the storage.
     pub async fn parts_of_split(&self, name: &str) -> Result<Vec<PartCount>> {
-        let context = self.session().await?;
-        let split = find(&context, name).await?;
-        let scope = Scope::of(&context, split.query.as_deref(), &[]).await?;
-        parts_of(&scope, &split).await
+        let (_, parts) = with_parts(self, name).await?;
+        Ok(parts)
     }
 
     /// Takes a split away: `NAME@VERSION`, or `NAME` with all its versions; says how many there were.
@@ -61,8 +62,18 @@ impl Store {
     }
 }
 
-/// A session that knows splits.
-async fn session(store: &Store) -> Result<SessionContext> {
+/// A split with its parts.
+pub(super) async fn with_parts(store: &Store, name: &str) -> Result<(Split, Vec<PartCount>)> {
+    let split = find(&of_definitions(store).await?, name).await?;
+    let query = split.query.as_deref();
+    let context = session(store, &[query]).await?;
+    let scope = Scope::of(&context, query, &[]).await?;
+    let parts = parts_of(&scope, &split).await?;
+    Ok((Split::of(&split), parts))
+}
+
+/// A session that knows what splits are made by.
+pub(super) async fn of_definitions(store: &Store) -> Result<SessionContext> {
     let options = SessionOptions::default().sql("SELECT name FROM splits");
     store.session_with(&options).await
 }

@@ -29,6 +29,7 @@ mod listed;
 mod options;
 mod presets;
 mod scope;
+mod session;
 mod split;
 
 pub use crate::query::SplitUnit;

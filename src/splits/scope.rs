@@ -42,7 +42,7 @@ impl<'a> Scope<'a> {
     /// Rows of a query of ours, in which `$rows` stands for those of the scope.
     pub(super) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let rows = match self.query {
-            Some(query) => format!("({}) AS records", query.trim().trim_end_matches(';')),
+            Some(query) => format!("({})", query.trim().trim_end_matches(';')),
             None => "records".to_owned(),
         };
         collect(self.context, &sql.replace("$rows", &rows)).await

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Documentation, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl,
     Signature, TypeSignature, Volatility,
 };
+use twox_hash::XxHash3_64;
 
 use super::about::About;
 use super::elements::Named;
@@ -164,6 +165,20 @@ impl Hash for Scalar {
 impl ScalarUDFImpl for Scalar {
     fn name(&self) -> &str {
         self.name
+    }
+
+    /// A column is not called by thousands of bytes: by their hash.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let name = |arg: &Expr| match arg {
+            Expr::Literal(ScalarValue::Binary(Some(bytes)), _)
+                if matches!(self.run, Computation::Values(_)) =>
+            {
+                format!("{:016x}", XxHash3_64::oneshot(bytes))
+            }
+            other => other.schema_name().to_string(),
+        };
+        let names: Vec<String> = args.iter().map(name).collect();
+        Ok(format!("{}({})", self.name, names.join(",")))
     }
 
     fn signature(&self) -> &Signature {

@@ -18,13 +18,13 @@ pub(crate) struct Label {
 }
 
 /// What a graph computes, whatever its shapes; of a graph that a log of GraphNet names by its path that of the sample.
-const DAGS: &str = "SELECT graph_id, coalesce(workload_name, workload_key) AS label FROM graphs WHERE kind IS DISTINCT FROM 'reference' \
+const DAGS: &str = "SELECT graph_id, coalesce(workload_name, workload_key) AS label FROM graphs WHERE coalesce(kind, '') <> 'reference' \
     UNION ALL SELECT r.graph_id, g.workload_key FROM graphs AS r JOIN samples AS s ON r.workload_key = 'sample:' || s.sample \
     JOIN graphs AS g ON g.graph_id = s.graph_id WHERE r.kind = 'reference'";
 
 /// The same, of GraphNet without any number; TpuGraphs' graphs follow from the names of their files.
 const STRUCTURES: &str = "SELECT graph_id, CASE WHEN dataset = 'graphnet' THEN coalesce(shape_free_hash, workload_key) \
-    ELSE coalesce(workload_name, workload_key) END AS label FROM graphs WHERE kind IS DISTINCT FROM 'reference' AND dataset <> 'tpugraphs' \
+    ELSE coalesce(workload_name, workload_key) END AS label FROM graphs WHERE coalesce(kind, '') <> 'reference' AND dataset <> 'tpugraphs' \
     UNION ALL SELECT r.graph_id, coalesce(g.shape_free_hash, g.workload_key) FROM graphs AS r \
     JOIN samples AS s ON r.workload_key = 'sample:' || s.sample \
     JOIN graphs AS g ON g.graph_id = s.graph_id WHERE r.kind = 'reference'";
@@ -38,7 +38,7 @@ const NETWORKS: &str = "SELECT DISTINCT graph_id, network AS label FROM network_
 const PROGRAMS: &str = "SELECT DISTINCT graph_id, network AS label FROM sources WHERE dataset = 'tpugraphs' AND graph_id IS NOT NULL";
 
 /// How often each operation may be configured in a graph of TpuGraphs.
-const CONFIGURABLE: &str = "SELECT s.graph_id, n.op || ' ' || count(*) AS label FROM \
+const CONFIGURABLE: &str = "SELECT s.graph_id, n.op || ' ' || CAST(count(*) AS VARCHAR) AS label FROM \
     (SELECT graph_id, unnest(slot_nodes) AS node FROM graphs WHERE dataset = 'tpugraphs' AND slot_count > 0) AS s \
     JOIN nodes AS n ON n.graph_id = s.graph_id AND n.node = s.node GROUP BY s.graph_id, n.op ORDER BY s.graph_id, n.op";
 

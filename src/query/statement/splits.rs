@@ -4,6 +4,7 @@
 //! makes keeps the text that was typed: it is planned again when the store has changed.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
@@ -93,10 +94,9 @@ pub(super) async fn written(context: &SessionContext, statement: &mut Statement)
         out.view = Some(inner.to_string());
     }
     for name in asked.splits {
-        if !out.splits.contains_key(&name) {
-            let split = find(context, &name).await?;
-            let expression = expression(context, &split).await?;
-            out.splits.insert(name, expression);
+        if let Entry::Vacant(place) = out.splits.entry(name) {
+            let split = find(context, place.key()).await?;
+            place.insert(expression(context, &split).await?);
         }
     }
     let shown = Shown::of(context);
