@@ -34,8 +34,13 @@ pub fn pairwise_accuracy(rows: &[Row]) -> Result<f64, Undefined> {
     let found = agreement(&pairs);
     let untied = found.pairs + found.both_ties - found.runtime_ties - found.score_ties;
     let right = untied - found.discordant + found.both_ties;
-    let halves = halves_rising(rows, |row| row.prediction, |row| row.label)
-        + halves_rising(rows, |row| row.label, |row| row.prediction);
+    let mut halves = 0;
+    if found.score_ties > found.both_ties {
+        halves += halves_rising(rows, |row| row.prediction, |row| row.label);
+    }
+    if found.runtime_ties > found.both_ties {
+        halves += halves_rising(rows, |row| row.label, |row| row.prediction);
+    }
     Ok((exact(right) + exact(halves) / 2.0) / exact(found.pairs))
 }
 
