@@ -63,39 +63,70 @@ fn files_of_tpugraphs_are_scored_by_collection() {
     );
 }
 
+/// Six graphs under two compilers: what is chosen scores what the runs of that compiler score together.
 #[test]
 fn predictions_choose_runs_of_graphnet() {
     let Some(shared) = shared() else { return };
+    let log = shared.join("data/graphnet/logs/synth_all_run_6.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    let slower = log
+        .lines()
+        .map(|line| match line.split_once("[Speedup][e2e]: ") {
+            Some((start, _)) => format!("{start}[Speedup][e2e]: 0.25\n"),
+            None => line.replace("compiler: inductor", "compiler: other") + "\n",
+        });
     let place = Place::new();
-    let logs = shared.join("data/graphnet/logs");
-    // Some runs of the made-up logs are refused.
-    place.tsql(&["ingest", "-q", logs.to_str().unwrap()]);
-    let runs = place.rows(
-        "SELECT count(*) FROM (SELECT graph_id, platform FROM records WHERE dataset = 'graphnet' GROUP BY graph_id, platform HAVING count(*) > 1)",
+    place.write("logs/slower.log", slower.collect::<String>());
+    place.write("logs/faster.log", log);
+    place.ok(&["ingest", "-q", "logs"]);
+    let runs = "FROM records AS r JOIN runs AS u ON u.source_id = r.source_id AND u.line = r.line";
+    let by_compiler = place.rows(
+        "SELECT compiler, speedup_score(speedup, passes, upstream_status, 0), \
+         error_aware_speedup_score(speedup, passes, upstream_status, -5), \
+         error_aware_speedup_score(speedup, passes, upstream_status, 3), \
+         aggregate_speedup_score(speedup, passes, upstream_status) FROM runs GROUP BY compiler",
     );
-    place.ok(&[
-        "SELECT config_key, platform, max(coalesce(baseline_ns / runtime_ns, 0)) AS prediction FROM records WHERE dataset = 'graphnet' GROUP BY 1, 2",
-        "-o",
-        "p.csv",
-    ]);
-    let found = report(&place, &["graphnet", "p.csv"]);
-    let all = found["rows"].as_array().unwrap().iter();
-    let all = all.filter(|row| row["group"] == "all graphs");
-    let of: Vec<&Value> = all.map(|row| &row["predictor"]).collect();
-    assert_eq!(of, ["predictions", "random", "best"]);
-    let (best, chance) = (
-        value(&found, "all graphs", "best", "es(0)"),
-        value(&found, "all graphs", "random", "es(0)"),
-    );
-    let chosen = value(&found, "all graphs", "predictions", "es(0)");
-    if runs == ["0"] {
-        assert_eq!(chosen, None);
-        return;
+    for chosen in ["inductor", "other"] {
+        let sql = format!(
+            "SELECT r.config_key, CASE u.compiler WHEN '{chosen}' THEN 1.0 ELSE 0.5 END AS prediction {runs}"
+        );
+        place.ok(&[&sql, "-o", "p.csv"]);
+        let found = report(&place, &["graphnet", "p.csv"]);
+        let wanted = by_compiler
+            .iter()
+            .find(|row| row.starts_with(chosen))
+            .unwrap();
+        let wanted = wanted.split(',').skip(1).map(|cell| cell.parse().unwrap());
+        for (metric, wanted) in ["s(0)", "es(-5)", "es(3)", "aggregate"].iter().zip(wanted) {
+            close(value(&found, "all graphs", "predictions", metric), wanted);
+            // All runs of the first compiler are the better ones.
+            let best = value(&found, "all graphs", "best", metric);
+            if chosen == "inductor" {
+                close(best, wanted);
+            } else {
+                assert!(best > Some(wanted), "{metric}: {best:?}");
+            }
+        }
+        let chance = value(&found, "all graphs", "random", "es(0)").unwrap();
+        let best = value(&found, "all graphs", "best", "es(0)").unwrap();
+        let (low, one) = (0.214_593_554_733, chance * chance / best);
+        // The mean of two logarithms.
+        assert!((one / low - 1.0).abs() < 1e-9, "{one}");
     }
-    assert!(
-        best >= chosen && best > chance,
-        "{best:?} {chosen:?} {chance:?}"
+    // Equal predictions choose the worse run, and a NaN none.
+    let sql = format!("SELECT r.config_key, 1.0 AS prediction {runs}");
+    place.ok(&[&sql, "-o", "p.csv"]);
+    let equal = report(&place, &["graphnet", "p.csv"]);
+    close(
+        value(&equal, "all graphs", "predictions", "es(0)"),
+        0.214_593_554_733,
     );
+    let sql = format!(
+        "SELECT r.config_key, CASE WHEN r.line < 3 THEN CAST('NaN' AS DOUBLE) ELSE 1.0 END AS prediction {runs}"
+    );
+    place.ok(&[&sql, "-o", "p.parquet"]);
+    let odd = report(&place, &["graphnet", "p.parquet"]);
+    assert_eq!(value(&odd, "all graphs", "predictions", "es(0)"), None);
 }
 
 /// Of the real logs of x86, by NumPy: the first repeat as a prediction of the mean of the others, mean over 27 tasks.

@@ -227,19 +227,14 @@ fn several_platforms_are_told_apart() {
         "-o",
         "both.csv",
     ]);
-    let found = report(
-        &place,
-        &[
-            "tenset",
-            "both.csv",
-            "--allow-missing",
-            "--variant",
-            "valid",
-        ],
-    );
+    let found = report(&place, &["tenset", "both.csv", "--variant", "valid"]);
     close(value(&found, "ratio of sums", "predictions", "top_1"), 1.0);
     assert_eq!(
         (&found["missing"], &found["rows"][0]["platform"]),
-        (&2.into(), &"a".into())
+        (&0.into(), &"a".into())
     );
+    // As TenSet counts them, failed records are to be predicted, too.
+    let ran = refused(&place, &["tenset", "both.csv"]);
+    let told = "2 of 10 records have no prediction";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }

@@ -6,7 +6,7 @@ use super::pairs::pairwise_accuracy;
 use super::random::{random_least_of_k, random_mape, random_pairwise_accuracy, random_peak_at_k};
 use super::row::{INDEX, PREDICTION, Row, finite, float};
 use super::undefined::Undefined;
-use crate::metric::{Argument, Gives, Group, Kind, Metric};
+use crate::metric::{Argument, Gives, Group, Kind, Metric, Several};
 
 /// Each k that peaks are told of.
 pub const PEAKS: [usize; 2] = [1, 5];
@@ -271,7 +271,7 @@ impl TaskScores {
     }
 }
 
-fn scores(group: &Group) -> Result<Option<Vec<Option<f64>>>, String> {
+fn scores(group: &Group) -> Result<Option<Several>, String> {
     let variant = match group.text(VARIANT.name) {
         None => Variant::default(),
         Some(name) => Variant::of(name).ok_or_else(|| {
