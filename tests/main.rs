@@ -124,6 +124,10 @@ mod refused;
 mod s3;
 #[path = "suite/score.rs"]
 mod score;
+#[path = "suite/score_real.rs"]
+mod score_real;
+#[path = "suite/score_refused.rs"]
+mod score_refused;
 #[path = "suite/shell.rs"]
 mod shell;
 #[path = "suite/splits.rs"]

@@ -21,6 +21,8 @@ pub(super) struct Matched {
     platforms: Vec<(String, Option<u16>)>,
     records: u64,
     missing: u64,
+    /// Has a record a prediction?
+    is_any: bool,
 }
 
 impl Matched {
@@ -40,6 +42,7 @@ impl Matched {
             platforms: Vec::new(),
             records: 0,
             missing: 0,
+            is_any: false,
         };
         let graphs =
             format!("graph_id IN (SELECT DISTINCT graph_id FROM records WHERE {selection})");
@@ -87,14 +90,20 @@ impl Matched {
         self.platforms.len() > 1
     }
 
-    /// What is predicted for a record, which is counted.
-    pub(super) fn predicted(&mut self, config_id: i64, platform: usize) -> Option<f64> {
+    /// What is predicted for a record, which is counted; it is missing only where it is needed.
+    pub(super) fn predicted(
+        &mut self,
+        config_id: i64,
+        platform: usize,
+        is_needed: bool,
+    ) -> Option<f64> {
         let number = self.platforms.get(platform).and_then(|(_, number)| *number);
         let slot = self.slots.get(&config_id).copied();
         let value = slot.zip(number);
         let value = value.and_then(|(slot, number)| self.predictions.value(slot, number));
         self.records += 1;
-        self.missing += u64::from(value.is_none());
+        self.is_any |= value.is_some();
+        self.missing += u64::from(is_needed && value.is_none());
         value
     }
 
@@ -161,7 +170,7 @@ impl Matched {
             };
             return Err(wrong(&from, format!("{}{hint}", wrongs.join("; "))));
         }
-        if self.missing == self.records {
+        if !self.is_any {
             let reason = format!(
                 "none of its {} predictions is of a record that is to be scored",
                 self.predictions.count()

@@ -42,7 +42,7 @@ use groups::Groups;
 use matched::Matched;
 use predictions::Predictions;
 use table::Table;
-use tasks::{By, Task, Tasks};
+use tasks::{By, Reading, Task, Tasks};
 use tenset::Columns;
 use unit::{Metric, Unit};
 
@@ -88,7 +88,12 @@ impl Store {
             Scoring::Tpugraphs => By::Source,
             Scoring::Graphnet => By::Graph,
         };
-        let tasks = Tasks::read(&context, &mut matched, &selection, by).await?;
+        let reading = Reading {
+            selection: &selection,
+            by,
+            spares_failed: scoring != Scoring::Graphnet && options.variant == Variant::Valid,
+        };
+        let tasks = Tasks::read(&context, &mut matched, reading).await?;
         let unused = matched.settle(&context, options.allow_missing).await?;
         let are_times = matched.predictions.are_times();
         let (metrics, main, units, groups): (Vec<Metric>, _, _, Groups);

@@ -120,10 +120,8 @@ impl Predictions {
     fn sql(&self, schema: &Schema, table: &str) -> Result<String> {
         let kind = schema.field_with_name(KEY).map(|field| field.data_type());
         let key = match kind {
-            Ok(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
-                format!("key_bytes({KEY})")
-            }
-            Ok(DataType::Dictionary(_, of)) if of.is_string() => {
+            // Of the columns of a file without rows nothing is known.
+            Ok(other) if other.is_null() || is_text(other) => {
                 format!("key_bytes(arrow_cast({KEY}, 'Utf8View'))")
             }
             Ok(
@@ -132,7 +130,7 @@ impl Predictions {
                 | DataType::BinaryView
                 | DataType::FixedSizeBinary(16),
             ) => format!("arrow_cast({KEY}, 'BinaryView')"),
-            // As npz has them, which knows no text: 16 numbers each.
+            // Rows of an array of npz: 16 numbers each.
             Ok(DataType::FixedSizeList(of, 16)) if of.data_type() == &DataType::UInt8 => {
                 KEY.to_owned()
             }
@@ -345,6 +343,13 @@ impl Slot {
     /// A number of its own.
     pub(super) fn number(self) -> u32 {
         self.0
+    }
+}
+
+fn is_text(of: &DataType) -> bool {
+    match of {
+        DataType::Dictionary(_, of) => of.is_string(),
+        other => other.is_string(),
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Timed {
     source_id: i64,
     line: i64,
     pub(super) prediction: Option<f64>,
+    /// There should be a prediction.
+    is_missing: bool,
 }
 
 impl Timed {
@@ -79,8 +81,7 @@ impl Task {
     }
 
     pub(super) fn missing(&self) -> u64 {
-        let missing = self.rows.iter().filter(|row| row.prediction.is_none());
-        missing.count() as u64
+        self.rows.iter().filter(|row| row.is_missing).count() as u64
     }
 
     /// First repeats, and the means of the others.
@@ -112,6 +113,16 @@ impl Task {
     }
 }
 
+/// What becomes of the records that are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'a> {
+    /// SQL over `records` that holds for them.
+    pub(super) selection: &'a str,
+    pub(super) by: By,
+    /// A record that failed needs no prediction.
+    pub(super) spares_failed: bool,
+}
+
 /// All tasks.
 #[derive(Default)]
 pub(super) struct Tasks {
@@ -132,16 +143,16 @@ pub(super) enum By {
 }
 
 impl Tasks {
-    /// Reads the records for which `selection` holds.
+    /// Reads the records.
     ///
     /// # Errors
     /// [`Error::Query`] for a selection that is no SQL.
     pub(super) async fn read(
         context: &SessionContext,
         matched: &mut Matched,
-        selection: &str,
-        by: By,
+        reading: Reading<'_>,
     ) -> Result<Self> {
+        let selection = reading.selection;
         let mut tasks = Self::default();
         let targets = tasks.targets(context).await?;
         let sql = format!(
@@ -154,7 +165,7 @@ impl Tasks {
         let mut rows = rows.map_err(Error::Query)?;
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(Error::Query)?;
-            tasks.take(&batch, matched, &targets, by)?;
+            tasks.take(&batch, matched, &targets, reading)?;
         }
         for task in &mut tasks.tasks {
             task.rows
@@ -196,7 +207,7 @@ impl Tasks {
         batch: &RecordBatch,
         matched: &mut Matched,
         targets: &HashMap<i64, i64>,
-        by: By,
+        reading: Reading<'_>,
     ) -> Result<()> {
         let numbers = |name| column::numbers::<Int64Type>(batch, name);
         let times = |name| column::numbers::<Float64Type>(batch, name);
@@ -218,7 +229,7 @@ impl Tasks {
             let key = Key {
                 graph_id: graphs.value(row),
                 platform: platform.1.unwrap_or_default(),
-                target: match by {
+                target: match reading.by {
                     By::Source => sources.value(row),
                     By::Graph => 0,
                     By::Target => {
@@ -231,8 +242,9 @@ impl Tasks {
                 Some((known, place)) if *known == key => *place,
                 _ => self.place(&key),
             };
-            let prediction = matched.predicted(configs.value(row), key.platform);
             let runtime = (errors.value(row) == 0).then(|| column::value(runtimes, row));
+            let is_needed = !(reading.spares_failed && runtime.is_none());
+            let prediction = matched.predicted(configs.value(row), key.platform, is_needed);
             if let Some(task) = self.tasks.get_mut(place) {
                 task.rows.push(Timed {
                     runtime_ns: runtime.flatten().unwrap_or(f64::NAN),
@@ -243,6 +255,7 @@ impl Tasks {
                     source_id: sources.value(row),
                     line: lines.value(row),
                     prediction,
+                    is_missing: is_needed && prediction.is_none(),
                 });
             }
             last = Some((key, place));

@@ -248,5 +248,5 @@ fn what_cannot_be_scored_says_why() {
     place.write("s.csv", "a,b\n1,2\n");
     let ran = place.tsql(&["score", "tpugraphs", "s.csv"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("its header is `a,b`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("but `a`, `b`"), "{}", ran.stderr);
 }

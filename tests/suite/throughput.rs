@@ -201,9 +201,9 @@ fn groups_over_several_partitions_agree() {
     place.write("whole.csv", whole);
     let sql = |from: &str| {
         format!(
-            "SELECT g, pairwise_accuracy(label, prediction), recall_at_k(label, prediction, 50), \
-             peak_at_k(label, prediction, 50), round(1e9 * rmse(label, prediction)), \
-             tenset_scores(1e6 / label, prediction)['top_5_ns'] FROM '{from}' GROUP BY g ORDER BY g"
+            "SELECT g, pairwise_accuracy(label, prediction) AS pairs, recall_at_k(label, prediction, 50) AS recall, \
+             peak_at_k(label, prediction, 50) AS peak, round(1e9 * rmse(label, prediction)) AS rmse, \
+             tenset_scores(1e6 / label, prediction)['top_5_ns'] AS top_5_ns FROM '{from}' GROUP BY g ORDER BY g"
         )
     };
     let one = place.ok(&[&sql("whole.csv"), "--threads", "1"]).stdout;

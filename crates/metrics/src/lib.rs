@@ -22,7 +22,7 @@ mod student;
 mod summary;
 pub mod throughput;
 
-pub use metric::{Argument, Gives, Group, Kind, Metric};
+pub use metric::{Argument, Gives, Group, Kind, Metric, Several};
 
 /// All metrics, in the order in which they are listed: those of each folder.
 pub const METRICS: &[&[Metric]] = &[

@@ -17,6 +17,9 @@ pub struct Metric {
     pub gives: Gives,
 }
 
+/// Numbers, of which some may be none.
+pub type Several = Vec<Option<f64>>;
+
 /// What a metric makes of a group; the text of an error says what is wrong with an argument.
 #[derive(Clone, Copy, Debug)]
 pub enum Gives {
@@ -25,7 +28,7 @@ pub enum Gives {
     /// A number, or none, for each of these names, or none at all.
     Numbers(
         &'static [(&'static str, Kind)],
-        fn(&Group) -> Result<Option<Vec<Option<f64>>>, String>,
+        fn(&Group) -> Result<Option<Several>, String>,
     ),
 }
 

@@ -3,7 +3,7 @@
 use super::sample::{Params, Sample, geometric_mean, number, params, samples, tolerance};
 use super::scores::SCORE;
 use super::tolerance::{FAILURES, Failure};
-use crate::metric::{Gives, Group, Kind, Metric};
+use crate::metric::{Gives, Group, Kind, Metric, Several};
 
 pub(super) const STATISTICS: Metric = Metric {
     name: "speedup_statistics",
@@ -142,7 +142,7 @@ pub fn macro_speedup_score(
 }
 
 /// In the order of [`NAMES`].
-fn statistics(group: &Group) -> Result<Option<Vec<Option<f64>>>, String> {
+fn statistics(group: &Group) -> Result<Option<Several>, String> {
     let found = speedup_statistics(&samples(group), tolerance(group), &params(group)?);
     Ok(found.map(|found| {
         let numbers = [

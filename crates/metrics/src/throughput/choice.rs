@@ -1,11 +1,9 @@
 //! `recall_at_k` and `peak_at_k`: what the first k by prediction are worth.
 
-use std::cmp::Ordering;
-
 use super::row::{INDEX, K, LABEL, PREDICTION, Row, float, k_of, rankable, rows};
 use super::undefined::Undefined;
 use crate::metric::{Gives, Group, Metric};
-use crate::ranking::agreement::nan_last;
+use crate::ranking::agreement::{key, nan_last};
 
 pub(super) const RECALL: Metric = Metric {
     name: "recall_at_k",
@@ -69,38 +67,55 @@ pub fn recall_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
 /// # Errors
 /// [`Undefined`] without rows, of one row, of equal labels, where a number is not finite.
 pub fn peak_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
-    rankable(rows)?;
-    let highest = rows.iter().map(|row| row.label).reduce(f64::max);
-    let highest = highest.filter(|one| *one > 0.0).ok_or(Undefined::Label)?;
-    let mut order: Vec<&Row> = rows.iter().collect();
-    first_k(&mut order, k, |a, b| {
-        let first = nan_last(b.prediction, a.prediction).then(nan_last(b.index, a.index));
-        first.then(nan_last(a.label, b.label))
-    });
-    let (mut peak, mut sum) = (f64::NEG_INFINITY, 0.0);
-    for row in &order {
-        peak = peak.max(row.label);
-        sum += peak;
-    }
-    Ok(sum / float(order.len()) / highest)
+    let [peak] = peaks(rows, [k]);
+    peak
 }
 
-/// The least `cost` of the first `k` rows by prediction; of equal predictions the earlier row comes first, and where that does not decide
-/// the higher cost. `None` without rows.
-pub fn least_of_k(rows: &[Row], cost: impl Fn(&Row) -> f64, k: usize) -> Option<f64> {
-    let mut order: Vec<&Row> = rows.iter().collect();
-    first_k(&mut order, k, |a, b| {
-        let first = nan_last(b.prediction, a.prediction).then(nan_last(a.index, b.index));
-        first.then(nan_last(cost(b), cost(a)))
+/// The same for each of several k.
+pub(super) fn peaks<const N: usize>(rows: &[Row], ks: [usize; N]) -> [Result<f64, Undefined>; N] {
+    let highest = rankable(rows).and_then(|_| {
+        let highest = rows.iter().map(|row| row.label).reduce(f64::max);
+        highest.filter(|one| *one > 0.0).ok_or(Undefined::Label)
     });
-    order.into_iter().map(cost).reduce(f64::min)
+    let highest = match highest {
+        Ok(highest) => highest,
+        Err(why) => return ks.map(|_| Err(why)),
+    };
+    let most = ks.into_iter().max().unwrap_or_default();
+    let first = first_k(rows, most, |row| {
+        [!key(row.prediction), !key(row.index), key(row.label)]
+    });
+    ks.map(|k| {
+        let (mut peak, mut sum) = (f64::NEG_INFINITY, 0.0);
+        for row in first.iter().take(k) {
+            peak = peak.max(row.label);
+            sum += peak;
+        }
+        Ok(sum / float(k.min(first.len())) / highest)
+    })
 }
 
-/// Keeps the first `k`, in order.
-fn first_k(order: &mut Vec<&Row>, k: usize, by: impl Fn(&Row, &Row) -> Ordering) {
+/// The least `cost` of the first `k` rows by prediction, for each of several k; of equal predictions the earlier row comes first, and where that
+/// does not decide the higher cost. `None` without rows.
+pub fn least_of_k<const N: usize>(
+    rows: &[Row],
+    cost: impl Fn(&Row) -> f64,
+    ks: [usize; N],
+) -> [Option<f64>; N] {
+    let most = ks.into_iter().max().unwrap_or_default();
+    let first = first_k(rows, most, |row| {
+        [!key(row.prediction), key(row.index), !key(cost(row))]
+    });
+    ks.map(|k| first.iter().take(k).map(|row| cost(row)).reduce(f64::min))
+}
+
+/// The first `k` by their keys, in order.
+fn first_k(rows: &[Row], k: usize, by: impl Fn(&Row) -> [u64; 3]) -> Vec<&Row> {
+    let mut order: Vec<([u64; 3], &Row)> = rows.iter().map(|row| (by(row), row)).collect();
     if (1..order.len()).contains(&k) {
-        order.select_nth_unstable_by(k - 1, |a, b| by(a, b));
-        order.truncate(k);
+        order.select_nth_unstable_by_key(k - 1, |(by, _)| *by);
     }
-    order.sort_unstable_by(|a, b| by(a, b));
+    order.truncate(k);
+    order.sort_unstable_by_key(|(by, _)| *by);
+    order.into_iter().map(|(_, row)| row).collect()
 }

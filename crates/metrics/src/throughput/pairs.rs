@@ -1,12 +1,10 @@
 //! `pairwise_accuracy`: the share of pairs that are ranked as they are, counted without looking at each.
 
-use std::cmp::Ordering;
-
 use super::row::{INDEX, LABEL, PREDICTION, Row, rankable, rows};
 use super::undefined::Undefined;
 use crate::metric::{Gives, Metric};
 use crate::ranking::Pair;
-use crate::ranking::agreement::{agreement, exact, nan_last, sort_counting};
+use crate::ranking::agreement::{agreement, exact, key, sort_counting};
 
 pub(super) const ACCURACY: Metric = Metric {
     name: "pairwise_accuracy",
@@ -34,32 +32,36 @@ pub fn pairwise_accuracy(rows: &[Row]) -> Result<f64, Undefined> {
     let found = agreement(&pairs);
     let untied = found.pairs + found.both_ties - found.runtime_ties - found.score_ties;
     let right = untied - found.discordant + found.both_ties;
-    let halves = halves_rising(rows, |row| row.prediction, |row| row.label)
-        + halves_rising(rows, |row| row.label, |row| row.prediction);
+    let mut halves = 0;
+    if found.score_ties > found.both_ties {
+        halves += halves_rising(rows, |row| row.prediction, |row| row.label);
+    }
+    if found.runtime_ties > found.both_ties {
+        halves += halves_rising(rows, |row| row.label, |row| row.prediction);
+    }
     Ok((exact(right) + exact(halves) / 2.0) / exact(found.pairs))
 }
 
 /// Of the pairs that are equal by `by`: twice those whose later row is greater by `of`, and those of one index once.
 fn halves_rising(rows: &[Row], by: fn(&Row) -> f64, of: fn(&Row) -> f64) -> u64 {
-    let mut order: Vec<&Row> = rows.iter().collect();
-    let before = |a: &&Row, b: &&Row| {
-        let placed = nan_last(by(a), by(b)).then(nan_last(a.index, b.index));
-        placed.then(nan_last(of(a), of(b)))
-    };
-    order.sort_unstable_by(before);
-    let is_equal = |a: &&Row, b: &&Row| nan_last(by(a), by(b)) == Ordering::Equal;
+    let mut order: Vec<(u64, &Row)> = rows.iter().map(|row| (key(by(row)), row)).collect();
+    order.sort_unstable_by_key(|(by, _)| *by);
     let mut halves = 0;
-    for tied in order.chunk_by(is_equal).filter(|tied| tied.len() > 1) {
+    let runs = order.chunk_by(|a, b| a.0 == b.0);
+    for run in runs.filter(|run| run.len() > 1) {
+        let placed = run.iter().map(|(_, row)| (key(row.index), key(of(row))));
+        let mut tied: Vec<(u64, u64)> = placed.collect();
+        tied.sort_unstable();
         // Pairs of one index rise, and then they fall.
-        halves += rising(tied.iter().map(|row| of(row)));
-        let places = tied.chunk_by(|a, b| nan_last(a.index, b.index).is_eq());
-        halves += rising(places.flat_map(|place| place.iter().rev().map(|row| of(row))));
+        halves += rising(tied.iter().map(|(_, of)| *of));
+        let places = tied.chunk_by(|a, b| a.0 == b.0);
+        halves += rising(places.flat_map(|place| place.iter().rev().map(|(_, of)| *of)));
     }
     halves
 }
 
 /// Pairs whose later number is the greater one.
-fn rising(values: impl Iterator<Item = f64>) -> u64 {
-    let mut negative: Vec<f64> = values.map(|value| -value).collect();
-    sort_counting(&mut negative)
+fn rising(values: impl Iterator<Item = u64>) -> u64 {
+    let mut turned: Vec<u64> = values.map(|value| !value).collect();
+    sort_counting(&mut turned)
 }

@@ -1,12 +1,12 @@
 //! `tenset_scores`: everything that is said of the predictions for one task, from runtimes.
 
-use super::choice::{least_of_k, peak_at_k};
+use super::choice::{least_of_k, peaks};
 use super::error::{mape, r2, rmse};
 use super::pairs::pairwise_accuracy;
 use super::random::{random_least_of_k, random_mape, random_pairwise_accuracy, random_peak_at_k};
 use super::row::{INDEX, PREDICTION, Row, finite, float};
 use super::undefined::Undefined;
-use crate::metric::{Argument, Gives, Group, Kind, Metric};
+use crate::metric::{Argument, Gives, Group, Kind, Metric, Several};
 
 /// Each k that peaks are told of.
 pub const PEAKS: [usize; 2] = [1, 5];
@@ -199,7 +199,9 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
     };
     let known = programs.iter().zip(labels);
     let known = known.filter(|(program, _)| program.prediction.is_some());
-    let labels: Vec<f64> = known.filter_map(|(_, label)| label).collect();
+    let mut labels: Vec<f64> = known.filter_map(|(_, label)| label).collect();
+    // Sorted once: what sorts them again has little to do.
+    labels.sort_unstable_by(f64::total_cmp);
     if labels.iter().any(|label| !label.is_finite()) {
         return TaskScores::without(Undefined::Label);
     }
@@ -234,10 +236,11 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
 impl TaskScores {
     /// Those of rows, where the best program takes `least_s` seconds.
     fn of(rows: &[Row], least_s: f64) -> Self {
-        let top = |k| {
-            finite(rows)?;
-            let latency = |row: &Row| latency_ns(least_s, row.label);
-            least_of_k(rows, latency, k).ok_or(Undefined::NoRows)
+        let latency = |row: &Row| latency_ns(least_s, row.label);
+        let is_finite = finite(rows);
+        let top = |least: Option<f64>| {
+            is_finite?;
+            least.ok_or(Undefined::NoRows)
         };
         Self {
             rows: rows.len() as u64,
@@ -246,9 +249,9 @@ impl TaskScores {
             r2: r2(rows),
             mape: mape(rows),
             pairwise_accuracy: pairwise_accuracy(rows),
-            peaks: PEAKS.map(|k| peak_at_k(rows, k)),
+            peaks: peaks(rows, PEAKS),
             best_ns: Ok(least_s * NS),
-            tops_ns: TOPS.map(top),
+            tops_ns: least_of_k(rows, latency, TOPS).map(top),
         }
     }
 
@@ -268,7 +271,7 @@ impl TaskScores {
     }
 }
 
-fn scores(group: &Group) -> Result<Option<Vec<Option<f64>>>, String> {
+fn scores(group: &Group) -> Result<Option<Several>, String> {
     let variant = match group.text(VARIANT.name) {
         None => Variant::default(),
         Some(name) => Variant::of(name).ok_or_else(|| {

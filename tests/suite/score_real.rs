@@ -1,0 +1,207 @@
+//! `tsql score` of TpuGraphs and GraphNet, and of real logs beside other programs.
+
+use serde_json::Value;
+
+use crate::npz::{layout_file, npz, tile_file};
+use crate::score::{close, report, value};
+use crate::support::{Place, shared};
+
+#[test]
+fn files_of_tpugraphs_are_scored_by_collection() {
+    let place = Place::new();
+    let layout = [((0, 1), 300.0), ((1, 0), 100.0), ((2, 0), 200.0)];
+    place.write(
+        "npz/layout/xla/random/valid/net.npz",
+        npz(&layout_file(&layout)),
+    );
+    let kernel = [(4.0, 80.0, 100.0), (8.0, 120.0, 100.0), (16.0, 40.0, 100.0)];
+    place.write(
+        "npz/tile/xla/valid/net_-1f.npz",
+        npz(&tile_file(2, &kernel)),
+    );
+    place.ok(&["ingest", "-q", "npz"]);
+    // The layouts in the right order but for one pair, the tiles the wrong way round.
+    place.ok(&[
+        "SELECT config_key, CASE WHEN collection = 'tile:xla' THEN runtime_ns ELSE CASE line WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 3 END END AS prediction FROM records",
+        "-o",
+        "p.parquet",
+    ]);
+    let found = report(&place, &["tpugraphs", "p.parquet"]);
+    assert_eq!(
+        (&found["split"], &found["part"]),
+        (&"official".into(), &"valid".into())
+    );
+    let layout = "layout:xla:random";
+    close(
+        value(&found, layout, "predictions", "kendall_tau_b"),
+        1.0 / 3.0,
+    );
+    close(
+        value(&found, layout, "predictions", "ordered_pair_accuracy"),
+        2.0 / 3.0,
+    );
+    close(value(&found, layout, "predictions", "top_1_error"), 1.0);
+    close(value(&found, layout, "predictions", "kaggle"), 1.0 / 3.0);
+    close(value(&found, "tile:xla", "predictions", "top_1_error"), 2.0);
+    close(value(&found, "tile:xla", "predictions", "kaggle"), 1.0);
+    close(value(&found, "tile:xla", "random", "top_1_error"), 1.0);
+    close(value(&found, layout, "random", "kendall_tau_b"), 0.0);
+    // Kaggle's score is the mean of five collections.
+    assert_eq!(
+        value(&found, "mean of collections", "predictions", "kaggle"),
+        None
+    );
+    close(
+        value(&found, "all files", "predictions", "kaggle"),
+        2.0 / 3.0,
+    );
+    let ran = place.tsql(&["score", "tpugraphs", "p.parquet", "--part", "test"]);
+    assert!(
+        ran.stderr.contains("no record is to be scored"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// Six graphs under two compilers: what is chosen scores what the runs of that compiler score together.
+#[test]
+fn predictions_choose_runs_of_graphnet() {
+    let Some(shared) = shared() else { return };
+    let log = shared.join("data/graphnet/logs/synth_all_run_6.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    let slower = log
+        .lines()
+        .map(|line| match line.split_once("[Speedup][e2e]: ") {
+            Some((start, _)) => format!("{start}[Speedup][e2e]: 0.25\n"),
+            None => line.replace("compiler: inductor", "compiler: other") + "\n",
+        });
+    let place = Place::new();
+    place.write("logs/slower.log", slower.collect::<String>());
+    place.write("logs/faster.log", log);
+    place.ok(&["ingest", "-q", "logs"]);
+    let runs = "FROM records AS r JOIN runs AS u ON u.source_id = r.source_id AND u.line = r.line";
+    let by_compiler = place.rows(
+        "SELECT compiler, speedup_score(speedup, passes, upstream_status, 0), \
+         error_aware_speedup_score(speedup, passes, upstream_status, -5), \
+         error_aware_speedup_score(speedup, passes, upstream_status, 3), \
+         aggregate_speedup_score(speedup, passes, upstream_status) FROM runs GROUP BY compiler",
+    );
+    for chosen in ["inductor", "other"] {
+        let sql = format!(
+            "SELECT r.config_key, CASE u.compiler WHEN '{chosen}' THEN 1.0 ELSE 0.5 END AS prediction {runs}"
+        );
+        place.ok(&[&sql, "-o", "p.csv"]);
+        let found = report(&place, &["graphnet", "p.csv"]);
+        let wanted = by_compiler
+            .iter()
+            .find(|row| row.starts_with(chosen))
+            .unwrap();
+        let wanted = wanted.split(',').skip(1).map(|cell| cell.parse().unwrap());
+        for (metric, wanted) in ["s(0)", "es(-5)", "es(3)", "aggregate"].iter().zip(wanted) {
+            close(value(&found, "all graphs", "predictions", metric), wanted);
+            // All runs of the first compiler are the better ones.
+            let best = value(&found, "all graphs", "best", metric);
+            if chosen == "inductor" {
+                close(best, wanted);
+            } else {
+                assert!(best > Some(wanted), "{metric}: {best:?}");
+            }
+        }
+        let chance = value(&found, "all graphs", "random", "es(0)").unwrap();
+        let best = value(&found, "all graphs", "best", "es(0)").unwrap();
+        let (low, one) = (0.214_593_554_733, chance * chance / best);
+        // The mean of two logarithms.
+        assert!((one / low - 1.0).abs() < 1e-9, "{one}");
+    }
+    // Equal predictions choose the worse run, and a NaN none.
+    let sql = format!("SELECT r.config_key, 1.0 AS prediction {runs}");
+    place.ok(&[&sql, "-o", "p.csv"]);
+    let equal = report(&place, &["graphnet", "p.csv"]);
+    close(
+        value(&equal, "all graphs", "predictions", "es(0)"),
+        0.214_593_554_733,
+    );
+    let sql = format!(
+        "SELECT r.config_key, CASE WHEN r.line < 3 THEN CAST('NaN' AS DOUBLE) ELSE 1.0 END AS prediction {runs}"
+    );
+    place.ok(&[&sql, "-o", "p.parquet"]);
+    let odd = report(&place, &["graphnet", "p.parquet"]);
+    assert_eq!(value(&odd, "all graphs", "predictions", "es(0)"), None);
+}
+
+/// Of the real logs of x86, by NumPy: the first repeat as a prediction of the mean of the others, mean over 27 tasks.
+#[test]
+fn the_ceiling_of_real_logs_is_numpys() {
+    let Some(shared) = shared() else { return };
+    let place = Place::new();
+    let logs = shared.join("data/tenset/x86");
+    place.ok(&["ingest", "-q", "--platform", "x86", logs.to_str().unwrap()]);
+    let sql = "SELECT DISTINCT config_key, 1.0 AS prediction FROM records";
+    place.ok(&[sql, "-o", "p.parquet"]);
+    let args = [
+        "tenset",
+        "p.parquet",
+        "--variant",
+        "valid",
+        "--resamples",
+        "50",
+    ];
+    let found = report(&place, &args);
+    let mean = "mean of tasks";
+    close(
+        value(&found, mean, "repeats", "pairwise_accuracy"),
+        0.964_243_712_810_167,
+    );
+    close(
+        value(&found, mean, "repeats", "top_1"),
+        0.958_898_647_494_396_4,
+    );
+}
+
+/// Predictions that upstream's own functions were run over, for a real log.
+#[test]
+fn scores_of_a_real_log_are_upstreams() {
+    let Some(shared) = shared() else { return };
+    let golden =
+        |name: &str| std::fs::read_to_string(shared.join("golden/tenset").join(name)).unwrap();
+    let expected: Value = serde_json::from_str(&golden("metrics_real.json")).unwrap();
+    let place = Place::new();
+    let log = shared.join("data/tenset/x86/x86_resnet18.json");
+    place.ok(&["ingest", "-q", "--platform", "x86", log.to_str().unwrap()]);
+    // The rows of each task in the order of their lines.
+    let sql = "SELECT config_key, workload_key, row_number() OVER (PARTITION BY workload_key ORDER BY line) AS place \
+               FROM (SELECT r.config_key, g.workload_key, r.line FROM records AS r JOIN graphs AS g ON g.graph_id = r.graph_id)";
+    place.ok(&[sql, "-o", "keys.parquet"]);
+    for noise in ["0.1", "1.0"] {
+        let mut rows = String::new();
+        for line in golden(&format!("preds_x86_resnet18_{noise}.jsonl")).lines() {
+            let task: Value = serde_json::from_str(line).unwrap();
+            for (place, prediction) in task["preds"].as_array().unwrap().iter().enumerate() {
+                let row = serde_json::json!({
+                    "workload_key": task["workload_key"],
+                    "place": place + 1,
+                    "prediction": prediction,
+                });
+                rows.push_str(&format!("{row}\n"));
+            }
+        }
+        place.write("preds.jsonl", rows);
+        let joined = "(SELECT k.config_key, p.prediction FROM 'preds.jsonl' AS p JOIN 'keys.parquet' AS k \
+                      ON k.workload_key = p.workload_key AND k.place = p.place)";
+        let found = report(&place, &["tenset", joined, "--resamples", "20"]);
+        let case = &expected[&format!("x86_resnet18/noise={noise}")]["evaluate_model"];
+        for (metric, name) in [
+            ("rmse", "RMSE"),
+            ("r2", "R^2"),
+            ("pairwise_accuracy", "pairwise comparision accuracy"),
+            ("mape", "mape"),
+            ("peak_at_1", "average peak score@1"),
+            ("peak_at_5", "average peak score@5"),
+        ] {
+            let wanted = case[name].as_f64().unwrap();
+            let found = value(&found, "ratio of sums", "predictions", metric).unwrap();
+            let is_close = (found - wanted).abs() <= 1e-6 * wanted.abs().max(1.0);
+            assert!(is_close, "{noise} {metric}: {found}, not {wanted}");
+        }
+    }
+}
