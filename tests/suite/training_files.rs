@@ -142,7 +142,9 @@ async fn parts(python: PathBuf) {
         .seed(7);
     store.create_split("mine", &split).await.unwrap();
     let to = path(place.path(), "files");
-    let options = TrainingFilesOptions::new(["workload_shape"]).split("mine");
+    let options = TrainingFilesOptions::new(["workload_shape"])
+        .predicate("dataset = 'tenset'")
+        .split("mine");
     let manifest = store.write_training_files(&to, &options).await.unwrap();
     let told = run(&python, "training_files.py", &[&to]);
     let told: BTreeMap<String, Value> = serde_json::from_value(told).unwrap();
@@ -154,7 +156,7 @@ async fn parts(python: PathBuf) {
         ("mine@1", &known.digest)
     );
     // Each record is in the part that SQL says.
-    let sql = "SELECT split('mine@1') AS part, source_id, line FROM records WHERE status = 'ok'";
+    let sql = "SELECT split('mine@1') AS part, source_id, line FROM records WHERE status = 'ok' AND dataset = 'tenset'";
     let session = store
         .session_with(&tsql::SessionOptions::default().sql(sql))
         .await
