@@ -32,6 +32,7 @@ mod file;
 mod numbered;
 mod readable;
 mod selection;
+mod streamed;
 mod written;
 
 mod order;

@@ -1,5 +1,5 @@
 """What NumPy says of the graphs of npz files: counts of opcodes, sums, means and greatest values of features, nodes near
-configurable ones. `graph_features.py FOLDER`; with `csr FOLDER EXPORTED` it compares files for training with the originals."""
+configurable ones. `graph_features.py all FOLDER`; with `csr FOLDER EXPORTED` it compares files for training with the originals."""
 
 import hashlib
 import json
@@ -72,4 +72,4 @@ if sys.argv[1] == "csr":
     assert not files, files
     print(json.dumps({"parts": {part["name"]: part["groups"] for part in manifest["parts"]}}))
 else:
-    print(json.dumps({name_of(path): told(path) for path in pathlib.Path(sys.argv[1]).rglob("*.npz")}))
+    print(json.dumps({name_of(path): told(path) for path in pathlib.Path(sys.argv[2]).rglob("*.npz")}))

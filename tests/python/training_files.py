@@ -53,6 +53,8 @@ for part in manifest["parts"]:
     assert len(sizes) == part["groups"] and max(sizes) == part["largest_group"]
     queries = [row["query"] for row in rows]
     assert queries == [query for query, size in enumerate(sizes) for _ in range(size)]
+    tasks = [(row["query"], row["platform"], row["graph_id"]) for row in rows]
+    assert len(set(tasks)) == len({task[1:] for task in tasks}) == len(sizes), "a query is a task"
     tenset = manifest["label"]["name"] == "tenset"
     cost = lambda row: 1e10 if row["failed"] else row["runtime_ns"] / 1e9
     best = {}

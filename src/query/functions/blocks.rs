@@ -107,8 +107,8 @@ pub(super) fn runs() -> Scalar {
         "repeated_blocks",
         "The runs of nodes that a graph repeats without overlap, alike in kinds and in what they consume of each other: number, hash, \
          nodes of a run, how often it occurs, values that come from other nodes, and the first node of each occurrence. Those \
-         with most nodes together come first; nodes of one are in no other",
-        "SELECT graph_id, unnest(repeated_blocks(edges, node_count, argument_count, [], 4)) FROM stored.graphs WHERE node_count = 0",
+         that save most nodes if they are told once come first; nodes of one are in no other",
+        "SELECT graph_id, unnest(repeated_blocks(edges, node_count, argument_count, [1], 4)) FROM stored.graphs WHERE node_count = 1",
     );
     Scalar::new(&about, list_type(block_fields()), run_lists)
 }
@@ -127,7 +127,7 @@ pub(super) fn nodes() -> Scalar {
     let about = about(
         "repeated_block_nodes",
         "The nodes of the runs that `repeated_blocks` gives: number of the run, which of its occurrences, place in it, node",
-        "SELECT graph_id, unnest(repeated_block_nodes(edges, node_count, argument_count, [], 4)) FROM stored.graphs WHERE node_count = 0",
+        "SELECT graph_id, unnest(repeated_block_nodes(edges, node_count, argument_count, [1], 4)) FROM stored.graphs WHERE node_count = 1",
     );
     Scalar::new(&about, list_type(node_fields()), node_lists)
 }

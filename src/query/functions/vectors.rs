@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, AsArray as _, FixedSizeListArray, Float32Array, Float64Array,
-};
+use arrow::array::{ArrayRef, AsArray as _, FixedSizeListArray, Float32Array, Float64Array};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::cast::as_primitive_array;
 use datafusion::common::utils::SingleRowListArrayBuilder;

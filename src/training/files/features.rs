@@ -9,7 +9,7 @@ use crate::query::{Elements, collect, function};
 
 /// Where the values of a feature come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum Origin {
     /// An expression over the program of a row: `steps`.
     Steps,
     /// An expression over the graph of a row: `workload_key`.
@@ -23,7 +23,7 @@ struct Known {
     name: &'static str,
     /// Rises when the same row gets other numbers.
     version: u32,
-    from: From,
+    from: Origin,
     sql: &'static str,
     function: &'static str,
     /// Which of its function's elements it has.
@@ -52,7 +52,7 @@ const KNOWN: [Known; 8] = [
     Known {
         name: "workload_shape",
         version: 1,
-        from: From::Key,
+        from: Origin::Key,
         sql: "workload_shape(workload_key)",
         function: "workload_shape",
         of: "",
@@ -72,7 +72,7 @@ const fn of_program(
     Known {
         name,
         version: 1,
-        from: From::Steps,
+        from: Origin::Steps,
         sql,
         function,
         of,
@@ -83,7 +83,7 @@ const fn of_nodes(name: &'static str, sql: &'static str) -> Known {
     Known {
         name,
         version: 1,
-        from: From::Nodes,
+        from: Origin::Nodes,
         sql,
         function: name,
         of: "",
@@ -115,7 +115,7 @@ impl Feature {
             let feature = Self(known.ok_or_else(|| Error::Unknown {
                 kind: "feature",
                 name: name.clone(),
-                known: KNOWN.map(|known| known.name).join(", "),
+                known: format!("tlp_tokens, {}", KNOWN.map(|known| known.name).join(", ")),
             })?);
             if features.iter().any(|one| one.column() == feature.column()) {
                 return Err(Error::Argument {
@@ -150,12 +150,12 @@ impl Feature {
 
     /// Does it follow from a row's program, whose text is large?
     pub(super) fn is_of_program(&self) -> bool {
-        self.0.from == From::Steps
+        self.0.from == Origin::Steps
     }
 
     /// Is it gathered from the nodes of a graph?
     pub(super) fn is_of_nodes(&self) -> bool {
-        self.0.from == From::Nodes
+        self.0.from == Origin::Nodes
     }
 
     /// The names of its elements.
@@ -166,10 +166,17 @@ impl Feature {
     }
 }
 
+/// Nothing was chosen.
+pub(super) fn nothing(predicate: &str) -> Error {
+    Error::Empty(format!(
+        "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows what there is"
+    ))
+}
+
 /// The kind of target that all records are for.
 async fn kind(context: &SessionContext, predicate: &str) -> Result<String> {
     let sql = format!(
-        "SELECT e.target_kind, count(*) AS records FROM \
+        "SELECT arrow_cast(e.target_kind, 'Utf8View') AS target_kind, count(*) AS records FROM \
          (SELECT environment_id AS of_id FROM records WHERE ({predicate})) AS r \
          JOIN environments AS e ON e.environment_id = r.of_id GROUP BY 1 ORDER BY 1"
     );
@@ -184,7 +191,7 @@ async fn kind(context: &SessionContext, predicate: &str) -> Result<String> {
     }
     match kinds.as_slice() {
         [(kind, _)] => Ok(kind.clone()),
-        [] => Err(super::query::nothing(predicate)),
+        [] => Err(nothing(predicate)),
         several => {
             let told = several
                 .iter()

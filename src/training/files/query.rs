@@ -1,6 +1,6 @@
 //! The question whose answer is written: rows in the order of their files, labels, weights, features last.
 //!
-//! Features are computed above the sort: what is sorted is what they follow from, which is a hundredth of their size.
+//! Features are computed of the rows when these are sorted: what is sorted is what they follow from, which is a hundredth of their size.
 
 use super::features::Feature;
 use super::options::{Label, TrainingFilesOptions};
@@ -15,8 +15,10 @@ pub(super) const KEYS: [&str; 3] = ["config_key", "platform", "runtime_ns"];
 
 /// The SQL of an export.
 pub(super) struct Asked {
-    /// Rows in their order: `part`, columns of the group (`group_0`, ...), then those of the files.
-    pub(super) rows: String,
+    /// Rows in their order: `part`, columns of the group (`group_0`, ...), then what the columns of files follow from.
+    pub(super) sorted: String,
+    /// SQL over these, and name, of each column: `part`, those of the group, then those of the files.
+    pub(super) columns: Vec<(String, String)>,
     /// How many records there are of each part and status: `part`, `status`, `records`, `without_cost`.
     pub(super) counts: String,
     /// Columns that rows are grouped by.
@@ -24,6 +26,18 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// All of it as one text, for people.
+    pub(super) fn text(&self) -> String {
+        let columns = self.columns.iter();
+        let columns = columns.map(|(sql, name)| format!("{sql} AS {name}"));
+        let columns: Vec<String> = columns.collect();
+        format!(
+            "SELECT {} FROM ({}) AS sorted",
+            columns.join(", "),
+            self.sorted
+        )
+    }
+
     /// # Errors
     /// [`Error::Unknown`] for a group that is no column of `records`.
     pub(super) fn of(options: &TrainingFilesOptions, features: &[Feature]) -> Result<Self> {
@@ -57,20 +71,13 @@ impl Asked {
             "SELECT part, status, count(*) AS records, count(*) FILTER (WHERE cost IS NULL OR NOT cost > 0) AS without_cost \
              FROM ({chosen}) AS chosen GROUP BY part, status ORDER BY part, status"
         );
-        let rows = rows(options, features, &chosen, group.len())?;
         Ok(Self {
-            rows,
+            sorted: sorted(options, features, &chosen, group.len()),
+            columns: columns(options, features, group.len())?,
             counts,
             group,
         })
     }
-}
-
-/// Nothing was chosen.
-pub(super) fn nothing(predicate: &str) -> Error {
-    Error::Empty(format!(
-        "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows what there is"
-    ))
 }
 
 /// The columns of a group.
@@ -101,12 +108,12 @@ fn group(name: Option<&str>) -> Result<Vec<String>> {
     Ok(columns)
 }
 
-fn rows(
+fn sorted(
     options: &TrainingFilesOptions,
     features: &[Feature],
     chosen: &str,
     groups: usize,
-) -> Result<String> {
+) -> String {
     // What TenSet's scripts have of a failed record is a row, too.
     let kept = match options.label {
         Label::Tenset => "status <> 'unmeasured' AND cost > 0",
@@ -165,7 +172,7 @@ fn rows(
         .map(|one| format!("n.{}, ", one.column()))
         .collect();
     let order = format!("part, {numbers}platform, graph_id, source_id, line");
-    let sorted = format!(
+    format!(
         "SELECT l.part, {groups}l.platform, l.graph_id, l.config_key, l.source_id, l.line, l.runtime_ns, l.status, l.label, \
          {weight}{program}{own_nodes}g.workload_key FROM ({labelled}) AS l JOIN graphs AS g ON g.graph_id = l.graph_id{programs}{nodes}{weighed} \
          ORDER BY {order}",
@@ -177,32 +184,44 @@ fn rows(
                 "platform, graph_id, source_id, line",
                 "l.platform, l.graph_id, l.source_id, l.line"
             ),
-    );
-    let own = features.iter().map(|feature| {
+    )
+}
+
+/// The columns of an answer from those of sorted rows.
+fn columns(
+    options: &TrainingFilesOptions,
+    features: &[Feature],
+    groups: usize,
+) -> Result<Vec<(String, String)>> {
+    let steps = steps()?;
+    let same = |name: &str| (name.to_owned(), name.to_owned());
+    let mut columns = vec![same("part")];
+    columns.extend((0..groups).map(|place| same(&format!("group_{place}"))));
+    let own = [
+        "graph_id",
+        "source_id",
+        "line",
+        "config_key",
+        "platform",
+        "runtime_ns",
+    ];
+    columns.extend(own.map(same));
+    for (sql, name) in [
+        ("status <> 'ok'", "failed"),
+        ("CAST(label AS REAL)", "label"),
+        ("CAST(floor(30 * label) AS INT)", "relevance"),
+    ] {
+        columns.push((sql.to_owned(), name.to_owned()));
+    }
+    columns.extend(options.balance.is_some().then(|| same("weight")));
+    columns.extend(features.iter().map(|feature| {
         let column = feature.column();
         if feature.is_of_nodes() {
-            return column.to_owned();
+            return same(column);
         }
-        format!("{} AS {column}", feature.sql())
-    });
-    let own: Vec<String> = own.collect();
-    let sorted = if is_of_program {
-        let steps = steps()?;
-        format!("SELECT *, {steps} AS steps FROM ({sorted}) AS sorted")
-    } else {
-        sorted
-    };
-    let weight = if options.balance.is_some() {
-        "weight, "
-    } else {
-        ""
-    };
-    Ok(format!(
-        "SELECT part, {numbers}graph_id, source_id, line, config_key, platform, runtime_ns, status <> 'ok' AS failed, \
-         CAST(label AS REAL) AS label, CAST(floor(30 * label) AS INT) AS relevance, {weight}{} \
-         FROM ({sorted}) AS told",
-        own.join(", ")
-    ))
+        (feature.sql().replace("steps", &steps), column.to_owned())
+    }));
+    Ok(columns)
 }
 
 /// The steps of a program from its stored columns.

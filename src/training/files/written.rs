@@ -7,28 +7,30 @@ use arrow::array::{Array as _, AsArray as _, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::util::display::array_value_to_string;
-use datafusion::physical_plan::ExecutionPlanProperties as _;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
+use datafusion::prelude::SessionContext;
 use futures::TryStreamExt as _;
 
-use super::features::Feature;
+use super::features::{Feature, nothing};
 use super::group::{queries, with_features};
 use super::manifest::{
     FeatureTold, LabelTold, LeftOut, MANIFEST, TrainingManifest, manifest_version,
 };
 use super::options::{Label, TrainingFilesOptions};
 use super::part::Part;
-use super::query::{ALL, Asked, nothing};
+use super::query::{ALL, Asked};
 use super::split::Split;
 use crate::column;
 use crate::delivered::{Kind, Target, Written};
 use crate::error::{Error, Result};
-use crate::query::collect;
+use crate::query::{SessionOptions, collect};
 use crate::store::{At, Store};
 use crate::training::boundaries::Boundaries;
 use crate::training::file::failed;
 use crate::training::options::RowsOptions;
 use crate::training::readable::readable;
 use crate::training::selection::Selection;
+use crate::training::streamed::computed;
 
 /// Columns of the question that are not in the files: the part, and those of the group.
 const PART: &str = "part";
@@ -79,7 +81,9 @@ impl Store {
         let records_version = versions.get("records").copied();
         let at = At::Versions(versions);
         let store = self.at(&at).await?;
-        let context = store.session().await?;
+        let named = "SELECT 1 FROM records, environments, splits";
+        let context = SessionOptions::default().sql(named);
+        let context = store.session_with(&context).await?;
         let split = match &options.split {
             Some(name) => Some(Split::find(&context, name).await?),
             None => None,
@@ -94,17 +98,20 @@ impl Store {
         let features = Feature::all(&options.features, &context, predicate).await?;
         options.features = features.iter().map(|one| one.name().to_owned()).collect();
         let asked = Asked::of(&options, &features)?;
-        let left_out = counted(&context, &asked, &options, &wanted).await?;
         let rows = RowsOptions::default();
-        let selection = Selection::of(&store, &asked.rows, &rows).await?;
+        let selection = Selection::of(&store, &asked.sorted, &rows).await?;
+        let left_out = counted(&selection.context, &asked, &options, &wanted).await?;
+        let sorted = Arc::clone(&selection.plan);
+        let plan = computed(&selection.context, sorted, &asked.columns).await;
+        let plan = plan.map_err(Error::Query)?;
         let mut manifest = TrainingManifest {
             manifest_version: manifest_version(),
             tsql_version: env!("CARGO_PKG_VERSION").to_owned(),
             at: at.to_string(),
             rows: Some(options.clone()),
-            sql: Some(asked.rows.clone()),
+            sql: Some(asked.text()),
             split: split.map(|split| split.told),
-            features: told(&features, &selection.schema)?,
+            features: told(&features, &plan.schema())?,
             label: Some(label(options.label, records_version)),
             ..TrainingManifest::default()
         };
@@ -123,17 +130,17 @@ impl Store {
             parts: Vec::new(),
             written: Vec::new(),
         };
-        writing.all(&selection).await?;
+        writing.all(&selection.context, &plan).await?;
         let (parts, left_out) = (writing.parts, writing.left_out);
         let mut written = writing.written;
+        if !left_out.null_features.is_empty() && !options.skip_null {
+            return Err(without_values(&left_out.null_features));
+        }
         if let Some(part) = wanted
             .iter()
             .find(|name| parts.iter().all(|part| part.name != **name))
         {
             return Err(empty(part, &left_out));
-        }
-        if !left_out.null_features.is_empty() && !options.skip_null {
-            return Err(without_values(&left_out.null_features));
         }
         manifest.parts = parts;
         manifest.left_out = left_out;
@@ -148,7 +155,7 @@ impl Store {
 
 /// What there is of each status and part.
 async fn counted(
-    context: &datafusion::prelude::SessionContext,
+    context: &SessionContext,
     asked: &Asked,
     options: &TrainingFilesOptions,
     wanted: &[&str],
@@ -201,8 +208,13 @@ fn empty(part: &str, left_out: &LeftOut) -> Error {
         "hint: --parts names the parts that are wanted, another seed or ratio makes another split"
     };
     Error::Empty(format!(
-        "no record{of_part} has a label: {} failed, {} were not measured, {} have no cost, {} are in no part\n{hint}",
-        left_out.failed, left_out.unmeasured, left_out.without_cost, left_out.without_part
+        "no record{of_part} has a label and all features: {} failed, {} were not measured, {} have no cost, {} are in no part, {} lack a \
+         feature\n{hint}",
+        left_out.failed,
+        left_out.unmeasured,
+        left_out.without_cost,
+        left_out.without_part,
+        left_out.null_features.values().sum::<u64>()
     ))
 }
 
@@ -321,14 +333,14 @@ struct Reading {
 }
 
 impl Writing<'_> {
-    async fn all(&mut self, selection: &Selection) -> Result<()> {
-        let layout = Layout::of(&selection.schema, self.features)?;
+    async fn all(&mut self, context: &SessionContext, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+        let layout = Layout::of(&plan.schema(), self.features)?;
         let mut by = vec![layout.part];
         by.extend(&layout.groups);
         let mut boundaries = Boundaries::new(by);
         let mut reading = Reading::default();
-        for part in 0..selection.plan.output_partitioning().partition_count() {
-            let stream = selection.plan.execute(part, selection.context.task_ctx());
+        for part in 0..plan.output_partitioning().partition_count() {
+            let stream = plan.execute(part, context.task_ctx());
             let mut stream = stream.map_err(Error::Query)?;
             while let Some(batch) = stream.try_next().await.map_err(Error::Query)? {
                 let starts = boundaries.find(&batch)?;
@@ -366,8 +378,7 @@ impl Writing<'_> {
         for batch in group.rows {
             let kept = with_features(batch, &layout.features, &mut self.left_out)?;
             if kept.num_rows() > 0 {
-                let kept = kept.with_schema(Arc::clone(&layout.schema));
-                rows.push(kept.map_err(failed)?);
+                rows.push(kept);
             }
         }
         // What is left is not written: it is an error, which says how many there are.
@@ -377,6 +388,11 @@ impl Writing<'_> {
         if rows.is_empty() {
             return Ok(());
         }
+        let strict = rows.into_iter().map(|batch| {
+            let columns = batch.columns().to_vec();
+            RecordBatch::try_new(Arc::clone(&layout.schema), columns).map_err(failed)
+        });
+        let rows: Vec<RecordBatch> = strict.collect::<Result<_>>()?;
         let is_grouped = !self.group.is_empty();
         let queries = if is_grouped {
             let values = self.group.iter().zip(&group.named);

@@ -3,6 +3,8 @@
 //! A row is a step: 1 at the place of its kind among 11, then its arguments in order, lists flattened and texts as
 //! numbers of a table, filled up with zeros and cut (`tlp_make_dataset.py:37-74`).
 
+use std::sync::LazyLock;
+
 use super::scan::{Argument, KINDS, each};
 
 /// Kinds that have a place.
@@ -16,6 +18,12 @@ pub enum Target {
     /// NVIDIA's GPUs: (40, 20).
     Cuda,
 }
+
+type Places = [Option<usize>; KINDS.len()];
+
+/// Found once: a program costs a few hundred nanoseconds.
+static LLVM: LazyLock<Places> = LazyLock::new(|| Target::Llvm.found());
+static CUDA: LazyLock<Places> = LazyLock::new(|| Target::Cuda.found());
 
 impl Target {
     /// `llvm` or `cuda`.
@@ -55,7 +63,14 @@ impl Target {
     }
 
     /// Place of each of [`KINDS`].
-    fn places(self) -> [Option<usize>; KINDS.len()] {
+    fn places(self) -> &'static Places {
+        match self {
+            Self::Llvm => &LLVM,
+            Self::Cuda => &CUDA,
+        }
+    }
+
+    fn found(self) -> Places {
         KINDS.map(|kind| self.kinds().iter().position(|known| *known == kind))
     }
 

@@ -5,8 +5,8 @@
 //! - the nodes of each occurrence have the same kinds in the same order;
 //! - what they consume of nodes of the run is the same in each; what comes from outside does so in each, from wherever.
 //!
-//! Blocks are found one after the other: the one whose occurrences have most nodes together, of several such the one that occurs
-//! most often, then the one that takes fewest values from outside, then the one that begins last: layers end where their chain does.
+//! Blocks are found one after the other: the one that saves most nodes, if its nodes were told once for all occurrences, of several such the
+//! one that occurs most often, then the one that takes fewest values from outside, then the one that begins last: layers end where their chain does.
 //! Nodes of a block are in no other. A run cannot be made longer or found in more
 //! places without losing nodes: the repeats are maximal.
 
@@ -40,13 +40,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// Nodes of all occurrences together.
-    pub fn node_count(&self) -> u64 {
-        u64::from(self.length) * self.starts.len() as u64
+    /// Nodes of all occurrences but one: what is saved where a block is told once.
+    pub fn saved(&self) -> u64 {
+        u64::from(self.length) * (self.starts.len() as u64).saturating_sub(1)
     }
 }
 
-/// The blocks of a graph, in the order in which they are found: those with most nodes first. Each run has at least `least` nodes.
+/// The blocks of a graph, in the order in which they are found: those that save most nodes first. Each run has at least `least` nodes.
 /// `kinds` says which nodes are alike, `uses` what each consumes, in order.
 pub fn blocks(kinds: &[u64], uses: &[Vec<Use>], least: u32) -> Vec<Block> {
     let mut letters = letters(kinds);
@@ -83,7 +83,7 @@ type Rank = (u64, usize, std::cmp::Reverse<u32>, u32);
 fn rank(block: &Block) -> Rank {
     let first = block.starts.first().copied().unwrap_or_default();
     (
-        block.node_count(),
+        block.saved(),
         block.starts.len(),
         std::cmp::Reverse(block.inputs),
         first,
@@ -94,9 +94,9 @@ fn best(letters: &[u32], kinds: &[u64], uses: &[Vec<Use>], least: usize) -> Opti
     let mut best: Option<Block> = None;
     let mut equal = 0;
     for repeat in repeats(letters, least) {
-        let bound = (repeat.node_count(), repeat.starts.len());
+        let bound = (repeat.saved(), repeat.starts.len());
         if let Some(best) = &best {
-            let own = (best.node_count(), best.starts.len());
+            let own = (best.saved(), best.starts.len());
             // Repeats come by what they can be at most.
             if bound < own || equal >= EQUAL_AT_MOST {
                 break;

@@ -21,7 +21,7 @@ fn layers_of_a_chain_are_found() {
     let (kinds, uses) = chain("eqkvsoLqkvsoLqkvsoLp");
     let found = blocks(&kinds, &uses, 3);
     assert_eq!(told(&found), [(6, vec![1, 7, 13])]);
-    assert_eq!((found[0].inputs, found[0].node_count()), (1, 18));
+    assert_eq!((found[0].inputs, found[0].saved()), (1, 12));
 }
 
 /// Two stages of other layers, as a ResNet has them.
@@ -64,7 +64,10 @@ fn blocks_begin_where_fewest_values_come_in() {
     assert_eq!(told(&found), [(3, vec![2, 5, 8])]);
     assert_eq!(found[0].inputs, 1);
     // `b+a` and `+ab` are there as often, and two values enter them.
-    let kinds: Vec<u64> = "pab+ab+ab+ab".chars().map(|letter| u64::from(u32::from(letter))).collect();
+    let kinds: Vec<u64> = "pab+ab+ab+ab"
+        .chars()
+        .map(|letter| u64::from(u32::from(letter)))
+        .collect();
     let mut uses: Vec<Vec<Use>> = chain("pab+ab+ab+ab").1;
     for plus in [3, 6, 9] {
         uses[plus].push(Some((plus as u32 - 3, 0)));
@@ -127,4 +130,16 @@ fn occurrences_are_alike_and_apart() {
             }
         }
     }
+}
+
+/// What ResNet-50 looks like from its second block on: `i` is a block that keeps its size, `d` one that halves. A run of several blocks that
+/// straddles stages has more nodes together, and saves fewer.
+#[test]
+fn blocks_are_not_cut_across_stages() {
+    let layer = |block: char| if block == 'i' { "abcde" } else { "abxyzw" };
+    let text: String = "iidiiidiiiiidii".chars().map(layer).collect();
+    let (kinds, uses) = chain(&text);
+    let found = blocks(&kinds, &uses, 4);
+    assert_eq!((found[0].length, found[0].starts.len()), (5, 12));
+    assert_eq!((found[1].length, found[1].starts.len()), (6, 3));
 }
