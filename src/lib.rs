@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], `plot`, [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`training`], [`check`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -172,6 +172,8 @@ mod demo;
 pub mod diff;
 pub mod export;
 pub mod notes;
+#[cfg(feature = "plot")]
+pub mod plot;
 pub mod publish;
 pub mod training;
 #[cfg(all(feature = "measure", target_os = "linux"))]
@@ -182,6 +184,8 @@ pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;
+#[cfg(feature = "plot")]
+pub mod page;
 pub mod tpugraphs;
 
 #[cfg(feature = "cli")]

@@ -8,6 +8,7 @@ mod columns;
 mod errors;
 mod facts;
 mod messages;
+mod plot;
 mod progress;
 mod result;
 mod rows;
@@ -28,6 +29,8 @@ mod _native {
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::facts::{command, describe, functions, other_tables, tables, verify, version};
+    #[pymodule_export]
+    use crate::plot::Picture;
     #[pymodule_export]
     use crate::result::{Answer, Batch};
     #[pymodule_export]

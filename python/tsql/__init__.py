@@ -13,6 +13,7 @@ from __future__ import annotations
 from . import errors
 from ._facts import Column, Function, Table, functions, tables, verify
 from ._native import version as _version
+from ._plot import Plot
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
@@ -27,6 +28,7 @@ __all__ = [
     "Error",
     "Function",
     "GraphStep",
+    "Plot",
     "Result",
     "Store",
     "Stream",

@@ -24,7 +24,7 @@ use crate::store::Store;
 /// comments of `tsql queries NAME --sql` show how a file says its title and its parameters.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv"
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql queries failures-by-kind --plot failures.svg"
 )]
 pub(super) struct Queries {
     /// The question to answer
@@ -36,6 +36,10 @@ pub(super) struct Queries {
     /// Print the SQL instead of answering
     #[arg(long, requires = "name")]
     sql: bool,
+    /// Draw the answer into FILE.svg, FILE.png or FILE.html, as the question's file says; see `tsql plot`
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "FILE", requires = "name", conflicts_with = "sql")]
+    plot: Option<std::path::PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -53,6 +57,12 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         return Ok(DONE);
     }
     let store = place.open().await?;
+    #[cfg(feature = "plot")]
+    if let Some(path) = command.plot {
+        use super::plot::{Drawn, asked};
+        let (drawn, own) = (Drawn::of_file(path), crate::plot::Spec::default());
+        return asked(place, &store, (&question, &command.set), own, &drawn).await;
+    }
     answer(place, &store, &question, &command.set, &command.output).await
 }
 

@@ -28,9 +28,10 @@ const RANKS: [&[&str]; 12] = [
         "worker",
         "publish",
         "compare",
+        "plot",
         "training",
     ],
-    &["check", "auto_scheduler", "graphnet", "tpugraphs"],
+    &["check", "auto_scheduler", "graphnet", "page", "tpugraphs"],
     &["cli"],
     &["fuzz"],
 ];

@@ -1,6 +1,5 @@
 //! Scores by tolerance, a line each.
 
-
 use super::canvas::{self, Drawing, GREY, RULE, colour};
 use super::page::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
 use super::page::{crisp, heading, indent, nothing, upright};
@@ -115,12 +114,7 @@ impl Curves<'_> {
     }
 
     /// The line of a curve: with gaps where it covers another one, which is seen there.
-    fn stroke(
-        &self,
-        canvas: &mut Scene,
-        place: usize,
-        points: &[(f64, f64)],
-    ) {
+    fn stroke(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
         match over
             .checked_sub(1)
@@ -131,12 +125,7 @@ impl Curves<'_> {
         }
     }
 
-    fn curve(
-        &self,
-        canvas: &mut Scene,
-        place: usize,
-        points: &[(f64, f64)],
-    ) {
+    fn curve(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
         self.stroke(canvas, place, points);
         // Of curves that run along each other, the dots of the earlier ones look out below.
@@ -146,12 +135,7 @@ impl Curves<'_> {
         }
     }
 
-    fn legend(
-        &self,
-        canvas: &mut Scene,
-        entries: &[Entry],
-        (left, top): (f64, f64),
-    ) {
+    fn legend(&self, canvas: &mut Scene, entries: &[Entry], (left, top): (f64, f64)) {
         let mut y = top;
         if let Some((t, what)) = self.mark {
             let middle = y + 2.0 + MIDDLE * REMARK;
@@ -190,12 +174,7 @@ fn remark(t: i32, what: &str) -> String {
 }
 
 /// The dot of a point, in the shape of its curve.
-fn dot(
-    canvas: &mut Scene,
-    (x, y): (f64, f64),
-    size: f64,
-    place: usize,
-) {
+fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, place: usize) {
     let fill = colour(place);
     let corners: &[(f64, f64)] = match shape(place) % 4 {
         0 => return canvas.circle((x, y), size, fill),

@@ -15,6 +15,8 @@ mod canvas;
 mod chart;
 mod curves;
 mod density;
+mod graph;
+mod html;
 mod number;
 mod page;
 mod picture;
@@ -27,6 +29,8 @@ pub use chart::{
     Chart, Column, Gather, Kind, Log, Look, Roles, Size, Spec, Table, Values, What, Words,
 };
 pub use curves::{Curve, curves};
+pub use graph::{Edge, Graph, Node};
+pub use html::{Document, Figure, Grid, Section};
 pub use page::Page;
 pub use picture::Picture;
 pub use scene::Theme;

@@ -1,6 +1,5 @@
 //! What is around the data: titles, axes and their numbers, and where the data are drawn.
 
-
 use crate::canvas::{self, GREY, INK, RULE};
 use crate::scene::{Scene, Text};
 use crate::text;
@@ -161,10 +160,7 @@ pub(super) fn indent(ticks: &Ticks) -> f64 {
 }
 
 /// A picture without data, that says so.
-pub(super) fn nothing(
-    canvas: &mut Scene,
-    title: &str,
-) {
+pub(super) fn nothing(canvas: &mut Scene, title: &str) {
     let top = heading(canvas, title);
     let middle = f64::midpoint(top, canvas::HEIGHT);
     let at = Text::new(AXIS, canvas::WIDTH / 2.0, middle)

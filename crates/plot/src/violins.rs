@@ -140,12 +140,7 @@ impl Names {
         }
     }
 
-    fn draw(
-        &self,
-        canvas: &mut Scene,
-        top: f64,
-        place: &Scale,
-    ) {
+    fn draw(&self, canvas: &mut Scene, top: f64, place: &Scale) {
         for (number, lines) in (0_u32..).zip(&self.lines) {
             let middle = place.at(f64::from(number) + 0.5);
             let start = middle - float(lines.len()) * LEADING / 2.0;
@@ -307,11 +302,7 @@ fn shape(
 }
 
 /// Quartiles and median.
-fn inner(
-    canvas: &mut Scene,
-    violin: &Violin<'_>,
-    (middle, half, y): (f64, f64, Scale),
-) {
+fn inner(canvas: &mut Scene, violin: &Violin<'_>, (middle, half, y): (f64, f64, Scale)) {
     if violin.outline.is_empty() {
         return;
     }

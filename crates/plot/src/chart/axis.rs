@@ -70,7 +70,11 @@ impl Axis {
     }
 
     pub(crate) fn times(title: &str, (low, high): (f64, f64)) -> Self {
-        let room = if high > low { 0.02 * (high - low) } else { 43_200.0 };
+        let room = if high > low {
+            0.02 * (high - low)
+        } else {
+            43_200.0
+        };
         Self {
             title: title.replace('_', " "),
             scale: Scale::Time,
@@ -102,7 +106,11 @@ impl Axis {
             };
             // Bars stand on their axis.
             let below = if of.has_zero && low == 0.0 { 0.0 } else { room };
-            let over = if of.has_zero && high == 0.0 && low < 0.0 { 0.0 } else { room };
+            let over = if of.has_zero && high == 0.0 && low < 0.0 {
+                0.0
+            } else {
+                room
+            };
             ((low - below, high + over), low.abs().max(high.abs()))
         };
         let (unit, factor) = unit.fitting(typical);
@@ -170,7 +178,9 @@ impl Axis {
             Scale::Words(names) => {
                 let at = |place| self.part(float(place) + 0.5);
                 let named = names.iter().enumerate();
-                named.map(|(place, name)| (at(place), name.clone())).collect()
+                named
+                    .map(|(place, name)| (at(place), name.clone()))
+                    .collect()
             }
             Scale::Linear => {
                 let (low, high) = self.ends;
@@ -183,14 +193,23 @@ impl Axis {
                 let shift = self.factor.log10();
                 let found = logarithmic(self.ends.0 - shift, self.ends.1 - shift, count);
                 let at = |value: f64| self.part(value.log10() + shift);
-                found.into_iter().map(|value| (at(value), plain(value))).collect()
+                found
+                    .into_iter()
+                    .map(|value| (at(value), plain(value)))
+                    .collect()
             }
             Scale::Time => {
                 let found = dates(self.ends, count);
-                found.into_iter().map(|(at, text)| (self.part(at), text)).collect()
+                found
+                    .into_iter()
+                    .map(|(at, text)| (self.part(at), text))
+                    .collect()
             }
         };
-        found.into_iter().filter(|(share, _)| within(share)).collect()
+        found
+            .into_iter()
+            .filter(|(share, _)| within(share))
+            .collect()
     }
 }
 
@@ -207,12 +226,16 @@ fn steps(low: f64, high: f64, count: f64) -> Vec<f64> {
     let first = (low / step - 1e-6).ceil();
     let values = (0..100_u32).map(|place| (first + f64::from(place)) * step + 0.0);
     let values = values.map(|value| if value.abs() < step / 2.0 { 0.0 } else { value });
-    values.take_while(|value| *value <= high + step * 1e-6).collect()
+    values
+        .take_while(|value| *value <= high + step * 1e-6)
+        .collect()
 }
 
 /// Steps as text: with as many decimals as they need, large ones as thousands and millions.
 fn linear(steps: &[f64]) -> Vec<String> {
-    let most = steps.iter().fold(0.0, |most: f64, step| most.max(step.abs()));
+    let most = steps
+        .iter()
+        .fold(0.0, |most: f64, step| most.max(step.abs()));
     let step = match steps {
         [first, second, ..] => second - first,
         [only] => only.abs().max(f64::MIN_POSITIVE),
@@ -299,7 +322,9 @@ fn instant(seconds: f64) -> Option<DateTime<Utc>> {
         reason = "stops at the ends of the range"
     )]
     let whole = seconds.floor() as i64;
-    seconds.is_finite().then(|| DateTime::from_timestamp(whole, 0))?
+    seconds
+        .is_finite()
+        .then(|| DateTime::from_timestamp(whole, 0))?
 }
 
 /// Moments that are easily read: years, months, days, hours, minutes.
@@ -366,14 +391,23 @@ mod tests {
     }
 
     fn texts(axis: &Axis, count: f64) -> Vec<String> {
-        axis.ticks(count).into_iter().map(|(_, text)| text).collect()
+        axis.ticks(count)
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect()
     }
 
     #[test]
     fn times_over_two_decades_are_logarithmic() {
         let wide = axis((1e3, 2e8), None, false);
-        assert_eq!((wide.scale.clone(), wide.title.as_str()), (Scale::Log, "runtime (µs)"));
-        assert_eq!(texts(&wide, 8.0), ["1", "10", "100", "1000", "10000", "100000"]);
+        assert_eq!(
+            (wide.scale.clone(), wide.title.as_str()),
+            (Scale::Log, "runtime (µs)")
+        );
+        assert_eq!(
+            texts(&wide, 8.0),
+            ["1", "10", "100", "1000", "10000", "100000"]
+        );
         assert_eq!(axis((1e3, 9e4), None, false).scale, Scale::Linear);
         assert_eq!(axis((1e3, 2e8), Some(false), false).scale, Scale::Linear);
         assert_eq!(axis((-1.0, 2e8), None, false).scale, Scale::Linear);
@@ -393,7 +427,10 @@ mod tests {
     fn numbers_are_written_short() {
         let of = |low, high| texts(&Axis::plain("rows", (low, high)), 5.0);
         assert_eq!(of(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(of(0.0, 2_000_000.0), ["0", "0.5M", "1.0M", "1.5M", "2.0M"].map(|text| text));
+        assert_eq!(
+            of(0.0, 2_000_000.0),
+            ["0", "0.5M", "1.0M", "1.5M", "2.0M"].map(|text| text)
+        );
         assert_eq!(of(0.0, 5e-6).last().unwrap(), "5e-6");
         assert_eq!(plain(1.5e6), "1.5M");
         assert_eq!(plain(123_456_789.0), "123456789");
@@ -406,13 +443,22 @@ mod tests {
         // 2024-10-04 is day 20,000.
         assert_eq!(texts(&days, 12.0).first().unwrap(), "10-04");
         let years = Axis::times("at", (10_000.0 * day, 20_000.0 * day));
-        assert_eq!(texts(&years, 8.0), ["2000", "2005", "2010", "2015", "2020", "2025"]);
+        assert_eq!(
+            texts(&years, 8.0),
+            ["2000", "2005", "2010", "2015", "2020", "2025"]
+        );
         assert_eq!(moment(0.0), "1970-01-01 00:00:00");
     }
 
     #[test]
     fn one_value_and_odd_ones_have_an_axis() {
-        for range in [(0.0, 0.0), (5.0, 5.0), (-3.0, -3.0), (1e300, 1e308), (1e-320, 1e-310)] {
+        for range in [
+            (0.0, 0.0),
+            (5.0, 5.0),
+            (-3.0, -3.0),
+            (1e300, 1e308),
+            (1e-320, 1e-310),
+        ] {
             for log in [None, Some(true), Some(false)] {
                 let axis = axis(range, log, false);
                 assert!(axis.ends.0 < axis.ends.1, "{range:?} {log:?} {axis:?}");

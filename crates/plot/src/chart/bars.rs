@@ -58,14 +58,24 @@ impl Marks for Bars<'_> {
         self.groups.least(style)
     }
 
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, (_, panel): (usize, &Panel)) {
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         let count: usize = panel.points().count();
         let measured = place.measured();
         // On a logarithmic axis a bar begins where the axis does.
         let foot = measured.share(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
         for (order, series) in panel.series.iter().enumerate() {
-            let named = |point: &Point| names.get(crate::number::whole(point.x)).map_or("", |n| n.as_str());
+            let named = |point: &Point| {
+                names
+                    .get(crate::number::whole(point.x))
+                    .map_or("", |n| n.as_str())
+            };
             let heights = series.points.iter().map(|point| self.height(point));
             let lists = vec![
                 ("data-names", json_names(series.points.iter().map(named))),
@@ -87,7 +97,11 @@ impl Marks for Bars<'_> {
                     name => format!("{}\n{name}\n{}", named(point), measured.said(value)),
                 };
                 scene.say(said);
-                scene.block(place.among(from, foot), place.among(to, share), Paint::series(place_of));
+                scene.block(
+                    place.among(from, foot),
+                    place.among(to, share),
+                    Paint::series(place_of),
+                );
                 if count <= NUMBERED && !style.is_terminal() {
                     self.number(scene, style, place, ((from + to) / 2.0, share, value));
                 }
@@ -129,8 +143,16 @@ impl Bars<'_> {
                 }
             }
         } else if width <= place.slot() && y - field.top > 1.1 * size {
-            let above = if value < 0.0 { 0.15 * size } else { -1.1 * size };
+            let above = if value < 0.0 {
+                0.15 * size
+            } else {
+                -1.1 * size
+            };
             scene.text(&text, Text::new(size, x, y + above).centred());
+        } else if width <= place.slot() && field.bottom - y > 1.5 * size {
+            // What reaches the top has its number inside.
+            let inside = Text::new(size, x, y + 0.25 * size).centred();
+            scene.text(&text, inside.coloured(Paint::PAPER));
         }
     }
 }

@@ -78,13 +78,20 @@ impl Data {
         let wants_names = matches!(kind, Kind::Bar | Kind::Box | Kind::Violin | Kind::Heat);
         let x = words(table, roles.x, wants_names);
         let y = words(table, roles.y, kind == Kind::Heat);
-        let by = words(table, roles.by.filter(|by| Some(*by) != roles.x || !wants_names), true);
+        let by = words(
+            table,
+            roles.by.filter(|by| Some(*by) != roles.x || !wants_names),
+            true,
+        );
         let facet = words(table, roles.facet, true);
         let mut notes = table.notes.clone();
         let mut cut = |names: Option<&Words>, most: usize, what: &str| {
             let all = names.map_or(0, |names| names.names().len());
             if all > most {
-                notes.push(format!("{} {what} more are not drawn", grouped((all - most) as u64)));
+                notes.push(format!(
+                    "{} {what} more are not drawn",
+                    grouped((all - most) as u64)
+                ));
             }
         };
         cut(facet.as_ref(), PANELS, "pictures");
@@ -95,11 +102,17 @@ impl Data {
         let mut data = Self {
             kind,
             panels: Vec::new(),
-            names: by.as_ref().map(|by| by.names().to_vec()).unwrap_or_default(),
+            names: by
+                .as_ref()
+                .map(|by| by.names().to_vec())
+                .unwrap_or_default(),
             x_names: x.as_ref().map(|x| kept(x, wants_names)),
             y_names: y.as_ref().map(|y| kept(y, wants_names)),
             is_x_time: matches!(
-                roles.x.and_then(|x| table.columns.get(x)).map(|x| &x.values),
+                roles
+                    .x
+                    .and_then(|x| table.columns.get(x))
+                    .map(|x| &x.values),
                 Some(Values::Times(_))
             ),
             notes,
@@ -119,7 +132,10 @@ impl Data {
                 continue;
             }
             let along = |words: Option<&Words>, place| match words {
-                Some(words) => words.codes().get(row).map_or(f64::NAN, |code| f64::from(*code)),
+                Some(words) => words
+                    .codes()
+                    .get(row)
+                    .map_or(f64::NAN, |code| f64::from(*code)),
                 None => at(place, row),
             };
             let (x, y) = (along(x.as_ref(), roles.x), along(y.as_ref(), roles.y));
@@ -136,7 +152,9 @@ impl Data {
                 weight: table.weight(row),
             };
             while data.panels.len() <= panel {
-                let name = facet.as_ref().and_then(|facet| facet.names().get(data.panels.len()));
+                let name = facet
+                    .as_ref()
+                    .and_then(|facet| facet.names().get(data.panels.len()));
                 data.panels.push(Panel {
                     name: name.cloned(),
                     ..Panel::default()
@@ -190,7 +208,10 @@ fn said(name: &str, values: &Values, row: usize) -> Option<String> {
         Values::Numbers(_) => {
             let value = values.at(row);
             let value = super::axis::plain((value * 1e3).round() / 1e3);
-            values.at(row).is_finite().then(|| format!("{name} = {value}"))
+            values
+                .at(row)
+                .is_finite()
+                .then(|| format!("{name} = {value}"))
         }
     }
 }
@@ -199,7 +220,10 @@ impl Panel {
     fn take(&mut self, point: Point, place: usize, names: &[String]) {
         let found = self.series.iter().position(|series| series.place >= place);
         let at = found.unwrap_or(self.series.len());
-        let is_new = self.series.get(at).is_none_or(|series| series.place != place);
+        let is_new = self
+            .series
+            .get(at)
+            .is_none_or(|series| series.place != place);
         if is_new {
             let series = Series {
                 place,

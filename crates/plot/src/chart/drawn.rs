@@ -1,12 +1,13 @@
 //! A table and what is to be drawn of it, as a picture.
 
+use super::axis::{Axis, Scale};
 use super::bars::Bars;
 use super::data::{Data, Panel};
 use super::frame::{Around, framed};
 use super::heat::Heat;
 use super::legend::Entry;
 use super::lines::Lines;
-use super::marks::{Columns, Marks, Named, json};
+use super::marks::{Columns, Marks, Named, json, json_names};
 use super::place::{Field, Place};
 use super::points::Points;
 use super::roles::{Roles, What};
@@ -134,7 +135,10 @@ impl Chart {
         };
         let (none, below) = left_out(&known, &place);
         data.tell_left_out(none, "rows without a number are left out");
-        data.tell_left_out(below, "rows at or below 0 have no place on a logarithmic axis");
+        data.tell_left_out(
+            below,
+            "rows at or below 0 have no place on a logarithmic axis",
+        );
         if data.panels.is_empty() || drawn(&known, &place) == 0 {
             return nothing(style, &title, &data);
         }
@@ -142,11 +146,16 @@ impl Chart {
         let is_lines = marks.has_lines();
         let legend: Vec<Entry> = match data.names.len() {
             0 | 1 => Vec::new(),
-            _ => data.names.iter().enumerate().map(|(place, name)| Entry {
-                paint: Paint::series(place),
-                name: name.clone(),
-                is_line: is_lines,
-            }).collect(),
+            _ => data
+                .names
+                .iter()
+                .enumerate()
+                .map(|(place, name)| Entry {
+                    paint: Paint::series(place),
+                    name: name.clone(),
+                    is_line: is_lines,
+                })
+                .collect(),
         };
         let panels: Vec<(Option<String>, Option<String>)> = data
             .panels
@@ -175,7 +184,10 @@ impl Chart {
             scene.open(vec![
                 ("class", "panel".to_owned()),
                 ("data-panel", panel.name.clone().unwrap_or_default()),
-                ("data-field", json([field.left, field.top, field.right, field.bottom].into_iter())),
+                (
+                    "data-axes",
+                    format!("[{},{}]", described(&across), described(&up)),
+                ),
             ]);
             limit(&mut scene, style, &place, panel);
             marks.draw(&mut scene, style, &place, (order, panel));
@@ -226,11 +238,40 @@ fn needed(data: &Data, point: &super::data::Point) -> [f64; 2] {
         Kind::Histogram | Kind::Ecdf => [point.x, 1.0],
         Kind::Box | Kind::Violin => [1.0, point.y],
         Kind::Bar | Kind::Heat => {
-            let value = if data.kind == Kind::Heat { point.value } else { point.y };
+            let value = if data.kind == Kind::Heat {
+                point.value
+            } else {
+                point.y
+            };
             // Without values rows are counted.
-            let has_values = data.all(|point| if data.kind == Kind::Heat { point.value } else { point.y }).next().is_some();
+            let has_values = data
+                .all(|point| {
+                    if data.kind == Kind::Heat {
+                        point.value
+                    } else {
+                        point.y
+                    }
+                })
+                .next()
+                .is_some();
             [or_one(point.x, true), or_one(value, has_values)]
         }
+    }
+}
+
+/// An axis as scripts read it: its title, by what values are divided, and names.
+fn described(axis: &Axis) -> String {
+    let title = json_names([axis.title.as_str()].into_iter());
+    let title = title.trim_matches(['[', ']']);
+    match &axis.scale {
+        Scale::Words(names) => {
+            let names = json_names(names.iter().map(String::as_str));
+            format!("[{title},1,{names}]")
+        }
+        _ => format!(
+            "[{title},{}]",
+            json([axis.factor].into_iter()).trim_matches(['[', ']'])
+        ),
     }
 }
 
@@ -295,7 +336,10 @@ fn nothing(style: &Style, title: &str, data: &Data) -> Scene {
     let room = style.width - 2.0 * style.margin;
     let mut y = style.margin;
     for line in style.lines(title, style.title, room, 3) {
-        scene.text(&line, Text::new(style.title, style.width / 2.0, y).centred());
+        scene.text(
+            &line,
+            Text::new(style.title, style.width / 2.0, y).centred(),
+        );
         y += style.lead(style.title);
     }
     let said = match data.panels.is_empty() {
@@ -304,7 +348,10 @@ fn nothing(style: &Style, title: &str, data: &Data) -> Scene {
     };
     let mut y = (style.height / 2.0).max(y);
     let notes = data.notes.iter().map(String::as_str);
-    for (text, size) in [(said, style.axis)].into_iter().chain(notes.map(|note| (note, style.remark))) {
+    for (text, size) in [(said, style.axis)]
+        .into_iter()
+        .chain(notes.map(|note| (note, style.remark)))
+    {
         for line in style.lines(text, size, room, 3) {
             let at = Text::new(size, style.width / 2.0, y).centred();
             scene.text(&line, at.coloured(Paint::GREY));

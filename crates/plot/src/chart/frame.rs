@@ -43,7 +43,9 @@ pub(crate) fn framed(style: &Style, around: &Around<'_>) -> (Scene, Vec<Field>) 
     if style.is_terminal() {
         scene.text(&around.up.title, Text::new(style.axis, 0.0, y));
     }
-    let fields: Vec<Field> = (0..around.panels.len().max(1)).map(|place| grid.field(place)).collect();
+    let fields: Vec<Field> = (0..around.panels.len().max(1))
+        .map(|place| grid.field(place))
+        .collect();
     for (place, field) in fields.iter().enumerate() {
         grid.panel(&mut scene, around, (place, *field));
     }
@@ -99,12 +101,25 @@ impl<'a> Grid<'a> {
         };
         let below = float(notes.len()) * style.lead(style.remark) + style.margin;
         // Numbers at the vertical axis, as many as fit into what is about its height.
-        let has_heads = around.panels.iter().any(|(name, note)| name.is_some() || note.is_some());
-        let head = if has_heads { style.lead(style.label) } else { 0.0 };
+        let has_names = around.panels.iter().any(|(name, _)| name.is_some());
+        let has_heads = around
+            .panels
+            .iter()
+            .any(|(name, note)| name.is_some() || note.is_some());
+        let has_notes = around.panels.iter().any(|(_, note)| note.is_some());
+        let head = match (has_heads, has_notes && has_names) {
+            (false, _) => 0.0,
+            (true, false) => style.lead(style.label),
+            (true, true) => style.lead(style.label) + style.lead(style.remark),
+        };
         let rough = (style.height - above - below) / float(rows) - 3.0 * style.label - head;
         let rough = rough.max(around.least).max(7.0 * style.label);
         let ticks_up = around.up.ticks(rough / (2.4 * style.label));
-        let widest = if matches!(around.up.scale, Scale::Words(_)) { 0.36 } else { 0.25 };
+        let widest = if matches!(around.up.scale, Scale::Words(_)) {
+            0.36
+        } else {
+            0.25
+        };
         let ticks_up: Vec<(f64, String)> = ticks_up
             .into_iter()
             .map(|(at, text)| {
@@ -112,16 +127,18 @@ impl<'a> Grid<'a> {
                 (at, lines.into_iter().next().unwrap_or_default())
             })
             .collect();
-        let widths = ticks_up.iter().map(|(_, text)| style.width_of(text, style.label));
+        let widths = ticks_up
+            .iter()
+            .map(|(_, text)| style.width_of(text, style.label));
         let own = widths.fold(0.0, f64::max);
         let upright = match style.is_terminal() || around.up.title.is_empty() {
             true => 0.0,
-            false => style.lead(style.axis),
+            false => 1.5 * style.axis,
         };
         let left = style.margin + upright + own + 0.5 * style.label;
         let beside = around.ramp.map_or(0.0, |ramp| ramp_width(style, ramp));
         let right = style.width - style.margin - beside - 0.3 * style.label;
-        let gap = style.label;
+        let gap = if style.is_terminal() { style.label } else { 1.6 * style.label };
         let across = (right - left - gap * float(columns - 1)) / float(columns);
         let names = Names::of(style, around.across, across);
         let x_title = match around.across.title.is_empty() {
@@ -131,7 +148,9 @@ impl<'a> Grid<'a> {
         let under = 0.4 * style.label + names.height + x_title;
         let rows_gap = float(rows - 1) * 1.1 * gap;
         let free = style.height - above - below - under - rows_gap;
-        let each = (free / float(rows) - head).max(around.least).max(6.0 * style.label);
+        let each = (free / float(rows) - head)
+            .max(around.least)
+            .max(8.0 * style.label);
         let used = float(rows) * (each + head) + rows_gap;
         Self {
             style,
@@ -182,13 +201,20 @@ impl<'a> Grid<'a> {
     fn panel(&self, scene: &mut Scene, around: &Around<'_>, (place, field): (usize, Field)) {
         let style = self.style;
         if let Some((name, note)) = around.panels.get(place) {
-            let said = [name.as_deref(), note.as_deref()];
-            let said: Vec<&str> = said.into_iter().flatten().collect();
-            let room = field.width() + self.gap;
+            let room = field.width() + 0.5 * self.gap;
             let middle = f64::midpoint(field.left, field.right);
-            for line in style.lines(&said.join(" · "), style.label, room, 1) {
-                let at = Text::new(style.label, middle, field.top - self.head);
-                scene.text(&line, at.centred());
+            let mut y = field.top - self.head;
+            let said = [
+                (name, style.label, Paint::INK),
+                (note, style.remark, Paint::GREY),
+            ];
+            for (text, size, paint) in said {
+                let text = text.as_deref().unwrap_or_default();
+                for line in style.lines(text, size, room, 1) {
+                    let at = Text::new(size, middle, y).centred();
+                    scene.text(&line, at.coloured(paint));
+                    y += style.lead(size);
+                }
             }
         }
         let is_first = place.is_multiple_of(self.columns);
@@ -201,7 +227,11 @@ impl<'a> Grid<'a> {
             }
             if is_first {
                 let aside = if has_lines { 0.4 * style.label } else { 2.0 };
-                let at = Text::new(style.label, field.left - aside, y - style.middle(style.label));
+                let at = Text::new(
+                    style.label,
+                    field.left - aside,
+                    y - style.middle(style.label),
+                );
                 scene.text(text, at.right());
             }
         }
@@ -238,7 +268,10 @@ impl<'a> Grid<'a> {
         if style.is_terminal() {
             return;
         }
-        let top = fields.iter().map(|field| field.top).fold(f64::MAX, f64::min);
+        let top = fields
+            .iter()
+            .map(|field| field.top)
+            .fold(f64::MAX, f64::min);
         let room = (bottom - top).max(8.0 * style.axis);
         for line in style.lines(&around.up.title, style.axis, room, 1) {
             let at = Text::new(style.axis, style.margin, f64::midpoint(top, bottom));
@@ -262,7 +295,10 @@ fn coloured(scene: &mut Scene, style: &Style, ramp: &Axis, (left, field): (f64, 
         return;
     }
     let right = left + 0.8 * style.label;
-    let (top, bottom) = (field.top, field.top + field.height().min(16.0 * style.label));
+    let (top, bottom) = (
+        field.top,
+        field.top + field.height().min(16.0 * style.label),
+    );
     for step in 0..64_u8 {
         let share = f64::from(step) / 64.0;
         let at = |share: f64| bottom - share * (bottom - top);

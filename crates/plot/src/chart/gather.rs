@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use super::roles::Roles;
 use super::spec::Kind;
 use super::table::Table;
-use crate::number::float;
 
 /// Rows that are kept at most; a picture has fewer dots.
 const MOST: usize = 1 << 17;
@@ -93,7 +92,11 @@ impl Gather {
         }
         while table.rows() > self.most {
             self.threshold /= 2;
-            let kept: Vec<bool> = self.hashes.iter().map(|hash| *hash <= self.threshold).collect();
+            let kept: Vec<bool> = self
+                .hashes
+                .iter()
+                .map(|hash| *hash <= self.threshold)
+                .collect();
             self.hashes.retain(|hash| *hash <= self.threshold);
             for column in &mut table.columns {
                 column.values.retain(&kept);
@@ -116,7 +119,9 @@ impl Gather {
                 _ => self.roles.y,
             };
             if several && drawn.is_some() {
-                table.notes.push(format!("means of {} rows", grouped(self.seen)));
+                table
+                    .notes
+                    .push(format!("means of {} rows", grouped(self.seen)));
             }
         } else if (table.rows() as u64) < self.seen {
             table.notes.push(format!(
@@ -131,7 +136,13 @@ impl Gather {
     /// One row of those with the same names: the mean of their numbers.
     fn join(&self, table: &mut Table) {
         let Roles {
-            kind, x, y, by, facet, value, ..
+            kind,
+            x,
+            y,
+            by,
+            facet,
+            value,
+            ..
         } = self.roles;
         let (second, number) = match kind {
             Kind::Heat => (y, value),
@@ -184,17 +195,12 @@ pub(crate) fn grouped(count: u64) -> String {
     out
 }
 
-/// The share of rows that a table has of an answer.
-#[cfg(test)]
-fn share(table: &Table, of: usize) -> f64 {
-    float(table.rows()) / float(of)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::roles::What;
     use super::super::table::{Column, Values, Words};
     use super::*;
+    use crate::number::float;
 
     fn table(columns: Vec<(&str, Values)>) -> Table {
         let column = |(name, values): (&str, Values)| Column {
@@ -218,7 +224,9 @@ mod tests {
             for batch in 0..batches {
                 for place in gather.choose(rows) {
                     let value = float(batch * rows) + f64::from(place);
-                    let Values::Numbers(values) = &mut all.columns[0].values else { panic!() };
+                    let Values::Numbers(values) = &mut all.columns[0].values else {
+                        panic!()
+                    };
                     values.push(value);
                 }
                 gather.trim(&mut all).unwrap();
@@ -228,9 +236,14 @@ mod tests {
         };
         let all = gathered(100, 1000);
         assert_eq!(all, gathered(1000, 100));
-        assert!(share(&all, 100_000) > 0.004 && all.rows() <= 1000);
-        assert!(all.notes[0].starts_with("a sample: ") && all.notes[0].ends_with(" of 100\u{202f}000 rows"));
-        let Values::Numbers(values) = &all.columns[0].values else { panic!() };
+        assert!(float(all.rows()) / 100_000.0 > 0.004 && all.rows() <= 1000);
+        assert!(
+            all.notes[0].starts_with("a sample: ")
+                && all.notes[0].ends_with(" of 100\u{202f}000 rows")
+        );
+        let Values::Numbers(values) = &all.columns[0].values else {
+            panic!()
+        };
         let mean = values.iter().sum::<f64>() / float(values.len());
         assert!((mean - 50_000.0).abs() < 4_000.0, "{mean}");
         assert!(values.is_sorted());

@@ -21,7 +21,12 @@ impl Groups {
         let beside = data.panels.iter().map(|panel| panel.series.len()).max();
         let columns = float(data.panels.len().max(1)).sqrt().ceil();
         let slot = 0.8 * style.width / columns.min(2.0) / float(names.len().max(1));
-        let least = float(beside.unwrap_or(1)) * if style.is_terminal() { 2.0 } else { 0.5 * style.label };
+        let least = float(beside.unwrap_or(1))
+            * if style.is_terminal() {
+                2.0
+            } else {
+                0.5 * style.label
+            };
         let is_turned = !fits(style, &names, slot) || slot < least;
         Self {
             names,

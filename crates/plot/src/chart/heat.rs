@@ -26,7 +26,11 @@ impl<'a> Heat<'a> {
     }
 
     fn value(&self, point: &Point) -> f64 {
-        if self.is_count { point.weight } else { point.value }
+        if self.is_count {
+            point.weight
+        } else {
+            point.value
+        }
     }
 
     fn colours(&self) -> Axis {
@@ -60,7 +64,13 @@ impl Marks for Heat<'_> {
         float(rows) * 1.35 * style.label
     }
 
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, (_, panel): (usize, &Panel)) {
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
         let colours = self.colours();
         let named = |names: &'_ Option<Vec<String>>, at: f64| {
             let found = names.as_ref().and_then(|names| names.get(whole(at)));
@@ -69,11 +79,18 @@ impl Marks for Heat<'_> {
         let x = |point: &Point| named(&self.data.x_names, point.x);
         let y = |point: &Point| named(&self.data.y_names, point.y);
         for series in &panel.series {
-            let (xs, ys): (Vec<String>, Vec<String>) = series.points.iter().map(|point| (x(point), y(point))).unzip();
+            let (xs, ys): (Vec<String>, Vec<String>) = series
+                .points
+                .iter()
+                .map(|point| (x(point), y(point)))
+                .unzip();
             let lists = vec![
                 ("data-x", json_names(xs.iter().map(String::as_str))),
                 ("data-y", json_names(ys.iter().map(String::as_str))),
-                ("data-value", json(series.points.iter().map(|point| self.value(point)))),
+                (
+                    "data-value",
+                    json(series.points.iter().map(|point| self.value(point))),
+                ),
             ];
             scene.open(group(&series.name, lists));
             for point in &series.points {
@@ -88,10 +105,19 @@ impl Marks for Heat<'_> {
                 let top = field.y(place.up, part(point.y, place.up));
                 let bottom = field.y(place.up, part(point.y + 1.0, place.up));
                 let shade = byte(share);
-                scene.say(format!("{}\n{}\n{}", x(point), y(point), colours.said(value)));
+                scene.say(format!(
+                    "{}\n{}\n{}",
+                    x(point),
+                    y(point),
+                    colours.said(value)
+                ));
                 let paint = match style.is_terminal() {
                     // A terminal has letters for it.
-                    true => Paint::of(Role::Ramp(shade)).with_alpha(if share < 0.34 { 0.4 } else { 1.0 }),
+                    true => Paint::of(Role::Ramp(shade)).with_alpha(if share < 0.34 {
+                        0.4
+                    } else {
+                        1.0
+                    }),
                     false => Paint::of(Role::Ramp(shade)),
                 };
                 scene.block((left, top), (right, bottom), paint);
@@ -99,10 +125,18 @@ impl Marks for Heat<'_> {
                 let size = 0.85 * style.label;
                 let is_roomy = style.width_of(&text, size) < 0.92 * (right - left);
                 if is_roomy && bottom - top >= style.label {
-                    let ink = if share > 0.6 { (20, 20, 20) } else { (255, 255, 255) };
+                    let ink = if share > 0.6 {
+                        (20, 20, 20)
+                    } else {
+                        (255, 255, 255)
+                    };
                     let middle = f64::midpoint(top, bottom) - style.middle(size);
                     let at = Text::new(size, f64::midpoint(left, right), middle).centred();
-                    let ink = if style.is_terminal() { Paint::INK } else { Paint::of(Role::Fixed(ink)) };
+                    let ink = if style.is_terminal() {
+                        Paint::INK
+                    } else {
+                        Paint::of(Role::Fixed(ink))
+                    };
                     scene.text(&text, at.coloured(ink));
                 }
             }

@@ -29,7 +29,11 @@ fn sample(style: &Style) -> f64 {
 }
 
 fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
-    let gap = if style.is_terminal() { 4.0 } else { 0.9 * style.label };
+    let gap = if style.is_terminal() {
+        4.0
+    } else {
+        0.9 * style.label
+    };
     let mut lines: Vec<Vec<(f64, Option<usize>, String)>> = Vec::new();
     let mut end = f64::MAX;
     for (place, entry) in entries.iter().enumerate() {
@@ -62,7 +66,11 @@ fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
 
 pub(crate) fn legend_height(style: &Style, entries: &[Entry], room: f64) -> f64 {
     let lines = laid(style, entries, room).lines.len();
-    let below = if lines > 0 && !style.is_terminal() { 0.2 * style.label } else { 0.0 };
+    let below = if lines > 0 && !style.is_terminal() {
+        0.2 * style.label
+    } else {
+        0.0
+    };
     float(lines) * style.lead(style.label) + below
 }
 
@@ -86,7 +94,10 @@ pub(crate) fn legend(
                 scene.text(text, Text::new(style.label, x, y));
                 continue;
             };
-            let name = vec![("class", "entry".to_owned()), ("data-series", entry.name.clone())];
+            let name = vec![
+                ("class", "entry".to_owned()),
+                ("data-series", entry.name.clone()),
+            ];
             scene.open(name);
             match entry.is_line {
                 true => {

@@ -36,7 +36,10 @@ impl Marks for Lines<'_> {
         let across = along(self.data, &self.columns);
         let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
         let values = self.data.all(|point| point.y);
-        let bands = self.data.all(|point| point.low).chain(self.data.all(|point| point.high));
+        let bands = self
+            .data
+            .all(|point| point.low)
+            .chain(self.data.all(|point| point.high));
         let all = values.chain(bands).chain(limits);
         let up = self.columns.y.axis(all, self.columns.is_y_log(), false);
         (across, up)
@@ -46,7 +49,13 @@ impl Marks for Lines<'_> {
         true
     }
 
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, (_, panel): (usize, &Panel)) {
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
         for series in &panel.series {
             let mut points = series.points.clone();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -67,7 +76,11 @@ impl Marks for Lines<'_> {
 
 impl Lines<'_> {
     fn band(&self, scene: &mut Scene, place: &Place<'_>, series: usize, points: &[Point]) {
-        let within = |point: &Point| place.at(point.x, point.low).zip(place.at(point.x, point.high));
+        let within = |point: &Point| {
+            place
+                .at(point.x, point.low)
+                .zip(place.at(point.x, point.high))
+        };
         let ends: Vec<((f64, f64), (f64, f64))> = points.iter().filter_map(within).collect();
         if ends.len() < 2 {
             return;

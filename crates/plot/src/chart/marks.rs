@@ -135,10 +135,7 @@ pub(crate) fn json_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The group of a series, with its data where they are few.
-pub(crate) fn group(
-    name: &str,
-    lists: Vec<(&'static str, String)>,
-) -> Vec<(&'static str, String)> {
+pub(crate) fn group(name: &str, lists: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("class", "series".to_owned()),
         ("data-series", name.to_owned()),

@@ -26,6 +26,7 @@ mod unit;
 
 pub use drawn::Chart;
 pub use gather::Gather;
+pub(crate) use gather::grouped;
 pub use roles::{Roles, What};
 pub use spec::{Kind, Log, Spec};
 pub use style::{Look, Size};

@@ -28,7 +28,10 @@ pub(crate) fn fits(style: &Style, names: &[String], slot: f64) -> bool {
     names.iter().all(|name| {
         let lines = style.lines(name, style.label, 0.94 * slot, most);
         let whole = lines.concat();
-        !whole.contains('…') && lines.iter().all(|line| style.width_of(line, style.label) <= slot)
+        !whole.contains('…')
+            && lines
+                .iter()
+                .all(|line| style.width_of(line, style.label) <= slot)
             && (lines.len() == 1 || name.contains([' ', '-', '_', '/', ':', '.']))
     })
 }
@@ -41,7 +44,9 @@ impl Names {
             // Long numbers leave room for fewer.
             loop {
                 let ticks = axis.ticks(count);
-                let used = ticks.iter().map(|(_, text)| style.width_of(text, style.label));
+                let used = ticks
+                    .iter()
+                    .map(|(_, text)| style.width_of(text, style.label));
                 let used: f64 = used.map(|one| one + 0.6 * style.label).sum();
                 if used <= width + 2.0 * style.label || count <= 1.0 {
                     let ticks = ticks.into_iter().map(|(at, text)| (at, vec![text]));
@@ -58,8 +63,15 @@ impl Names {
         let ticks = axis.ticks(float(names.len()));
         if fits(style, names, slot) {
             let lines = |text: &str| style.lines(text, style.label, 0.94 * slot, 2);
-            let ticks: Vec<_> = ticks.into_iter().map(|(at, text)| (at, lines(&text))).collect();
-            let most = ticks.iter().map(|(_, lines)| lines.len()).max().unwrap_or(1);
+            let ticks: Vec<_> = ticks
+                .into_iter()
+                .map(|(at, text)| (at, lines(&text)))
+                .collect();
+            let most = ticks
+                .iter()
+                .map(|(_, lines)| lines.len())
+                .max()
+                .unwrap_or(1);
             return Self {
                 way: Way::Across,
                 ticks,
@@ -72,7 +84,9 @@ impl Names {
             let mut kept = Vec::new();
             for (at, text) in ticks {
                 let line = style.lines(&text, style.label, 0.3 * width, 1);
-                let half = line.first().map_or(0.0, |line| style.width_of(line, style.label) / 2.0);
+                let half = line
+                    .first()
+                    .map_or(0.0, |line| style.width_of(line, style.label) / 2.0);
                 if at * width - half > end {
                     end = at * width + half + 2.0;
                     kept.push((at, line));
@@ -99,7 +113,11 @@ impl Names {
     }
 
     pub(crate) fn draw(&self, scene: &mut Scene, style: &Style, field: Field) {
-        let aside = if style.is_terminal() { 1.0 } else { 0.3 * style.label };
+        let aside = if style.is_terminal() {
+            1.0
+        } else {
+            0.3 * style.label
+        };
         let top = field.bottom + aside;
         for (share, lines) in &self.ticks {
             let x = field.x(*share);

@@ -47,7 +47,9 @@ impl Place<'_> {
     }
 
     pub(crate) fn y(&self, value: f64) -> Option<f64> {
-        self.up.share(value).map(|share| self.field.y(self.up, share))
+        self.up
+            .share(value)
+            .map(|share| self.field.y(self.up, share))
     }
 
     pub(crate) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
@@ -71,7 +73,10 @@ impl Place<'_> {
     pub(crate) fn among(&self, names: f64, share: f64) -> (f64, f64) {
         let of = |axis: &Axis| names / axis.ends.1.max(1.0);
         match self.is_turned() {
-            true => (self.field.x(share), self.field.top + of(self.up) * self.field.height()),
+            true => (
+                self.field.x(share),
+                self.field.top + of(self.up) * self.field.height(),
+            ),
             false => (self.field.x(of(self.across)), self.field.y(self.up, share)),
         }
     }

@@ -95,10 +95,13 @@ impl Roles {
 
     /// The kind that shows such columns.
     fn guessed(&self, columns: &[(&str, What)]) -> Kind {
-        let what = |place: Option<usize>| place.and_then(|at| columns.get(at)).map(|(_, what)| *what);
+        let what =
+            |place: Option<usize>| place.and_then(|at| columns.get(at)).map(|(_, what)| *what);
         let first = |wanted| self.free(columns, |what| what == wanted);
         let x = what(self.x).or_else(|| match self.y {
-            None => first(What::Time).or_else(|| first(What::Word)).and_then(|at| what(Some(at))),
+            None => first(What::Time)
+                .or_else(|| first(What::Word))
+                .and_then(|at| what(Some(at))),
             Some(_) => self.free(columns, |_| true).and_then(|at| what(Some(at))),
         });
         let numbers = columns.iter().filter(|(_, what)| *what == What::Number);
@@ -242,7 +245,10 @@ mod tests {
         assert_eq!(line.columns(), [0, 1, 2]);
         let guess = |columns: &[(&str, What)]| found("", columns).unwrap();
         let time = guess(&COLUMNS);
-        assert_eq!((time.kind, time.x, time.y, time.by), (Kind::Line, Some(3), Some(1), Some(0)));
+        assert_eq!(
+            (time.kind, time.x, time.y, time.by),
+            (Kind::Line, Some(3), Some(1), Some(0))
+        );
         let bars = guess(&COLUMNS[..3]);
         assert_eq!((bars.kind, bars.x, bars.y), (Kind::Bar, Some(0), Some(1)));
         assert_eq!(guess(&COLUMNS[1..3]).kind, Kind::Scatter);
@@ -250,7 +256,10 @@ mod tests {
         assert_eq!(guess(&COLUMNS[..1]).kind, Kind::Bar);
         let violin = found("kind=violin y=best_ns by=op", &COLUMNS).unwrap();
         assert_eq!((violin.x, violin.by), (Some(0), Some(0)));
-        assert_eq!(found("kind=histogram y=best_ns", &COLUMNS).unwrap().x, Some(2));
+        assert_eq!(
+            found("kind=histogram y=best_ns", &COLUMNS).unwrap().x,
+            Some(2)
+        );
     }
 
     #[test]
@@ -259,8 +268,16 @@ mod tests {
         assert!(told("x=nothing").contains("no column `nothing`\nhint: it has op, trial"));
         assert!(told("kind=histogram x=op").contains("column `op` is text"));
         assert!(told("kind=line x=trial y=at").contains("column `at` is a time"));
-        assert!(found("kind=line", &COLUMNS[..1]).unwrap_err().contains("needs numbers"));
-        assert!(found("kind=heat", &COLUMNS[..1]).unwrap_err().contains("second kind"));
+        assert!(
+            found("kind=line", &COLUMNS[..1])
+                .unwrap_err()
+                .contains("needs numbers")
+        );
+        assert!(
+            found("kind=heat", &COLUMNS[..1])
+                .unwrap_err()
+                .contains("second kind")
+        );
         assert!(found("", &[]).is_err());
     }
 }

@@ -64,7 +64,11 @@ fn bins(data: &Data, across: &Axis) -> usize {
     shares.sort_by(f64::total_cmp);
     let spread = quantile(&shares, 0.75) - quantile(&shares, 0.25);
     let width = 2.0 * spread / float(shares.len()).cbrt();
-    let wanted = if width > 0.0 { (1.0 / width).ceil() } else { 20.0 };
+    let wanted = if width > 0.0 {
+        (1.0 / width).ceil()
+    } else {
+        20.0
+    };
     whole(wanted.clamp(BINS.0, BINS.1))
 }
 
@@ -80,11 +84,11 @@ impl Marks for Shares<'_> {
         let most = counts.fold(1.0, f64::max);
         let is_log = self.columns.is_y_log() == Some(true);
         let up = match is_log {
-            true => super::marks::Named { name: "rows", unit: None }.axis(
-                [0.7, most].into_iter(),
-                Some(true),
-                false,
-            ),
+            true => super::marks::Named {
+                name: "rows",
+                unit: None,
+            }
+            .axis([0.7, most].into_iter(), Some(true), false),
             false => Axis::plain("rows", (0.0, 1.05 * most)),
         };
         (across, up)
@@ -94,7 +98,13 @@ impl Marks for Shares<'_> {
         !self.is_histogram
     }
 
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, (_, panel): (usize, &Panel)) {
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
         for series in &panel.series {
             match self.is_histogram {
                 true => self.histogram(scene, style, place, (series, panel.series.len())),
@@ -120,7 +130,11 @@ impl Shares<'_> {
         ];
         scene.open(group(&series.name, lists));
         let paint = Paint::series(series.place);
-        let alpha = if beside > 1 { 0.3 } else { 0.85 };
+        let alpha = match beside {
+            1 => 0.85,
+            2 => 0.3,
+            _ => 0.1,
+        };
         let foot = place.field.bottom;
         let mut outline = Vec::new();
         for (bin, count) in counts.iter().enumerate() {
@@ -129,10 +143,24 @@ impl Shares<'_> {
             let top = place.y(*count).unwrap_or(foot).min(foot);
             outline.extend([(left, top), (right, top)]);
             if *count > 0.0 {
-                let (from, to) = (place.across.said(edge(bin)), place.across.said(edge(bin + 1)));
-                scene.say(format!("{}{from} to {to}\n{count} rows", head(&series.name)));
-                let gap = if beside > 1 || style.is_terminal() { 0.0 } else { 0.5 };
-                scene.block((left + gap, top), (right - gap, foot), paint.with_alpha(alpha));
+                let (from, to) = (
+                    place.across.said(edge(bin)),
+                    place.across.said(edge(bin + 1)),
+                );
+                scene.say(format!(
+                    "{}{from} to {to}\n{count} rows",
+                    head(&series.name)
+                ));
+                let gap = if beside > 1 || style.is_terminal() {
+                    0.0
+                } else {
+                    0.5
+                };
+                scene.block(
+                    (left + gap, top),
+                    (right - gap, foot),
+                    paint.with_alpha(alpha),
+                );
             }
         }
         if beside > 1 {
@@ -152,14 +180,18 @@ fn head(name: &str) -> String {
 /// The share of rows that have at most a value.
 fn ecdf(scene: &mut Scene, style: &Style, place: &Place<'_>, series: &Series) {
     let points = series.points.iter().map(|point| point.x);
-    let mut values: Vec<f64> = points.filter(|value| place.across.share(*value).is_some()).collect();
+    let mut values: Vec<f64> = points
+        .filter(|value| place.across.share(*value).is_some())
+        .collect();
     values.sort_by(f64::total_cmp);
     let count = float(values.len());
     let step = values.len().div_ceil(POINTS).max(1);
     let last = values.len().saturating_sub(1);
     let some = values.iter().enumerate();
     let some = some.filter(|(at, _)| (at + 1).is_multiple_of(step) || *at == last);
-    let steps: Vec<(f64, f64)> = some.map(|(at, value)| (*value, float(at + 1) / count)).collect();
+    let steps: Vec<(f64, f64)> = some
+        .map(|(at, value)| (*value, float(at + 1) / count))
+        .collect();
     let lists = vec![
         ("data-x", json(steps.iter().map(|(value, _)| *value))),
         ("data-y", json(steps.iter().map(|(_, share)| *share))),

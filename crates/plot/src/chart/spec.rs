@@ -233,7 +233,10 @@ mod tests {
         assert_eq!(spec.log, Some(Log::None));
         let over: Spec = "x=c".parse().unwrap();
         let both = over.or(&spec);
-        assert_eq!((both.x.as_deref(), both.y.as_deref()), (Some("c"), Some("b")));
+        assert_eq!(
+            (both.x.as_deref(), both.y.as_deref()),
+            (Some("c"), Some("b"))
+        );
     }
 
     #[test]

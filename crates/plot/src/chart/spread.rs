@@ -39,7 +39,9 @@ fn by_name(series: &Series) -> Vec<Values> {
     let mut found: Vec<Values> = Vec::new();
     for point in series.points.iter().filter(|point| point.y.is_finite()) {
         let name = if point.x.is_nan() { 0.0 } else { point.x };
-        let known = found.iter_mut().find(|values| (values.name - name).abs() < 0.5);
+        let known = found
+            .iter_mut()
+            .find(|values| (values.name - name).abs() < 0.5);
         match known {
             Some(values) => values.sorted.push(point.y),
             None => found.push(Values {
@@ -85,18 +87,29 @@ impl Marks for Spread<'_> {
         vec![said.to_owned()]
     }
 
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, (_, panel): (usize, &Panel)) {
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         for (order, series) in panel.series.iter().enumerate() {
             let all = by_name(series);
-            let named = all.iter().map(|values| names.get(whole(values.name)).map_or("", |n| n.as_str()));
+            let named = all
+                .iter()
+                .map(|values| names.get(whole(values.name)).map_or("", |n| n.as_str()));
             let at = |share: f64| json(all.iter().map(|values| quantile(&values.sorted, share)));
             let lists = vec![
                 ("data-names", json_names(named)),
                 ("data-low", at(0.25)),
                 ("data-median", at(0.5)),
                 ("data-high", at(0.75)),
-                ("data-n", json(all.iter().map(|values| float(values.sorted.len())))),
+                (
+                    "data-n",
+                    json(all.iter().map(|values| float(values.sorted.len()))),
+                ),
             ];
             scene.open(group(&series.name, lists));
             for values in &all {
@@ -166,7 +179,9 @@ impl One<'_> {
         let at = |share: f64| quantile(sorted, share);
         let (low, high) = (at(0.25), at(0.75));
         let reach = 1.5 * (high - low);
-        let mut inside = sorted.iter().filter(|value| **value >= low - reach && **value <= high + reach);
+        let mut inside = sorted
+            .iter()
+            .filter(|value| **value >= low - reach && **value <= high + reach);
         let first = inside.next().copied().unwrap_or(low);
         let last = inside.next_back().copied().unwrap_or(first).max(high);
         let half = self.half(1.6);
@@ -182,7 +197,11 @@ impl One<'_> {
         if let Some((from, to)) = self.share(low).zip(self.share(high)) {
             let corner = |at: f64, share: f64| self.place.among(self.middle() + at, share);
             scene.say(said);
-            scene.block(corner(-half, from), corner(half, to), self.paint.with_alpha(0.45));
+            scene.block(
+                corner(-half, from),
+                corner(half, to),
+                self.paint.with_alpha(0.45),
+            );
         }
         self.across(scene, at(0.5), half, (self.paint, 1.4 * self.style.line));
         let outside: Vec<f64> = sorted
@@ -193,7 +212,10 @@ impl One<'_> {
         let step = outside.len().div_ceil(OUTSIDE).max(1);
         // The farthest are seen, of the others some.
         let ends = [outside.first(), outside.last()];
-        let some = outside.iter().step_by(step).chain(ends.into_iter().flatten());
+        let some = outside
+            .iter()
+            .step_by(step)
+            .chain(ends.into_iter().flatten());
         for value in some {
             if let Some(share) = self.share(*value) {
                 let at = self.place.among(self.middle(), share);
@@ -203,7 +225,10 @@ impl One<'_> {
     }
 
     fn violin(&self, scene: &mut Scene, sorted: &[f64], said: String) {
-        let shares: Vec<f64> = sorted.iter().filter_map(|value| self.share(*value)).collect();
+        let shares: Vec<f64> = sorted
+            .iter()
+            .filter_map(|value| self.share(*value))
+            .collect();
         let half = self.half(3.0);
         let step = shares.len().div_ceil(SMOOTHED).max(1);
         let some: Vec<f64> = shares.iter().copied().step_by(step).collect();
@@ -218,14 +243,20 @@ impl One<'_> {
                 scene.circle(at, 0.7 * self.style.dot, self.paint.with_alpha(alpha));
             }
             scene.say(said);
-            self.across(scene, quantile(sorted, 0.5), 0.6 * half, (self.paint, self.style.line));
+            self.across(
+                scene,
+                quantile(sorted, 0.5),
+                0.6 * half,
+                (self.paint, self.style.line),
+            );
             return;
         }
         let most = outline.iter().map(|(_, width)| *width).fold(0.0, f64::max);
         let side = |sign: f64| {
             let points = outline.iter();
             points.map(move |(share, width)| {
-                self.place.among(self.middle() + sign * half * width / most, *share)
+                self.place
+                    .among(self.middle() + sign * half * width / most, *share)
             })
         };
         let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
@@ -233,12 +264,19 @@ impl One<'_> {
         scene.filled(&around, self.paint.with_alpha(0.35));
         around.extend(around.first().copied());
         scene.line(&around, self.paint, 0.6 * self.style.line);
-        let quartiles = self.share(quantile(sorted, 0.25)).zip(self.share(quantile(sorted, 0.75)));
+        let quartiles = self
+            .share(quantile(sorted, 0.25))
+            .zip(self.share(quantile(sorted, 0.75)));
         if let Some((from, to)) = quartiles {
             let thick = (0.16 * half).min(0.5);
             let corner = |at: f64, share: f64| self.place.among(self.middle() + at, share);
             scene.block(corner(-thick, from), corner(thick, to), self.paint);
         }
-        self.across(scene, quantile(sorted, 0.5), 0.3 * half, (Paint::PAPER, 0.8 * self.style.line));
+        self.across(
+            scene,
+            quantile(sorted, 0.5),
+            0.3 * half,
+            (Paint::PAPER, 0.8 * self.style.line),
+        );
     }
 }

@@ -93,7 +93,10 @@ impl Values {
             Self::Numbers(values) | Self::Times(values) => {
                 values.get(row).copied().unwrap_or(f64::NAN)
             }
-            Self::Words(words) => words.codes.get(row).map_or(f64::NAN, |code| f64::from(*code)),
+            Self::Words(words) => words
+                .codes
+                .get(row)
+                .map_or(f64::NAN, |code| f64::from(*code)),
         }
     }
 

@@ -29,7 +29,12 @@ fn svg(columns: Vec<Column>, spec: &str) -> String {
     let chart = chart(columns, spec);
     let svg = chart.svg(Look::default());
     // All forms are to be had of any picture.
-    assert!(chart.png(Look::default(), 64).unwrap().starts_with(b"\x89PNG"));
+    assert!(
+        chart
+            .png(Look::default(), 64)
+            .unwrap()
+            .starts_with(b"\x89PNG")
+    );
     assert!(chart.text(60, 20, false).lines().count() >= 8);
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     svg
@@ -55,19 +60,37 @@ fn quartiles_and_shares_are_those_of_the_values() {
     let values: Vec<f64> = (1..=101).map(f64::from).collect();
     let boxed = svg(vec![numbers("v", &values)], "kind=box y=v");
     // Of 1 to 101: 26, 51 and 76.
-    assert!(boxed.contains("data-low=\"[26]\" data-median=\"[51]\" data-high=\"[76]\" data-n=\"[101]\""));
+    assert!(
+        boxed
+            .contains("data-low=\"[26]\" data-median=\"[51]\" data-high=\"[76]\" data-n=\"[101]\"")
+    );
     let shares = svg(vec![numbers("v", &[4.0, 1.0, 2.0, 2.0])], "kind=ecdf x=v");
-    assert!(shares.contains("data-x=\"[1,2,2,4]\" data-y=\"[0.25,0.5,0.75,1]\""), "{shares}");
+    assert!(
+        shares.contains("data-x=\"[1,2,2,4]\" data-y=\"[0.25,0.5,0.75,1]\""),
+        "{shares}"
+    );
     let histogram = svg(vec![numbers("v", &values)], "kind=histogram x=v");
-    let counts = histogram.split("data-y=\"[").nth(1).unwrap().split(']').next().unwrap();
-    let sum: f64 = counts.split(',').map(|count| count.parse::<f64>().unwrap()).sum();
+    let counts = histogram
+        .split("data-y=\"[")
+        .nth(1)
+        .unwrap()
+        .split(']')
+        .next()
+        .unwrap();
+    let sum: f64 = counts
+        .split(',')
+        .map(|count| count.parse::<f64>().unwrap())
+        .sum();
     assert!((sum - 101.0).abs() < 1e-9);
 }
 
 #[test]
 fn bars_and_heat_maps_have_their_names() {
     let bars = svg(
-        vec![words("op", &["conv", "dense"]), numbers("gflops", &[5.0, 7.0])],
+        vec![
+            words("op", &["conv", "dense"]),
+            numbers("gflops", &[5.0, 7.0]),
+        ],
         "kind=bar x=op y=gflops",
     );
     assert!(bars.contains("data-names=\"[&quot;conv&quot;,&quot;dense&quot;]\" data-y=\"[5,7]\""));
@@ -105,18 +128,32 @@ fn what_cannot_be_drawn_is_said() {
             ]
         };
         let none = svg(columns(&[]), &spec);
-        assert!(none.contains("There is nothing to draw: the answer has no rows."), "{kind}");
+        assert!(
+            none.contains("There is nothing to draw: the answer has no rows."),
+            "{kind}"
+        );
         for values in [&[nan, nan][..], &[f64::INFINITY]] {
             let text = svg(columns(values), &spec);
             let said = text.contains("no row has the numbers for it.");
-            assert!(said || matches!(kind, Kind::Bar | Kind::Heat), "{kind}: {text}");
+            assert!(
+                said || matches!(kind, Kind::Bar | Kind::Heat),
+                "{kind}: {text}"
+            );
         }
-        for values in [&[5.0][..], &[0.0, 0.0], &[1e300, -1e300, 3.0], &[1e-300, 1.0, nan]] {
+        for values in [
+            &[5.0][..],
+            &[0.0, 0.0],
+            &[1e300, -1e300, 3.0],
+            &[1e-300, 1.0, nan],
+        ] {
             let text = svg(columns(values), &spec);
             assert!(!text.contains("nothing to draw"), "{kind} {values:?}");
             let is_told = text.contains("1 rows without a number are left out");
             let has_none = values.iter().any(|value| value.is_nan());
-            assert!(is_told == has_none || matches!(kind, Kind::Bar | Kind::Heat), "{kind} {values:?}");
+            assert!(
+                is_told == has_none || matches!(kind, Kind::Bar | Kind::Heat),
+                "{kind} {values:?}"
+            );
         }
     }
 }
@@ -124,7 +161,10 @@ fn what_cannot_be_drawn_is_said() {
 #[test]
 fn logarithmic_axes_leave_out_what_they_have_not() {
     let text = svg(
-        vec![numbers("x", &[1.0, 2.0, 3.0]), numbers("y", &[0.0, 10.0, 1000.0])],
+        vec![
+            numbers("x", &[1.0, 2.0, 3.0]),
+            numbers("y", &[0.0, 10.0, 1000.0]),
+        ],
         "kind=scatter x=x y=y log=y",
     );
     assert!(text.contains("1 rows at or below 0 have no place on a logarithmic axis"));
@@ -135,7 +175,13 @@ fn many_series_names_and_pictures_are_counted() {
     let names: Vec<String> = (0..200).map(|place| format!("platform-{place}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let values: Vec<f64> = (0..200).map(f64::from).collect();
-    let columns = || vec![words("platform", &names), numbers("v_ns", &values), numbers("w", &values)];
+    let columns = || {
+        vec![
+            words("platform", &names),
+            numbers("v_ns", &values),
+            numbers("w", &values),
+        ]
+    };
     let lines = svg(columns(), "kind=line x=w y=v_ns by=platform");
     assert!(lines.contains("more</text>") && lines.contains("data-series=\"platform-199\""));
     let bars = svg(columns(), "kind=bar x=platform y=v_ns");
@@ -144,25 +190,52 @@ fn many_series_names_and_pictures_are_counted() {
     let facets = svg(columns(), "kind=scatter x=w y=v_ns facet=platform");
     assert!(facets.contains("188 pictures more are not drawn"));
     let long = "x".repeat(300);
-    let bars = svg(vec![words("n", &[&long, "b"]), numbers("v", &[1.0, 2.0])], "kind=bar x=n y=v");
-    let shown = bars.split("</text>").filter(|text| text.contains('…')).count();
-    assert!(shown >= 1 && !bars.split("<text").any(|text| text.split('>').nth(1).is_some_and(|text| text.len() > 200)));
+    let bars = svg(
+        vec![words("n", &[&long, "b"]), numbers("v", &[1.0, 2.0])],
+        "kind=bar x=n y=v",
+    );
+    let shown = bars
+        .split("</text>")
+        .filter(|text| text.contains('…'))
+        .count();
+    assert!(
+        shown >= 1
+            && !bars
+                .split("<text")
+                .any(|text| text.split('>').nth(1).is_some_and(|text| text.len() > 200))
+    );
 }
 
 #[test]
 fn dots_beyond_five_thousand_are_counted_in_cells() {
     let values: Vec<f64> = (0..6000).map(|place| f64::from(place % 100)).collect();
-    let dense = svg(vec![numbers("x", &values), numbers("y", &values)], "kind=scatter");
+    let dense = svg(
+        vec![numbers("x", &values), numbers("y", &values)],
+        "kind=scatter",
+    );
     assert!(!dense.contains("<circle") && dense.contains("colours say how many dots"));
-    let few = svg(vec![numbers("x", &values[..50]), numbers("y", &values[..50])], "kind=scatter");
+    let few = svg(
+        vec![numbers("x", &values[..50]), numbers("y", &values[..50])],
+        "kind=scatter",
+    );
     assert_eq!(few.matches("<circle").count(), 50);
 }
 
 #[test]
 fn a_terminal_shows_the_same() {
     let values: Vec<f64> = (0..50).map(f64::from).collect();
-    let text = chart(vec![numbers("x", &values), numbers("t_ns", &values)], "kind=line x=x y=t_ns title=T").text(60, 15, false);
+    let text = chart(
+        vec![numbers("x", &values), numbers("t_ns", &values)],
+        "kind=line x=x y=t_ns title=T",
+    )
+    .text(60, 15, false);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines.len() >= 15 && lines.iter().all(|line| line.chars().count() <= 60), "{text}");
-    assert!(lines[0].trim() == "T" && text.contains("t (ns)") && text.contains('⠤'), "{text}");
+    assert!(
+        lines.len() >= 15 && lines.iter().all(|line| line.chars().count() <= 60),
+        "{text}"
+    );
+    assert!(
+        lines[0].trim() == "T" && text.contains("t (ns)") && text.contains('⠤'),
+        "{text}"
+    );
 }

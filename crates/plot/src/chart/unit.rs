@@ -116,7 +116,10 @@ mod tests {
     #[test]
     fn titles_are_words_with_a_unit() {
         assert_eq!(title("best_ns", None, "ms"), "best (ms)");
-        assert_eq!(title("median_spread_percent", None, "%"), "median spread (%)");
+        assert_eq!(
+            title("median_spread_percent", None, "%"),
+            "median spread (%)"
+        );
         assert_eq!(title("power_w", Some("w"), "w"), "power (w)");
         assert_eq!(title("gflops", None, ""), "GFLOPS");
         assert_eq!(title("record_count", None, ""), "record count");

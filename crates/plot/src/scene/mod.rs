@@ -9,7 +9,7 @@ mod theme;
 
 pub(crate) use raster::png;
 pub(crate) use shapes::{Paint, Scene, Text};
-pub(crate) use svg::{Dress, svg};
+pub(crate) use svg::{Dress, attribute, svg};
 pub(crate) use terminal::terminal;
 pub use theme::Theme;
 pub(crate) use theme::{Role, shape};

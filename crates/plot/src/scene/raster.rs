@@ -103,9 +103,8 @@ impl Canvas {
                     width: single(*width),
                     line_cap: LineCap::Butt,
                     line_join: LineJoin::Round,
-                    dash: dash.and_then(|(on, off)| {
-                        StrokeDash::new(vec![single(on), single(off)], 0.0)
-                    }),
+                    dash: dash
+                        .and_then(|(on, off)| StrokeDash::new(vec![single(on), single(off)], 0.0)),
                     ..Stroke::default()
                 };
                 if let Some(path) = outline(points, false) {
@@ -115,12 +114,8 @@ impl Canvas {
             }
             Shape::Area { corners, paint } => self.fill(outline(corners, true), *paint),
             Shape::Box { from, to, paint } => {
-                let block = Rect::from_ltrb(
-                    single(from.0),
-                    single(from.1),
-                    single(to.0),
-                    single(to.1),
-                );
+                let block =
+                    Rect::from_ltrb(single(from.0), single(from.1), single(to.0), single(to.1));
                 self.fill(block.map(PathBuilder::from_rect), *paint);
             }
             Shape::Circle {
@@ -236,7 +231,9 @@ mod tests {
         let mut scene = Scene::new(40.0, 20.0, "t");
         scene.text("Text", Text::new(10.0, 4.0, 0.0));
         let found = drawn(&scene, 80);
-        assert!(found.starts_with(b"\x89PNG\r\n\x1a\n") && found.ends_with(b"IEND\xae\x42\x60\x82"));
+        assert!(
+            found.starts_with(b"\x89PNG\r\n\x1a\n") && found.ends_with(b"IEND\xae\x42\x60\x82")
+        );
         assert_eq!(found.get(16..24), Some(&[0, 0, 0, 80, 0, 0, 0, 40][..]));
         assert_eq!(drawn(&scene, 80), found);
         assert_ne!(drawn(&Scene::new(40.0, 20.0, "t"), 80), found);

@@ -34,10 +34,7 @@ pub(crate) fn svg(scene: &Scene, dress: Dress) -> String {
     );
     if let Dress::Theme(_) = dress {
         let paper = fill(Paint::PAPER, dress);
-        let _ = writeln!(
-            out,
-            "<rect width=\"{width}\" height=\"{height}\"{paper}/>"
-        );
+        let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\"{paper}/>");
     }
     for item in &scene.items {
         match item {
@@ -224,11 +221,17 @@ mod tests {
         scene.close();
         scene.text("T\u{1}", Text::new(10.0, 4.0, 0.0).right());
         let text = svg(&scene, Dress::Theme(Theme::Light));
-        assert!(text.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20.5\""));
+        assert!(
+            text.starts_with(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20.5\""
+            )
+        );
         assert!(text.contains(
             "<g data-series=\"x &amp; y\">\n<circle cx=\"1\" cy=\"2\" r=\"3\" fill=\"#0072b2\" fill-opacity=\"0.5\"><title>one&#10;two</title></circle>\n</g>"
         ), "{text}");
-        assert!(text.contains("<text x=\"4\" y=\"7.6\" font-size=\"10\" text-anchor=\"end\" fill=\"#1e1e1e\">T</text>"));
+        assert!(text.contains(
+            "<text x=\"4\" y=\"7.6\" font-size=\"10\" text-anchor=\"end\" fill=\"#1e1e1e\">T</text>"
+        ));
         let page = svg(&scene, Dress::Page);
         assert!(page.contains("fill=\"var(--s0)\"") && !page.contains("<rect"));
         assert!(page.contains("aria-label=\"a &lt;b&gt;\""));

@@ -14,6 +14,9 @@ const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]]
 /// Below this share of cover every second dot is left out.
 const FAINT: f64 = 0.5;
 
+/// Below this one nothing is drawn.
+const FAINTEST: f64 = 0.3;
+
 #[derive(Clone, Copy, Default)]
 struct Cell {
     dots: u32,
@@ -50,7 +53,8 @@ pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
 
 /// The dot that a place is in, if it is above and right of the corner.
 fn dot(place: f64) -> Option<usize> {
-    (place >= 0.0 && place < 1e6).then(|| whole(place.floor()))
+    // What is as good as a whole number is one.
+    (place >= 0.0 && place < 1e6).then(|| whole((place + 1e-6).floor()))
 }
 
 impl Screen {
@@ -80,6 +84,8 @@ impl Screen {
                 dash,
                 ..
             } => self.line(points, *paint, *dash),
+            // Dots of a band would hide the lines.
+            Shape::Area { paint, .. } if paint.alpha < FAINTEST => {}
             Shape::Area { corners, paint } => self.area(corners, *paint),
             Shape::Box { from, to, paint } => {
                 // A box is seen, however thin it is.
@@ -122,16 +128,16 @@ impl Screen {
             let next = corners.iter().cycle().skip(1);
             let sides = corners.iter().zip(next);
             let crossed = sides.filter(|(from, to)| (from.1 <= y) != (to.1 <= y));
-            let at = crossed.map(|(from, to)| {
-                from.0 + (y - from.1) / (to.1 - from.1) * (to.0 - from.0)
-            });
+            let at =
+                crossed.map(|(from, to)| from.0 + (y - from.1) / (to.1 - from.1) * (to.0 - from.0));
             let mut at: Vec<f64> = at.collect();
             at.sort_by(f64::total_cmp);
             for pair in at.chunks_exact(2) {
                 let &[left, right] = pair else { continue };
                 let mut x = left.max(0.0).floor() + 0.5;
                 while x < right.min(float(self.columns * DOTS.0)) {
-                    let is_left_out = paint.alpha < FAINT && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
+                    let is_left_out =
+                        paint.alpha < FAINT && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
                     if x >= left && !is_left_out {
                         self.set((x, y), paint.role);
                     }
@@ -224,7 +230,10 @@ mod tests {
         scene.text("ab", Text::new(4.0, 12.0, 4.0).right());
         assert_eq!(terminal(&scene, false), "⠉⠒⢄⡀\n   ⠈ab\n");
         let coloured = terminal(&scene, true);
-        assert!(coloured.starts_with("\x1b[38;2;0;114;178m⠉"), "{coloured:?}");
+        assert!(
+            coloured.starts_with("\x1b[38;2;0;114;178m⠉"),
+            "{coloured:?}"
+        );
         assert!(coloured.ends_with("\x1b[0mab\n"), "{coloured:?}");
     }
 

@@ -1,16 +1,11 @@
 //! The axis of factors, which both pictures share.
 
-
 use crate::canvas::RULE;
 use crate::page::{Field, LABEL, Scale, Ticks, crisp, factor};
 use crate::scene::{Scene, Text};
 
 /// Draws the factors below a field, and a line up from each.
-pub(super) fn factors(
-    canvas: &mut Scene,
-    field: Field,
-    x: &Scale,
-) {
+pub(super) fn factors(canvas: &mut Scene, field: Field, x: &Scale) {
     let ticks = Ticks::new(
         x.values.0,
         x.values.1,

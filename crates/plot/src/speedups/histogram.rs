@@ -1,6 +1,5 @@
 //! The histogram: bars by what is said of the pairs, one upon the other.
 
-
 use super::axis::factors;
 use super::data::{SpeedupBin, band};
 use crate::canvas::{INK, colour, fixed};
@@ -12,7 +11,7 @@ use crate::text;
 const MOST: f64 = 90.0;
 
 /// Of the band in which no change is called one.
-pub(super) const BAND: Paint = fixed(250, 240, 205); 
+pub(super) const BAND: Paint = fixed(250, 240, 205);
 
 /// From the bottom up: which count, what it is, its colour.
 fn layers() -> [(usize, &'static str, Paint); 4] {
@@ -128,11 +127,7 @@ pub(super) fn draw(
 }
 
 /// What the colours are, and how many pairs have each.
-fn said(
-    canvas: &mut Scene,
-    bars: &[Bar],
-    (left, top): (f64, f64),
-) {
+fn said(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
     let mut along = left;
     for (place, name, colour) in layers() {
         let counts = bars.iter().filter_map(|bar| bar.counts.get(place));
@@ -152,12 +147,7 @@ fn said(
     }
 }
 
-fn block(
-    canvas: &mut Scene,
-    (left, right): (f64, f64),
-    (top, bottom): (f64, f64),
-    colour: Paint,
-) {
+fn block(canvas: &mut Scene, (left, right): (f64, f64), (top, bottom): (f64, f64), colour: Paint) {
     let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
     canvas.filled(&corners, colour)
 }

@@ -1,6 +1,5 @@
 //! The means: a dot and its interval for all pairs, and for each part of them.
 
-
 use super::axis::factors;
 use super::data::{SpeedupRow, band};
 use super::histogram::BAND;
@@ -24,12 +23,7 @@ enum Line<'a> {
 }
 
 /// Draws them into what is beside the histogram.
-pub(super) fn draw(
-    canvas: &mut Scene,
-    rows: &[SpeedupRow],
-    noise: f64,
-    beside: Field,
-) {
+pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: Field) {
     let lines = lines(rows, ((beside.bottom - beside.top) / ROW).floor());
     let names = rows.iter().map(|row| text::width(&said(row), LABEL));
     let names = names.fold(0.0, f64::max).min(NAMES);
@@ -83,11 +77,7 @@ pub(super) fn draw(
 }
 
 /// A mean and its interval, as far as there is room.
-fn mean(
-    canvas: &mut Scene,
-    row: &SpeedupRow,
-    (x, y): (Scale, f64),
-) {
+fn mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (Scale, f64)) {
     let edge = if row.group == 0 {
         INK
     } else {

@@ -157,7 +157,9 @@ mod tests {
         };
         let svg = speedups(Page::new("t", "pairs"), &all).unwrap().svg;
         assert!(
-            svg.contains("operator 12") && svg.contains(" more</text>") && !svg.contains("operator 80")
+            svg.contains("operator 12")
+                && svg.contains(" more</text>")
+                && !svg.contains("operator 80")
         );
     }
 }
