@@ -45,7 +45,13 @@ impl Picture {
         Ok(py.detach(|| self.0.svg(look)))
     }
 
-    fn png<'py>(&self, py: Python<'py>, theme: &str, size: &str, width: u32) -> PyResult<Bound<'py, PyBytes>> {
+    fn png<'py>(
+        &self,
+        py: Python<'py>,
+        theme: &str,
+        size: &str,
+        width: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let look = look(py, theme, size)?;
         let drawn = py.detach(|| self.0.png(look, width));
         let drawn = drawn.map_err(|reason| argument(py, "width", reason))?;
@@ -66,9 +72,14 @@ impl Picture {
 impl Answer {
     /// Draws the answer, which stays for whoever reads it. `spec` is as in `-- plot:` lines of questions.
     fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<Picture> {
-        let spec: Spec = spec.parse().map_err(|reason| argument(py, "plot", reason))?;
+        let spec: Spec = spec
+            .parse()
+            .map_err(|reason| argument(py, "plot", reason))?;
         let frame = self.frame();
-        let chart = wait(py, move || async move { tsql::plot::chart(frame, &spec).await })?;
+        let chart = wait(
+            py,
+            move || async move { tsql::plot::chart(frame, &spec).await },
+        )?;
         Ok(Picture(chart))
     }
 }

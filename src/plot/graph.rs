@@ -139,7 +139,9 @@ struct About {
 impl About {
     async fn of(context: &SessionContext, graph_id: i64) -> Result<Self> {
         let sql = format!(
-            "SELECT dataset, coalesce(kind, '') AS kind, left(workload_key, 80) AS title, slot_nodes FROM graphs WHERE graph_id = {graph_id}"
+            "SELECT dataset, coalesce((SELECT min(path) FROM samples WHERE graph_id = {graph_id}), \
+             (SELECT min(f.name) FROM records AS r JOIN files AS f ON f.source_id = r.source_id WHERE r.graph_id = {graph_id} AND r.dataset = 'tpugraphs'), \
+             left(workload_key, 80)) AS title, slot_nodes FROM graphs WHERE graph_id = {graph_id}"
         );
         for batch in collect(context, &sql).await? {
             if batch.num_rows() == 0 {

@@ -103,7 +103,7 @@ impl Marks for Bars<'_> {
                     Paint::series(place_of),
                 );
                 if count <= NUMBERED && !style.is_terminal() {
-                    self.number(scene, style, place, ((from + to) / 2.0, share, value));
+                    self.number(scene, style, place, ((from, to), share, value));
                 }
             }
             scene.close();
@@ -118,7 +118,7 @@ impl Bars<'_> {
         scene: &mut Scene,
         style: &Style,
         place: &Place<'_>,
-        (at, share, value): (f64, f64, f64),
+        ((from, to), share, value): ((f64, f64), f64, f64),
     ) {
         let size = 0.85 * style.label;
         let number = value / place.measured().factor;
@@ -129,10 +129,14 @@ impl Bars<'_> {
             10.0.. => trimmed(format!("{number:.1}")),
             _ => trimmed(format!("{number:.2}")),
         };
-        let (x, y) = place.among(at, share);
+        let (x, y) = place.among(f64::midpoint(from, to), share);
+        let thick = (to - from) * place.slot();
         let field = place.field;
         let width = style.width_of(&text, size);
         if place.is_turned() {
+            if thick < 0.75 * size {
+                return;
+            }
             let room = field.right - x;
             let y = y - style.middle(size);
             match room > width + 0.4 * style.label {
@@ -142,14 +146,14 @@ impl Bars<'_> {
                     scene.text(&text, inside.coloured(Paint::PAPER));
                 }
             }
-        } else if width <= place.slot() && y - field.top > 1.1 * size {
+        } else if width <= 1.2 * thick && y - field.top > 1.1 * size {
             let above = if value < 0.0 {
                 0.15 * size
             } else {
                 -1.1 * size
             };
             scene.text(&text, Text::new(size, x, y + above).centred());
-        } else if width <= place.slot() && field.bottom - y > 1.5 * size {
+        } else if width <= thick && field.bottom - y > 1.5 * size {
             // What reaches the top has its number inside.
             let inside = Text::new(size, x, y + 0.25 * size).centred();
             scene.text(&text, inside.coloured(Paint::PAPER));

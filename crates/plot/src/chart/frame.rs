@@ -138,7 +138,11 @@ impl<'a> Grid<'a> {
         let left = style.margin + upright + own + 0.5 * style.label;
         let beside = around.ramp.map_or(0.0, |ramp| ramp_width(style, ramp));
         let right = style.width - style.margin - beside - 0.3 * style.label;
-        let gap = if style.is_terminal() { style.label } else { 1.6 * style.label };
+        let gap = if style.is_terminal() {
+            style.label
+        } else {
+            1.6 * style.label
+        };
         let across = (right - left - gap * float(columns - 1)) / float(columns);
         let names = Names::of(style, around.across, across);
         let x_title = match around.across.title.is_empty() {

@@ -1,6 +1,6 @@
 //! A graph as a picture.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::folded::{Block, folded};
 use super::laid::{Laid, laid};
@@ -61,7 +61,17 @@ impl Graph {
         let has_labels =
             graph.edges.len() <= LABELLED && graph.edges.iter().any(|edge| !edge.label.is_empty());
         let boxes: Vec<Boxed> = graph.nodes.iter().map(Boxed::of).collect();
-        let widths: Vec<f64> = boxes.iter().map(|one| one.width).collect();
+        let mut widths: Vec<f64> = boxes.iter().map(|one| one.width).collect();
+        if has_labels {
+            // What is written below a node has its room, too.
+            for edge in &graph.edges {
+                let shown = text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1);
+                let room = shown.first().map_or(0.0, |line| text::width(line, DETAIL));
+                if let Some(width) = widths.get_mut(edge.from) {
+                    *width = width.max(room);
+                }
+            }
+        }
         let ends: Vec<(usize, usize)> = graph
             .edges
             .iter()
@@ -255,7 +265,6 @@ impl Drawing<'_> {
     }
 
     fn edges(&mut self, has_labels: bool) {
-        let mut labelled: HashMap<(usize, &str), ()> = HashMap::new();
         for (edge, way) in self.graph.edges.iter().zip(&self.laid.edges) {
             let (from_x, from_y, height) = self.at(edge.from);
             let (to_x, to_y, _) = self.at(edge.to);
@@ -284,23 +293,29 @@ impl Drawing<'_> {
                 (to_x + 3.0, to_y - 6.0),
             ];
             self.scene.filled(&tip, Paint::GREY);
-            // A value is written once where it leaves its node.
-            if has_labels
-                && !edge.label.is_empty()
-                && labelled.insert((edge.from, &edge.label), ()).is_none()
-            {
-                for line in text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1) {
-                    let half = text::width(&line, DETAIL) / 2.0;
-                    let y = from_y + height + 5.0;
-                    let (left, right) = (from_x - half - 2.0, from_x + half + 2.0);
-                    self.scene.block(
-                        (left, y - 1.0),
-                        (right, y + DETAIL),
-                        Paint::PAPER.with_alpha(0.85),
-                    );
-                    let at = Text::new(DETAIL, from_x, y).centred();
-                    self.scene.text(&line, at.coloured(Paint::GREY));
-                }
+        }
+        if has_labels {
+            self.labels();
+        }
+    }
+
+    /// What leaves each node, once, over the edges.
+    fn labels(&mut self) {
+        let mut labelled: HashSet<(usize, &str)> = HashSet::new();
+        for edge in &self.graph.edges {
+            if edge.label.is_empty() || !labelled.insert((edge.from, &edge.label)) {
+                continue;
+            }
+            let (x, y, height) = self.at(edge.from);
+            for line in text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1) {
+                let half = text::width(&line, DETAIL) / 2.0;
+                let y = y + height + 5.0;
+                let (left, right) = (x - half - 2.0, x + half + 2.0);
+                let paper = Paint::PAPER.with_alpha(0.85);
+                self.scene
+                    .block((left, y - 1.0), (right, y + DETAIL), paper);
+                let at = Text::new(DETAIL, x, y).centred();
+                self.scene.text(&line, at.coloured(Paint::GREY));
             }
         }
     }

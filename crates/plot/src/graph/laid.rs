@@ -102,10 +102,10 @@ fn join(items: &mut [Item], above: usize, below: usize) {
     }
 }
 
-/// The layer of each node: below all that it uses. What uses nothing is just above its first user.
+/// The layer of each node: below all that it uses, and just above its first user, so that what only prepares something is
+/// beside it. What nobody uses is as high as may be.
 fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut layer = vec![0_usize; count];
-    let mut has_operands = vec![false; count];
     let mut sorted = edges.to_vec();
     // Users come after what they use, so one pass in the order of users does.
     sorted.sort_by_key(|(from, to)| (*to, *from));
@@ -114,20 +114,15 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
         if let Some(own) = layer.get_mut(*to) {
             *own = (*own).max(above + 1);
         }
-        if let Some(has) = has_operands.get_mut(*to) {
-            *has = true;
-        }
     }
-    let mut first_user: Vec<Option<usize>> = vec![None; count];
-    for (from, to) in edges {
-        let user = layer.get(*to).copied().unwrap_or_default();
-        if let Some(known) = first_user.get_mut(*from) {
-            *known = Some(known.map_or(user, |known| known.min(user)));
-        }
-    }
-    for ((own, has), user) in layer.iter_mut().zip(has_operands).zip(first_user) {
-        if let Some(user) = user.filter(|_| !has) {
-            *own = user.saturating_sub(1);
+    // And one against the order of what is used: its users have their layers then.
+    sorted.sort_by_key(|(from, to)| (std::cmp::Reverse(*from), *to));
+    for same in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let users = same.iter().filter_map(|(_, to)| layer.get(*to));
+        let first = users.min().copied();
+        let place = same.first().map(|(from, _)| *from);
+        if let Some((own, first)) = place.and_then(|place| layer.get_mut(place)).zip(first) {
+            *own = first.saturating_sub(1);
         }
     }
     layer

@@ -54,7 +54,9 @@ pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
 /// The dot that a place is in, if it is above and right of the corner.
 fn dot(place: f64) -> Option<usize> {
     // What is as good as a whole number is one.
-    (place >= 0.0 && place < 1e6).then(|| whole((place + 1e-6).floor()))
+    (0.0..1e6)
+        .contains(&place)
+        .then(|| whole((place + 1e-6).floor()))
 }
 
 impl Screen {
