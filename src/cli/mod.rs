@@ -42,6 +42,7 @@ mod plot;
 mod printer;
 mod publish;
 mod queries;
+mod questions;
 mod report;
 mod score;
 mod screen;

@@ -129,8 +129,13 @@ async fn asked(context: &SessionContext, question: &Question) -> Result<Option<F
     };
     let mut spec = of_question(question)?;
     let title = spec.title.take().unwrap_or_default();
+    let is_said = |name: &str| {
+        let mut all = question.parameters.iter();
+        all.any(|parameter| parameter.name == name && parameter.is_platform())
+    };
     let said: Vec<String> = values
         .iter()
+        .filter(|(name, _)| is_said(name))
         .map(|(name, value)| format!("{} = {value}", name.replace('_', " ")))
         .collect();
     let frame = question.ask(context, &values).await?;

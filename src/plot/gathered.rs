@@ -10,6 +10,7 @@ use futures::StreamExt as _;
 use tsql_plot::{Chart, Gather, Roles, Spec, Table, What};
 
 use super::columns::{append, empty, taken, what};
+use super::units::units;
 use crate::error::{Error, Result};
 
 fn refused(reason: String) -> Error {
@@ -27,44 +28,52 @@ fn roles(schema: &SchemaRef, spec: &Spec) -> Result<Roles> {
     Roles::find(spec, &columns).map_err(refused)
 }
 
-/// The query without the columns that are not drawn, so that they are not read.
+/// The query without the columns that are not drawn, so that they are not read; and the units of those that are, as far as the
+/// schema knows where they come from.
 ///
 /// # Errors
 /// [`Error::Argument`] where the answer has not the columns for the picture.
-pub fn narrowed(frame: DataFrame, spec: &Spec) -> Result<DataFrame> {
+pub fn narrowed(frame: DataFrame, spec: &Spec) -> Result<(DataFrame, Vec<Option<String>>)> {
+    let all = units(frame.logical_plan());
     let schema = frame.schema();
     let roles = roles(schema.inner(), spec)?;
     // Names that are there twice stay as they are.
     let mut names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair.first() == pair.last()) {
-        return Ok(frame);
+        return Ok((frame, all));
     }
     let column = |place: &usize| Expr::Column(Named::from(schema.qualified_field(*place)));
-    let mut needed: Vec<Expr> = roles.columns().iter().map(column).collect();
-    // Without a value of its own a picture counts rows.
-    if needed.is_empty() {
-        needed.extend((0..schema.fields().len().min(1)).map(|place| column(&place)));
-    }
-    frame.select(needed).map_err(Error::Query)
+    let places = roles.columns();
+    let needed: Vec<Expr> = places.iter().map(column).collect();
+    let units = places
+        .iter()
+        .map(|place| all.get(*place).cloned().flatten());
+    let units = units.collect();
+    Ok((frame.select(needed).map_err(Error::Query)?, units))
 }
 
-/// Draws rows as they come.
+/// Draws rows as they come; `units` are those of their columns, where they are known beside the schema of the rows.
 ///
 /// # Errors
 /// Those of the rows; [`Error::Argument`] where they have not the columns for the picture.
-pub async fn gathered(mut rows: SendableRecordBatchStream, spec: &Spec) -> Result<Chart> {
+pub async fn gathered(
+    mut rows: SendableRecordBatchStream,
+    spec: &Spec,
+    units: &[Option<String>],
+) -> Result<Chart> {
     let schema = rows.schema();
     let roles = roles(&schema, spec)?;
     let places = roles.columns();
     let mut gather = Gather::new(&roles);
-    let fields = places
-        .iter()
-        .filter_map(|place| schema.fields().get(*place));
-    let mut table = Table {
-        columns: fields.map(|field| empty(field)).collect(),
-        ..Table::default()
-    };
+    let mut table = Table::default();
+    for place in &places {
+        if let Some(field) = schema.fields().get(*place) {
+            let mut column = empty(field);
+            column.unit = column.unit.or_else(|| units.get(*place).cloned().flatten());
+            table.columns.push(column);
+        }
+    }
     while let Some(batch) = rows.next().await {
         let batch = batch.map_err(Error::Query)?;
         let chosen = UInt32Array::from(gather.choose(batch.num_rows()));

@@ -21,6 +21,7 @@ mod document;
 mod gathered;
 mod graph;
 mod module;
+mod units;
 
 use datafusion::dataframe::DataFrame;
 
@@ -51,7 +52,7 @@ impl Store {
 /// # Errors
 /// As [`Store::plot`].
 pub async fn chart(frame: DataFrame, spec: &Spec) -> Result<Chart> {
-    let frame = narrowed(frame, spec)?;
+    let (frame, units) = narrowed(frame, spec)?;
     let rows = frame.execute_stream().await.map_err(Error::Query)?;
-    gathered(rows, spec).await
+    gathered(rows, spec, &units).await
 }

@@ -6,13 +6,11 @@ use crate::support::{Place, shared};
 
 /// What a picture says of a series: the list in an attribute.
 fn list(svg: &str, series: &str, name: &str) -> Vec<Value> {
+    let mark = format!("data-series=\"{series}\"");
     let group = svg
-        .split(&format!("data-series=\"{series}\""))
+        .split(&mark)
         .filter(|rest| rest.split('>').next().is_some_and(|tag| tag.contains(name)));
-    let group = group
-        .skip(usize::from(series.is_empty()))
-        .last()
-        .unwrap_or_else(|| panic!("{series} {name}"));
+    let group = group.last().unwrap_or_else(|| panic!("{series} {name}"));
     let text = group.split(&format!("{name}=\"")).nth(1).unwrap();
     let text = text.split('"').next().unwrap().replace("&quot;", "\"");
     serde_json::from_str(&text).unwrap()

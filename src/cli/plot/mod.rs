@@ -13,7 +13,7 @@ use datafusion::physical_plan::execute_stream;
 use super::assignment::assignment;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::queries::{all, chosen, named, tell_empty};
+use super::questions::{all, chosen, named, tell_empty};
 use super::talk::talk;
 use super::watching;
 use crate::error::Error;
@@ -136,8 +136,9 @@ pub(super) async fn asked(
 }
 
 async fn drawn_of(frame: DataFrame, spec: &Spec) -> Result<Chart, Failure> {
-    let (_, rows) = watching::run(narrowed(frame, spec)?, execute_stream).await?;
-    let chart = gathered(rows, spec).await?;
+    let (frame, units) = narrowed(frame, spec)?;
+    let (_, rows) = watching::run(frame, execute_stream).await?;
+    let chart = gathered(rows, spec, &units).await?;
     if spec.kind.is_none() {
         talk(&format!(
             "note: drawn as {} (--kind for another)",
