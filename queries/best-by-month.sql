@@ -1,6 +1,7 @@
 -- The best program of each task month by month, and what a month gained over all before it.
 -- platform platform : platform as in records.platform
 -- needs records WHERE measured_at IS NOT NULL : records with the time of measuring
+-- plot: kind=step x=month y=best_so_far_ns by=workload_key
 SELECT g.workload_key, b.month, b.record_count, b.best_ns, b.best_so_far_ns,
   b.best_before_ns / b.best_so_far_ns AS speedup_of_month
 FROM (

@@ -1,4 +1,5 @@
 -- How often measuring failed, by platform and kind of failure.
+-- plot: kind=bar x=failure y=percent_of_platform by=platform
 SELECT f.platform, f.error_no,
   CASE f.error_no
     WHEN 1 THEN 'instantiation' WHEN 2 THEN 'compile host' WHEN 3 THEN 'compile device'

@@ -1,4 +1,5 @@
 -- What GraphNet's benchmark logs state, beside what upstream's analysis makes of them.
+-- plot: kind=bar x=status y=runs by=upstream_status
 SELECT
   coalesce(status, 'unstated') AS status,
   upstream_status,

@@ -1,5 +1,6 @@
 -- The noise floor of every platform: how far measurements of one program are apart that was measured more than once.
 -- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=bar x=platform y=median_spread_percent
 WITH again AS (
   SELECT platform, config_id, count(*) AS measurement_count,
     max(runtime_ns) / min(runtime_ns) - 1 AS spread,

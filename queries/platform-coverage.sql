@@ -1,5 +1,6 @@
 -- What each platform has measured of all that the store has of a dataset: graphs, programs, and those that no other platform has.
 -- needs records : records
+-- plot: kind=bar x=platform y=program_percent by=dataset
 WITH measured AS (
   SELECT DISTINCT dataset, platform, graph_id, config_id
   FROM records

@@ -1,4 +1,5 @@
 -- What there is of every platform: graphs, programs, records, failures, noise, time spent.
+-- plot: kind=bar x=platform y=records by=dataset
 SELECT dataset, platform, count(DISTINCT graph_id) AS graphs, count(DISTINCT config_id) AS programs,
   count(*) AS records,
   count(*) FILTER (WHERE status = 'failed') AS failed,

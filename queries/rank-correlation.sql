@@ -3,6 +3,7 @@
 -- platform platform_b : the platform to compare with
 -- parameter least = 3 : programs that both platforms must have measured
 -- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=histogram x=kendall_tau_b
 WITH best AS (
   SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS a_ns,
     min(runtime_ns) FILTER (WHERE platform = $platform_b) AS b_ns

@@ -2,6 +2,7 @@
 -- platform platform : platform as in records.platform
 -- parameter least = 20 : trials that a task must have in a file
 -- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=ecdf x=trials_to_5_percent
 WITH trials AS (
   SELECT source_id, graph_id, runtime_ns,
     row_number() OVER (PARTITION BY source_id, graph_id ORDER BY line) AS trial,

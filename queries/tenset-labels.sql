@@ -1,6 +1,7 @@
 -- TenSet's labels of one platform as its scripts compute them: a failed record costs 1e10 s.
 -- platform platform : platform as in records.platform
 -- needs records WHERE dataset = 'tenset' : records of TenSet
+-- plot: kind=histogram x=throughput
 SELECT 'tenset' AS label_name, table_version('records') AS label_version,
   t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
   min(t.cost_s) OVER task AS min_latency_s,

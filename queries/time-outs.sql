@@ -1,5 +1,6 @@
 -- Time-outs of every platform: which share of its records, and the time that was spent on them, which is the limit.
 -- needs records WHERE error_no IN (6, 7) : records that took too long (error 6 or 7 of TVM)
+-- plot: kind=bar x=platform y=timeout_percent
 SELECT platform, count(*) AS record_count,
   count(*) FILTER (WHERE error_no = 6) AS build_timeout_count,
   count(*) FILTER (WHERE error_no = 7) AS run_timeout_count,

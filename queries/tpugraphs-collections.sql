@@ -1,4 +1,5 @@
 -- What each collection of TpuGraphs holds: graphs, samples, how many of these repeat a configuration.
+-- plot: kind=bar x=collection y=samples by=split
 SELECT
   collection,
   split,

@@ -39,7 +39,7 @@
 //! ```
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`]. What is about one dataset is a module of its name:
+//! [`query`], `plot`, [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`]. What is about one dataset is a module of its name:
 //! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
@@ -176,6 +176,8 @@ mod demo;
 pub mod diff;
 pub mod export;
 pub mod notes;
+#[cfg(feature = "plot")]
+pub mod plot;
 pub mod publish;
 pub mod splits;
 pub mod training;
@@ -187,6 +189,8 @@ pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;
+#[cfg(feature = "plot")]
+pub mod page;
 pub mod score;
 pub mod tpugraphs;
 

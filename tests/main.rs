@@ -107,6 +107,9 @@ mod notes;
 #[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;
+#[cfg(feature = "plot")]
+#[path = "suite/plot.rs"]
+mod plot;
 #[path = "suite/publish.rs"]
 mod publish;
 #[path = "suite/questions/mod.rs"]

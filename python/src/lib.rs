@@ -11,6 +11,7 @@ mod facts;
 #[cfg(target_os = "linux")]
 mod measuring;
 mod messages;
+mod plot;
 mod progress;
 mod result;
 mod rows;
@@ -42,6 +43,8 @@ mod _native {
     use crate::measuring::{
         Recorder, devices, doctor, machine, platform, templates, time_calls, time_launches,
     };
+    #[pymodule_export]
+    use crate::plot::Picture;
     #[pymodule_export]
     use crate::result::{Answer, Batch};
     #[pymodule_export]

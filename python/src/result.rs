@@ -53,6 +53,11 @@ impl Answer {
         }
     }
 
+    /// The question once more.
+    pub(crate) fn frame(&self) -> DataFrame {
+        self.explained.clone()
+    }
+
     /// The answer's state, for one thread at a time.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from ._facts import Column, Elements, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
+from ._plot import Plot
 from ._result import Batch, Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
@@ -34,6 +35,7 @@ __all__ = [
     "Error",
     "Function",
     "GraphStep",
+    "Plot",
     "Result",
     "Store",
     "Stream",

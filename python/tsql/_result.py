@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _html, _native
 from ._facts import Column, columns_of
+from ._plot import Kind, Plot, Theme, spec_of
 
 if TYPE_CHECKING:
     import numpy
@@ -154,6 +155,48 @@ class Result:
     def explain(self, analyze: bool = False) -> str:
         """The plan of the question; with `analyze` it is answered once more, and what each step took is told."""
         return self._native.explain(analyze)
+
+    def plot(
+        self,
+        kind: Kind | None = None,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+        facet: str | None = None,
+        low: str | None = None,
+        high: str | None = None,
+        value: str | None = None,
+        limit: str | None = None,
+        note: str | None = None,
+        log: str | None = None,
+        title: str | None = None,
+        theme: Theme = "light",
+        size: str = "column",
+    ) -> Plot:
+        """Draws the answer, as `tsql plot` does; the names are those of its columns. What is not given is chosen.
+
+        - `by` are colours, `facet` pictures side by side; `low` and `high` a band around a line, `value` the colours of a
+          heat map, `limit` a line across, `note` what each picture says.
+        - `log` is `"none"`, `"x"`, `"y"` or `"xy"`; without it axes of times over more than two decades are logarithmic.
+        - The question is asked once more for it: the rows are still there for whoever reads them. Of many rows a sample is
+          drawn, and the picture says so.
+        """
+        spec = spec_of(
+            kind=kind,
+            x=x,
+            y=y,
+            by=by,
+            facet=facet,
+            low=low,
+            high=high,
+            value=value,
+            limit=limit,
+            note=note,
+            log=log,
+            title=title,
+        )
+        return Plot(self._native.plot(spec), theme, size)
 
     def show(self, rows: int = 20) -> None:
         """Prints the first rows; they are still there for whoever reads all."""

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
+from pathlib import Path as FilePath
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from . import _native
 from ._finding import Finding
 from ._measuring import Measuring
 from ._parsed import later, pairs, parsed, parsed_list
+from ._plot import Kind, Plot
 from ._questions import Questions
 from ._result import Result
 from ._scores import Scoring
@@ -148,6 +150,20 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
         if variables:
             given |= _variables(sql, given, sys._getframe(1))
         return Result(self._native.sql(sql, dict(params or {}), given, view_types))
+
+    def plot(self, sql: str, kind: Kind | None = None, **given: Any) -> Plot:
+        """Draws the answer to a question: see `Result.plot`, which takes the rest.
+
+        >>> import tsql
+        >>> tsql.sample().plot("SELECT op, count(*) AS count FROM tasks GROUP BY op", "bar")
+        <tsql.Plot: bar>
+        """
+        return self.sql(sql, variables=False).plot(kind, **given)
+
+    def page(self, path: Path, name: str | None = None) -> None:
+        """Writes a page that shows the store into a file: what is in it, how good it is, pictures, tables and graphs."""
+        html = self._native.page(name or fspath(self.location))
+        FilePath(fspath(path)).write_text(html, encoding="utf-8")
 
     @property
     def questions(self) -> Questions:

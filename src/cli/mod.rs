@@ -32,13 +32,18 @@ mod note;
 mod optimize;
 mod outcome;
 mod output;
+#[cfg(feature = "plot")]
+mod page;
 mod pager;
 mod percent;
 mod place;
+#[cfg(feature = "plot")]
+mod plot;
 mod printer;
 mod program;
 mod publish;
 mod queries;
+mod questions;
 mod report;
 mod score;
 mod screen;
@@ -123,6 +128,10 @@ enum Command {
     Tables(tables::Tables),
     Describe(describe::Describe),
     Queries(queries::Queries),
+    #[cfg(feature = "plot")]
+    Plot(plot::Plot),
+    #[cfg(feature = "plot")]
+    Page(page::Page),
     Functions(functions::Functions),
     History(history::History),
     Note(note::Note),
@@ -193,6 +202,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
     let told = cli.error_format;
     let does = match cli.command {
         None | Some(Command::Queries(_)) => told::Does::Asks,
+        #[cfg(feature = "plot")]
+        Some(Command::Plot(_)) => told::Does::Asks,
         Some(Command::Report(_)) => told::Does::Reports,
         _ => told::Does::Else,
     };
@@ -271,6 +282,10 @@ async fn run_command(
         Some(Command::Tables(command)) => tables::run(place, command).await,
         Some(Command::Describe(command)) => describe::run(place, command).await,
         Some(Command::Queries(command)) => queries::run(place, command).await,
+        #[cfg(feature = "plot")]
+        Some(Command::Plot(command)) => plot::run(place, command).await,
+        #[cfg(feature = "plot")]
+        Some(Command::Page(command)) => page::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Note(command)) => note::run(place, command).await,

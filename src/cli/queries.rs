@@ -5,17 +5,16 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use clap::Args;
 use datafusion::physical_plan::execute_stream;
-use datafusion::prelude::SessionContext;
 
 use super::assignment::assignment;
 use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::place::Place;
+use super::questions::{all, chosen, named, tell_empty};
 use super::sql::{self, Shown};
-use super::talk::talk;
 use crate::error::Error;
-use crate::query::{Question, own_questions, question_among, questions};
+use crate::query::{Question, question_among};
 use crate::store::Store;
 
 /// List the ready-made questions, or answer one
@@ -24,7 +23,7 @@ use crate::store::Store;
 /// comments of `tsql queries NAME --sql` show how a file says its title and its parameters.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv"
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql queries failures-by-kind --plot failures.svg"
 )]
 pub(super) struct Queries {
     /// The question to answer
@@ -36,6 +35,10 @@ pub(super) struct Queries {
     /// Print the SQL instead of answering
     #[arg(long, requires = "name")]
     sql: bool,
+    /// Draw the answer into FILE.svg, FILE.png or FILE.html, as the question's file says; see `tsql plot`
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "FILE", requires = "name", conflicts_with = "sql")]
+    plot: Option<std::path::PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -53,6 +56,12 @@ pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> 
         return Ok(DONE);
     }
     let store = place.open().await?;
+    #[cfg(feature = "plot")]
+    if let Some(path) = command.plot {
+        use super::plot::{Drawn, asked};
+        let (drawn, own) = (Drawn::of_file(path), crate::plot::Spec::default());
+        return asked(place, &store, (&question, &command.set), own, &drawn).await;
+    }
     answer(place, &store, &question, &command.set, &command.output).await
 }
 
@@ -77,83 +86,6 @@ pub(super) async fn answer(
     }
     tell_notes(store, &platforms(question, &values), output).await;
     Ok(DONE)
-}
-
-/// The SQL of a question with what it needs, by which the tables are known that it may look at.
-pub(super) fn named(question: &Question) -> String {
-    let needs = question.needs.iter();
-    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
-    [format!("{}\n", question.sql)]
-        .into_iter()
-        .chain(needs)
-        .collect()
-}
-
-/// What was given, and what was chosen where nothing was, which is told.
-pub(super) async fn chosen(
-    question: &Question,
-    context: &SessionContext,
-    set: &[(String, String)],
-) -> Result<Vec<(String, String)>, Error> {
-    let values = question.values(context, set).await?;
-    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
-        if set.iter().any(|(name, _)| *name == parameter.name) {
-            continue;
-        }
-        let chosen = values.iter().find(|(name, _)| *name == parameter.name);
-        if let Some((name, value)) = chosen {
-            talk(&format!(
-                "note: {name} = {value} (--set {name}=NAME for another)"
-            ));
-        }
-    }
-    Ok(set.iter().cloned().chain(values).collect())
-}
-
-/// The questions that come with tsql, and the user's own, which go before those of the same name.
-pub(super) fn all(place: &Place) -> Result<Vec<Question>, Error> {
-    let own = own_questions(&place.question_folders()?);
-    for (path, reason) in &own.failed {
-        talk(&format!("{}: {reason}", path.display()));
-    }
-    let mut all = own.questions;
-    for question in questions() {
-        if !all.iter().any(|own| own.name == question.name) {
-            all.push(question);
-        }
-    }
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(all)
-}
-
-/// Says why there are no rows.
-pub(super) async fn tell_empty(
-    question: &Question,
-    context: &SessionContext,
-    values: &[(String, String)],
-) -> Result<(), Error> {
-    if let Some(what) = question.lacks(context).await? {
-        talk(&format!("note: no answer, because the store has no {what}"));
-        return Ok(());
-    }
-    let values = question.parameters.iter().filter_map(|parameter| {
-        let value = values
-            .iter()
-            .rev()
-            .find(|(name, _)| *name == parameter.name);
-        value.map(|(name, value)| format!("{name} = {value}"))
-    });
-    let values = values.collect::<Vec<_>>().join(", ");
-    let where_they_are = if values.is_empty() {
-        String::new()
-    } else {
-        format!(" with {values}")
-    };
-    talk(&format!(
-        "note: no rows meet the conditions{where_they_are}; `tsql queries {} --sql` shows them",
-        question.name
-    ));
-    Ok(())
 }
 
 /// The platforms that a question is about, where it says so.

@@ -1,12 +1,12 @@
 //! Scores by tolerance, a line each.
 
-use plotters::prelude::DrawingBackend;
-
-use super::canvas::{self, Canvas, Drawing, GREY, RULE, Text, colour, shape};
+use super::canvas::{self, Drawing, GREY, RULE, colour};
 use super::page::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::page::{crisp, float, heading, indent, nothing, upright};
+use super::page::{crisp, heading, indent, nothing, upright};
 use super::picture::{Picture, picture};
 use super::text;
+use crate::number::float;
+use crate::scene::{Scene, Text, shape};
 
 /// How wide names in the legend become at most, in how many lines, and how far apart these are.
 const NAMES: f64 = 380.0;
@@ -50,7 +50,7 @@ pub fn curves(
         curves,
         over,
     };
-    picture(&drawing, page.png_width)
+    picture(&drawing, page.title, page.png_width)
 }
 
 struct Curves<'a> {
@@ -114,12 +114,7 @@ impl Curves<'_> {
     }
 
     /// The line of a curve: with gaps where it covers another one, which is seen there.
-    fn stroke<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<'_, B>,
-        place: usize,
-        points: &[(f64, f64)],
-    ) -> Result<(), String> {
+    fn stroke(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
         match over
             .checked_sub(1)
@@ -130,35 +125,25 @@ impl Curves<'_> {
         }
     }
 
-    fn curve<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<'_, B>,
-        place: usize,
-        points: &[(f64, f64)],
-    ) -> Result<(), String> {
+    fn curve(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
-        self.stroke(canvas, place, points)?;
+        self.stroke(canvas, place, points);
         // Of curves that run along each other, the dots of the earlier ones look out below.
         let size = [6.5, 4.5, 3.0].get(over).copied().unwrap_or(3.0);
-        points
-            .iter()
-            .try_for_each(|at| dot(canvas, *at, size, place))
+        for at in points {
+            dot(canvas, *at, size, place);
+        }
     }
 
-    fn legend<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<'_, B>,
-        entries: &[Entry],
-        (left, top): (f64, f64),
-    ) -> Result<(), String> {
+    fn legend(&self, canvas: &mut Scene, entries: &[Entry], (left, top): (f64, f64)) {
         let mut y = top;
         if let Some((t, what)) = self.mark {
             let middle = y + 2.0 + MIDDLE * REMARK;
             let sample = [(left, middle), (left + SAMPLE, middle)];
-            canvas.dashes(&sample, GREY, 1.5, MARKED)?;
+            canvas.dashes(&sample, GREY, 1.5, MARKED);
             for line in text::wrap(&remark(t, what), REMARK, NAMES, NAME_LINES) {
                 let at = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).coloured(GREY);
-                canvas.text(&line, at)?;
+                canvas.text(&line, at);
                 y += LEADING;
             }
             y += 12.0;
@@ -173,15 +158,14 @@ impl Curves<'_> {
             }
             let middle = y + MIDDLE * LABEL;
             let sample = [(left, middle), (left + SAMPLE, middle)];
-            self.stroke(canvas, *place, &sample)?;
-            dot(canvas, (left + SAMPLE / 2.0, middle), 6.5, *place)?;
+            self.stroke(canvas, *place, &sample);
+            dot(canvas, (left + SAMPLE / 2.0, middle), 6.5, *place);
             for line in lines {
-                canvas.text(line, Text::new(LABEL, left + SAMPLE + GAP, y))?;
+                canvas.text(line, Text::new(LABEL, left + SAMPLE + GAP, y));
                 y += LEADING;
             }
             y += if entries.len() > 14 { 2.0 } else { 10.0 };
         }
-        Ok(())
     }
 }
 
@@ -190,12 +174,7 @@ fn remark(t: i32, what: &str) -> String {
 }
 
 /// The dot of a point, in the shape of its curve.
-fn dot<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    (x, y): (f64, f64),
-    size: f64,
-    place: usize,
-) -> Result<(), String> {
+fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, place: usize) {
     let fill = colour(place);
     let corners: &[(f64, f64)] = match shape(place) % 4 {
         0 => return canvas.circle((x, y), size, fill),
@@ -209,12 +188,12 @@ fn dot<B: DrawingBackend>(
 }
 
 impl Drawing for Curves<'_> {
-    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+    fn draw(&self, canvas: &mut Scene) {
         let levels = self.points().map(|(t, _)| t);
         let (Some(first), Some(last)) = (levels.clone().min(), levels.max()) else {
             return nothing(canvas, self.title);
         };
-        let top = heading(canvas, self.title)?;
+        let top = heading(canvas, self.title);
         let scores = self.points().map(|(_, score)| score);
         let (low, high) = scores.fold((0.0, 0.0), |(low, high): (f64, f64), score| {
             (low.min(score), high.max(score))
@@ -246,24 +225,24 @@ impl Drawing for Curves<'_> {
         );
         for level in &levels.values {
             let across = crisp(x.at(*level));
-            canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0)?;
+            canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0);
             let at = Text::new(LABEL, across, field.bottom + 9.0).centred();
-            canvas.text(&levels.text(*level), at)?;
+            canvas.text(&levels.text(*level), at);
         }
-        upright(canvas, field, (self.label, y, &ticks))?;
+        upright(canvas, field, (self.label, y, &ticks));
         let middle = f64::midpoint(field.left, field.right);
         let at = Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).centred();
-        canvas.text("tolerance t", at)?;
+        canvas.text("tolerance t", at);
         if let Some((t, _)) = self.mark.filter(|(t, _)| (first..=last).contains(t)) {
             let across = crisp(x.at(f64::from(t)));
             let line = [(across, field.top), (across, field.bottom)];
-            canvas.dashes(&line, GREY, 1.5, MARKED)?;
+            canvas.dashes(&line, GREY, 1.5, MARKED);
         }
         for (place, curve) in self.curves.iter().enumerate() {
             for points in curve.points.split(|(_, score)| !score.is_finite()) {
                 let at = |(t, score): &(i32, f64)| (x.at(f64::from(*t)), y.at(*score));
                 let points: Vec<(f64, f64)> = points.iter().map(at).collect();
-                self.curve(canvas, place, &points)?;
+                self.curve(canvas, place, &points);
             }
         }
         self.legend(canvas, &entries, (beside, field.top))
@@ -294,8 +273,8 @@ mod tests {
                     png: png.clone()
                 }
         );
-        assert!(svg.starts_with("<svg width=\"1600\" height=\"900\" viewBox=\"0 0 3200 1800\""));
-        assert!(svg.contains("a &lt;b&gt; &amp; &quot;c&quot;\n") && svg.contains("t = 1: errors"));
+        assert!(svg.contains(" width=\"1600\" height=\"900\" viewBox=\"0 0 1600 900\""));
+        assert!(svg.contains("a &lt;b&gt; &amp; &quot;c&quot;") && svg.contains("t = 1: errors"));
         assert!(svg.contains("tolerance t") && svg.contains("ES(t)") && svg.ends_with("</svg>\n"));
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xae\x42\x60\x82"));
         assert_eq!(png.get(16..24), Some(&[0, 0, 6, 64, 0, 0, 3, 132][..]));
@@ -344,6 +323,6 @@ mod tests {
             .map(|n| curve(&format!("curve {n}"), f64::from(n)))
             .collect();
         let svg = curves(Page::new("S", "y"), None, &all).unwrap().svg;
-        assert!(svg.contains("curve 20") && svg.contains(" more\n"));
+        assert!(svg.contains("curve 20") && svg.contains(" more</text>"));
     }
 }

@@ -1,8 +1,7 @@
 //! What is around the data: titles, axes and their numbers, and where the data are drawn.
 
-use plotters::prelude::DrawingBackend;
-
-use crate::canvas::{self, Canvas, GREY, INK, RULE, Text};
+use crate::canvas::{self, GREY, INK, RULE};
+use crate::scene::{Scene, Text};
 use crate::text;
 
 /// What is said of a picture, and how large its pixels are.
@@ -21,7 +20,7 @@ impl<'a> Page<'a> {
         Self {
             title,
             label,
-            png_width: canvas::SIZE.0,
+            png_width: 1600,
         }
     }
 
@@ -107,43 +106,40 @@ pub(super) struct Field {
 }
 
 /// Draws the title and gives what is left below it.
-pub(super) fn heading<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    title: &str,
-) -> Result<f64, String> {
+pub(super) fn heading(canvas: &mut Scene, title: &str) -> f64 {
     let width = canvas::WIDTH - 2.0 * MARGIN;
     let mut y = MARGIN;
     for line in text::wrap(title, TITLE, width, 2) {
         let at = Text::new(TITLE, canvas::WIDTH / 2.0, y).centred();
-        canvas.text(&line, at)?;
+        canvas.text(&line, at);
         y += 1.3 * TITLE;
     }
-    Ok(y + 6.0)
+    y + 6.0
 }
 
 /// The vertical axis: what it is, its numbers, light lines across, a frame around.
-pub(super) fn upright<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
+pub(super) fn upright(
+    canvas: &mut Scene,
     field: Field,
     (name, scale, ticks): (&str, Scale, &Ticks),
-) -> Result<(), String> {
+) {
     for value in &ticks.values {
         let y = crisp(scale.at(*value));
-        canvas.line(&[(field.left, y), (field.right, y)], RULE, 1.0)?;
+        canvas.line(&[(field.left, y), (field.right, y)], RULE, 1.0);
         let at = Text::new(LABEL, field.left - 10.0, y - MIDDLE * LABEL).right();
-        canvas.text(&ticks.text(*value), at)?;
+        canvas.text(&ticks.text(*value), at);
     }
     let middle = f64::midpoint(field.top, field.bottom);
     let room = field.bottom - field.top;
     let lines = text::wrap(name, AXIS, room, 1);
     for line in lines {
         let at = Text::new(AXIS, MARGIN, middle).centred().upwards();
-        canvas.text(&line, at)?;
+        canvas.text(&line, at);
     }
     frame(canvas, field)
 }
 
-pub(super) fn frame<B: DrawingBackend>(canvas: &Canvas<'_, B>, field: Field) -> Result<(), String> {
+pub(super) fn frame(canvas: &mut Scene, field: Field) {
     let Field {
         left,
         right,
@@ -164,26 +160,18 @@ pub(super) fn indent(ticks: &Ticks) -> f64 {
 }
 
 /// A picture without data, that says so.
-pub(super) fn nothing<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    title: &str,
-) -> Result<(), String> {
-    let top = heading(canvas, title)?;
+pub(super) fn nothing(canvas: &mut Scene, title: &str) {
+    let top = heading(canvas, title);
     let middle = f64::midpoint(top, canvas::HEIGHT);
     let at = Text::new(AXIS, canvas::WIDTH / 2.0, middle)
         .centred()
         .coloured(GREY);
-    canvas.text("There is nothing to draw.", at)
+    canvas.text("There is nothing to draw.", at);
 }
 
 /// The middle of a row or column of pixels: lines there have sharp edges.
 pub(super) fn crisp(place: f64) -> f64 {
     place.floor() + 0.5
-}
-
-/// A count as a number to calculate with.
-pub(super) fn float(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// A speedup from its logarithm, in three digits.

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
 
+use crate::number::float;
+
 /// The most letters that are looked at of a title or a name.
 const LETTERS: usize = 400;
 
@@ -36,11 +38,93 @@ pub(super) fn laid(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<Glyph>, f3
     (glyphs, x)
 }
 
-/// How wide a line is in pixels.
+/// How wide letters are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Letters {
+    /// As the font says.
+    Font,
+    /// Half of their height each, as on a terminal.
+    Cells,
+}
+
+impl Letters {
+    /// How wide a line is.
+    pub(super) fn width(self, text: &str, size: f64) -> f64 {
+        let letters: Vec<char> = text.chars().collect();
+        self.ends(&letters, size).last().copied().unwrap_or(0.0)
+    }
+
+    /// Where each letter ends.
+    fn ends(self, letters: &[char], size: f64) -> Vec<f64> {
+        if self == Self::Cells {
+            let ends = (1..=letters.len()).map(|place| float(place) * size / 2.0);
+            return ends.collect();
+        }
+        let text: String = letters.iter().collect();
+        // All sizes give the same up to their factor.
+        let (glyphs, all) = font().map_or((Vec::new(), 0.0), |font| laid(font, &text, 100.0));
+        let starts = glyphs.iter().map(|glyph| glyph.position.x);
+        let ends = starts.skip(1).chain([all]);
+        ends.map(|end| f64::from(end) * size / 100.0).collect()
+    }
+
+    /// At most `most` lines no wider than `room`; what does not fit is left out of the middle.
+    pub(super) fn wrap(self, text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
+        let letters: Vec<char> = clean(text).chars().take(LETTERS).collect();
+        let broken = |letters: &[char]| self.broken(letters, size, room);
+        let all = broken(&letters);
+        if all.len() <= most {
+            return all;
+        }
+        // The greatest number of letters that fits, found by halves.
+        let (mut fits, mut fails) = (0, letters.len());
+        while fails - fits > 1 {
+            let middle = usize::midpoint(fits, fails);
+            if broken(&shortened(&letters, middle)).len() <= most {
+                fits = middle;
+            } else {
+                fails = middle;
+            }
+        }
+        broken(&shortened(&letters, fits))
+    }
+
+    /// Lines no wider than `room`, broken behind [`BREAKS`] where possible.
+    fn broken(self, letters: &[char], size: f64, room: f64) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut rest = letters;
+        while !rest.is_empty() {
+            let line = rest.get(..self.taken(rest, size, room)).unwrap_or(rest);
+            lines.push(line.iter().collect::<String>().trim().to_owned());
+            rest = rest.get(line.len()..).unwrap_or(&[]);
+        }
+        lines
+    }
+
+    /// How many letters the next line takes, one at least.
+    fn taken(self, letters: &[char], size: f64, room: f64) -> usize {
+        let ends = self.ends(letters, size);
+        let fit = ends.iter().take_while(|end| **end <= room).count().max(1);
+        if fit == letters.len() {
+            return fit;
+        }
+        let line = letters.get(..fit).unwrap_or(letters);
+        let last = line.iter().rposition(|letter| BREAKS.contains(letter));
+        // A break near the start would waste the line.
+        last.map(|place| place + 1)
+            .filter(|taken| *taken * 3 >= fit)
+            .unwrap_or(fit)
+    }
+}
+
+/// How wide a line of the font is.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    // All sizes give the same up to their factor.
-    let unit = font().map_or(0.0, |font| laid(font, text, 100.0).1);
-    f64::from(unit) * size / 100.0
+    Letters::Font.width(text, size)
+}
+
+/// Lines of the font, as [`Letters::wrap`].
+pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
+    Letters::Font.wrap(text, size, room, most)
 }
 
 /// Text on one line, with what XML and lines cannot hold replaced.
@@ -57,63 +141,12 @@ pub(super) fn clean(text: &str) -> String {
         .to_owned()
 }
 
-/// At most `most` lines no wider than `room`; what does not fit is left out of the middle.
-pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-    let letters: Vec<char> = clean(text).chars().take(LETTERS).collect();
-    let all = broken(&letters, size, room);
-    if all.len() <= most {
-        return all;
-    }
-    // The greatest number of letters that fits, found by halves.
-    let (mut fits, mut fails) = (0, letters.len());
-    while fails - fits > 1 {
-        let middle = usize::midpoint(fits, fails);
-        if broken(&shortened(&letters, middle), size, room).len() <= most {
-            fits = middle;
-        } else {
-            fails = middle;
-        }
-    }
-    broken(&shortened(&letters, fits), size, room)
-}
-
 /// The first and the last letters, `kept` of them, with an ellipsis between.
 fn shortened(letters: &[char], kept: usize) -> Vec<char> {
     let head = kept.div_ceil(2);
     let tail = letters.len() - (kept - head);
     let (head, tail) = (letters.iter().take(head), letters.iter().skip(tail));
     head.chain(&['…']).chain(tail).copied().collect()
-}
-
-/// Lines no wider than `room`, broken behind [`BREAKS`] where possible.
-fn broken(letters: &[char], size: f64, room: f64) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut rest = letters;
-    while !rest.is_empty() {
-        let line = rest.get(..taken(rest, size, room)).unwrap_or(rest);
-        lines.push(line.iter().collect::<String>().trim().to_owned());
-        rest = rest.get(line.len()..).unwrap_or(&[]);
-    }
-    lines
-}
-
-/// How many letters the next line takes, one at least.
-fn taken(letters: &[char], size: f64, room: f64) -> usize {
-    let text: String = letters.iter().collect();
-    let (glyphs, all) = font().map_or((Vec::new(), 0.0), |font| laid(font, &text, 100.0));
-    let starts = glyphs.iter().map(|glyph| glyph.position.x);
-    let ends = starts.skip(1).chain([all]);
-    let fits = |end: &f32| f64::from(*end) * size / 100.0 <= room;
-    let fit = ends.take_while(fits).count().max(1);
-    if fit == letters.len() {
-        return fit;
-    }
-    let line = letters.get(..fit).unwrap_or(letters);
-    let last = line.iter().rposition(|letter| BREAKS.contains(letter));
-    // A break near the start would waste the line.
-    last.map(|place| place + 1)
-        .filter(|taken| *taken * 3 >= fit)
-        .unwrap_or(fit)
 }
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
 //! Distributions of speedups, side by side.
 
-use plotters::prelude::DrawingBackend;
 use tsql_metrics::stats::quantile;
 
-use super::canvas::{self, Canvas, Drawing, GREY, INK, Text, colour};
+use super::canvas::{self, Drawing, GREY, INK, colour};
 use super::page::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::page::{factor, float, frame, heading, indent, nothing, upright};
+use super::page::{factor, frame, heading, indent, nothing, upright};
 use super::picture::{Picture, picture};
 use super::text;
-
-/// Points of one side of a violin.
-const OUTLINE: u32 = 160;
+use crate::density::density;
+use crate::number::float;
+use crate::scene::{Scene, Text};
 
 /// How many violins have room.
 const MOST: usize = 64;
@@ -60,7 +59,7 @@ pub fn violins(page: Page<'_>, groups: &[Group]) -> Result<Picture, String> {
         label: page.label,
         violins,
     };
-    picture(&drawing, page.png_width)
+    picture(&drawing, page.title, page.png_width)
 }
 
 struct Violin<'a> {
@@ -98,44 +97,6 @@ struct Violins<'a> {
     title: &'a str,
     label: &'a str,
     violins: Vec<Violin<'a>>,
-}
-
-/// Bandwidth of a Gaussian kernel by Silverman's rule; 0 where all values are the same.
-fn bandwidth(sorted: &[f64]) -> f64 {
-    let count = float(sorted.len());
-    let mean = sorted.iter().sum::<f64>() / count;
-    let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
-    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
-    let spread = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34;
-    let least = if spread > 0.0 {
-        deviation.min(spread)
-    } else {
-        deviation
-    };
-    0.9 * least * count.powf(-0.2)
-}
-
-/// Values and densities from the least to the greatest: nothing was measured beyond them.
-fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
-    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
-        return Vec::new();
-    };
-    let width = bandwidth(sorted);
-    // Equal speedups differ by less where they were calculated.
-    if last - first < 1e-9 || width < 1e-9 {
-        return Vec::new();
-    }
-    let step = (last - first) / f64::from(OUTLINE);
-    let at = |place: u32| {
-        let value = if place == OUTLINE {
-            *last
-        } else {
-            first + step * f64::from(place)
-        };
-        let kernel = |one: &f64| (-0.5 * ((value - one) / width).powi(2)).exp();
-        (value, sorted.iter().map(kernel).sum::<f64>())
-    };
-    (0..=OUTLINE).map(at).collect()
 }
 
 /// The names below violins: lines of each, whether turned, and how high they are.
@@ -179,12 +140,7 @@ impl Names {
         }
     }
 
-    fn draw<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<'_, B>,
-        top: f64,
-        place: &Scale,
-    ) -> Result<(), String> {
+    fn draw(&self, canvas: &mut Scene, top: f64, place: &Scale) {
         for (number, lines) in (0_u32..).zip(&self.lines) {
             let middle = place.at(f64::from(number) + 0.5);
             let start = middle - float(lines.len()) * LEADING / 2.0;
@@ -195,15 +151,14 @@ impl Names {
                 } else {
                     Text::new(LABEL, middle, top + along).centred()
                 };
-                canvas.text(line, how)?;
+                canvas.text(line, how);
             }
         }
-        Ok(())
     }
 }
 
 impl Drawing for Violins<'_> {
-    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+    fn draw(&self, canvas: &mut Scene) {
         let all = self.violins.len();
         let violins = self.violins.get(..MOST).unwrap_or(&self.violins);
         let values = violins.iter().flat_map(|violin| &violin.values).copied();
@@ -221,7 +176,7 @@ impl Drawing for Violins<'_> {
         let factors: Vec<String> = ticks.values.iter().map(|value| factor(*value)).collect();
         let widths = factors.iter().map(|factor| text::width(factor, LABEL));
         let beside = widths.fold(0.0, f64::max);
-        let mut top = heading(canvas, self.title)?;
+        let mut top = heading(canvas, self.title);
         let hidden = match all - violins.len() {
             0 => String::new(),
             more => format!(" · {more} groups more are not drawn"),
@@ -229,7 +184,7 @@ impl Drawing for Violins<'_> {
         let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
             .centred()
             .coloured(GREY);
-        canvas.text(&format!("{}{hidden}", parts(violins)), at)?;
+        canvas.text(&format!("{}{hidden}", parts(violins)), at);
         top += 1.5 * REMARK;
         let (left, right) = (indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
         let slot = (right - left) / float(violins.len());
@@ -249,22 +204,22 @@ impl Drawing for Violins<'_> {
             values: (0.0, float(violins.len())),
             places: (left, right),
         };
-        upright(canvas, field, (self.label, y, &ticks))?;
+        upright(canvas, field, (self.label, y, &ticks));
         for (value, factor) in ticks.values.iter().zip(&factors) {
             let at = Text::new(LABEL, canvas::WIDTH - MARGIN, y.at(*value) - MIDDLE * LABEL);
-            canvas.text(factor, at.right().coloured(GREY))?;
+            canvas.text(factor, at.right().coloured(GREY));
         }
         let half = (0.42 * slot).min(120.0);
         for (place, violin) in violins.iter().enumerate() {
             let middle = x.at(float(place) + 0.5);
-            shape(canvas, violin, place, (middle, half, y))?;
+            shape(canvas, violin, place, (middle, half, y));
         }
         let zero = y.at(0.0);
-        canvas.dashes(&[(left, zero), (right, zero)], INK, 1.5, (8.0, 6.0))?;
+        canvas.dashes(&[(left, zero), (right, zero)], INK, 1.5, (8.0, 6.0));
         for (place, violin) in violins.iter().enumerate() {
-            inner(canvas, violin, (x.at(float(place) + 0.5), half, y))?;
+            inner(canvas, violin, (x.at(float(place) + 0.5), half, y));
         }
-        frame(canvas, field)?;
+        frame(canvas, field);
         names.draw(canvas, bottom + 10.0, &x)
     }
 }
@@ -304,16 +259,16 @@ fn dots(values: &[f64], (middle, half, y): (f64, f64, Scale)) -> Vec<(f64, f64)>
 }
 
 /// The outline, or dots where there are few values; a tick where many are the same.
-fn shape<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
+fn shape(
+    canvas: &mut Scene,
     violin: &Violin<'_>,
     place: usize,
     (middle, half, y): (f64, f64, Scale),
-) -> Result<(), String> {
+) {
     let edge = colour(place);
     if violin.outline.is_empty() {
         if violin.values.is_empty() {
-            return Ok(());
+            return;
         }
         let few = violin.values.len() < FEW;
         let level = y.at(violin.quantile(0.5));
@@ -322,14 +277,14 @@ fn shape<B: DrawingBackend>(
             &tick,
             if few { INK } else { edge },
             if few { 2.0 } else { 4.0 },
-        )?;
+        );
         for at in dots(&violin.values, (middle, half, y))
             .into_iter()
             .filter(|_| few)
         {
-            canvas.circle(at, DOT, edge)?;
+            canvas.circle(at, DOT, edge);
         }
-        return Ok(());
+        return;
     }
     let most = violin
         .outline
@@ -341,21 +296,15 @@ fn shape<B: DrawingBackend>(
         points.map(move |(value, width)| (middle + sign * half * width / most, y.at(*value)))
     };
     let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
-    let mut fill = edge;
-    fill.3 = 0.35;
-    canvas.filled(&around, fill)?;
+    canvas.filled(&around, edge.with_alpha(0.35));
     around.extend(around.first().copied());
     canvas.line(&around, edge, 2.0)
 }
 
 /// Quartiles and median.
-fn inner<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    violin: &Violin<'_>,
-    (middle, half, y): (f64, f64, Scale),
-) -> Result<(), String> {
+fn inner(canvas: &mut Scene, violin: &Violin<'_>, (middle, half, y): (f64, f64, Scale)) {
     if violin.outline.is_empty() {
-        return Ok(());
+        return;
     }
     let side = (0.14 * half).clamp(1.5, 9.0);
     let (low, high) = (y.at(violin.quantile(0.25)), y.at(violin.quantile(0.75)));
@@ -364,10 +313,10 @@ fn inner<B: DrawingBackend>(
     canvas.filled(
         &[(left, low), (right, low), (right, high), (left, high)],
         INK,
-    )?;
+    );
     let level = y.at(violin.quantile(0.5));
     // Seen in the box and, where that is low, beside it.
-    canvas.line(&[(left - 3.0, level), (right + 3.0, level)], INK, 6.0)?;
+    canvas.line(&[(left - 3.0, level), (right + 3.0, level)], INK, 6.0);
     canvas.line(
         &[(left - 2.0, level), (right + 2.0, level)],
         canvas::PAPER,
@@ -397,11 +346,11 @@ mod tests {
         let Picture { svg, png } = violins(Page::new("v", "y"), &all).unwrap();
         for text in [
             "one &lt;1&gt;",
-            "n = 0\n",
-            "n = 1\n",
-            "n = 2\n",
-            "n = 3\n",
-            "2×\n",
+            ">n = 0</text>",
+            ">n = 1</text>",
+            ">n = 2</text>",
+            ">n = 3</text>",
+            ">2×</text>",
         ] {
             assert!(svg.contains(text), "{text}");
         }
@@ -411,16 +360,6 @@ mod tests {
         let empty = violins(Page::new("v", "y"), &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
         assert!(violins(Page::new("v", "y"), &[group("none", &[])]).unwrap() == empty);
-    }
-
-    #[test]
-    fn densities_follow_the_values() {
-        assert_eq!(density(&[1.0, 1.0, 1.0]), []);
-        let outline = density(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
-        let ends = (outline.first().unwrap().0, outline.last().unwrap().0);
-        assert_eq!(ends, (-1.0, 1.0));
-        let most = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-        assert!(most.0.abs() < 1e-9 && outline.len() == 161, "{most:?}");
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::super::describe::{self, Describe};
 use super::super::outcome::Failure;
 use super::super::output::show;
 use super::super::printer::Format;
-use super::super::queries;
 use super::super::stdout::stdout;
 use super::super::talk::talk;
+use super::super::{queries, questions};
 use super::asking::{Asker, list};
 use super::commands::{Action, COMMANDS, Command, mode, named, parse, words};
 use super::entries::{entries, is_command};
@@ -158,7 +158,7 @@ async fn ask(
 ) -> Result<(), Failure> {
     let words = words(arguments);
     let Some((name, rest)) = words.split_first() else {
-        let questions = queries::all(asker.place)?;
+        let questions = questions::all(asker.place)?;
         return list(settings, async |output| {
             queries::list(&questions, output).await
         })

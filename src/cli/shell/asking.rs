@@ -14,7 +14,7 @@ use futures::StreamExt as _;
 use super::super::outcome::Failure;
 use super::super::output::Output;
 use super::super::place::Place;
-use super::super::queries;
+use super::super::questions;
 use super::super::signals;
 use super::super::sql::{Shown, answer};
 use super::prompt::{NO_STORE, Standing, name, version};
@@ -88,18 +88,18 @@ impl<'a> Asker<'a> {
         given: &[(String, String)],
         settings: &mut Settings,
     ) -> Result<(), Failure> {
-        let question = question_among(queries::all(self.place)?, name)?;
-        self.bring_up_to_date(&queries::named(&question)).await?;
+        let question = question_among(questions::all(self.place)?, name)?;
+        self.bring_up_to_date(&questions::named(&question)).await?;
         let context = self.session.context();
         let mut hidden = Vec::new();
         for (name, _) in &question.files {
             let table = context.deregister_table(name.as_str());
             hidden.push((name, table.map_err(Error::Query)?));
         }
-        let values = queries::chosen(&question, context, given).await?;
+        let values = questions::chosen(&question, context, given).await?;
         let asked = self.show(question.ask(context, &values), settings).await;
         if let Ok(0) = asked {
-            queries::tell_empty(&question, context, &values).await?;
+            questions::tell_empty(&question, context, &values).await?;
         }
         for (name, table) in hidden {
             context

@@ -8,6 +8,7 @@
 //! | `-- parameter NAME = DEFAULT : meaning` | a value that may be set |
 //! | `-- platform NAME : meaning` | a value that is a platform of the store; where none is given, one that the store has most records of |
 //! | `-- file NAME : meaning` | a table that the user brings |
+//! | `-- plot: kind=KIND x=COLUMN ...` | the picture of its answer, in the words of `tsql plot` |
 //! | `-- needs TABLE [WHERE CONDITION] : what` | without such rows there is no answer; the condition also says which platforms are meant |
 
 mod asking;
@@ -33,9 +34,11 @@ const FILES: &[(&str, &str)] = &questions![
     "best-program-elsewhere",
     "best-program-per-graph",
     "best-sketch-per-graph",
+    "best-so-far",
     "cross-platform-pairs",
     "duplicate-programs",
     "failures-by-kind",
+    "gflops-beside-peak",
     "gflops-by-operator",
     "graphnet-conv-batchnorm",
     "graphnet-duplicates",
@@ -43,19 +46,25 @@ const FILES: &[(&str, &str)] = &questions![
     "graphnet-parameters",
     "graphnet-regressions",
     "graphnet-scores",
+    "graphnet-speedups",
     "graphnet-status",
     "hold-out-networks",
+    "label-distribution",
     "metaschedule-labels",
     "missing-programs",
     "network-latency",
+    "noise-by-runtime",
     "noise-floor",
     "noisiest-records",
     "platform-coverage",
     "platform-summary",
+    "platforms-compared",
+    "program-spread",
     "rank-correlation",
     "rejected-lines",
     "repeat-statistics",
     "search-convergence",
+    "search-curves",
     "sketch-distribution",
     "source-regressions",
     "sources",
@@ -69,6 +78,7 @@ const FILES: &[(&str, &str)] = &questions![
     "tpugraphs-noise",
     "tpugraphs-ops",
     "tpugraphs-score",
+    "tpugraphs-spread",
     "widest-tasks",
 ];
 

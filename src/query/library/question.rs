@@ -17,6 +17,8 @@ pub struct Question {
     pub files: Vec<(String, String)>,
     /// What the store must have for an answer.
     pub needs: Vec<Need>,
+    /// The picture that shows its answer: `kind=bar x=platform y=record_count`.
+    pub plot: Option<String>,
     /// The query with `$NAME` placeholders.
     pub sql: String,
     /// The file that it comes from; `None` for those that come with tsql.
@@ -53,6 +55,7 @@ impl Question {
             parameters: Vec::new(),
             files: Vec::new(),
             needs: Vec::new(),
+            plot: None,
             sql: sql.to_owned(),
             path: None,
         };
@@ -69,6 +72,10 @@ impl Question {
     /// Takes what a comment line says; others are for whoever reads the file.
     fn said(&mut self, comment: &str) -> Option<()> {
         let (kind, rest) = comment.split_once(' ')?;
+        if kind == "plot:" {
+            self.plot = Some(rest.trim().to_owned());
+            return Some(());
+        }
         let (what, doc) = rest.split_once(" : ")?;
         let (what, doc) = (what.trim(), doc.trim().to_owned());
         match kind {
@@ -103,9 +110,11 @@ mod tests {
     #[test]
     fn comments_say_what_can_be_set_and_what_is_needed() {
         let text = "-- Title.\n-- parameter k = 5 : how many\n-- platform p : where\n-- Nothing : of it\n\
-            -- needs records WHERE dataset = 'tenset' : records of TenSet\n-- file f : mine\nSELECT $k";
+            -- needs records WHERE dataset = 'tenset' : records of TenSet\n-- file f : mine\n\
+            -- plot: kind=bar x=a\nSELECT $k";
         let question = Question::parse("q", text);
         assert_eq!(question.title, "Title.");
+        assert_eq!(question.plot.as_deref(), Some("kind=bar x=a"));
         let parameters = question.parameters.iter();
         let parameters = parameters.map(|set| (set.name.as_str(), set.default.as_deref()));
         assert_eq!(

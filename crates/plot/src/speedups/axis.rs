@@ -1,16 +1,11 @@
 //! The axis of factors, which both pictures share.
 
-use plotters::prelude::DrawingBackend;
-
-use crate::canvas::{Canvas, RULE, Text};
+use crate::canvas::RULE;
 use crate::page::{Field, LABEL, Scale, Ticks, crisp, factor};
+use crate::scene::{Scene, Text};
 
 /// Draws the factors below a field, and a line up from each.
-pub(super) fn factors<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    field: Field,
-    x: &Scale,
-) -> Result<(), String> {
+pub(super) fn factors(canvas: &mut Scene, field: Field, x: &Scale) {
     let ticks = Ticks::new(
         x.values.0,
         x.values.1,
@@ -19,9 +14,8 @@ pub(super) fn factors<B: DrawingBackend>(
     );
     for value in &ticks.values {
         let across = crisp(x.at(*value));
-        canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0)?;
+        canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0);
         let at = Text::new(LABEL, across, field.bottom + 9.0).centred();
-        canvas.text(&factor(*value), at)?;
+        canvas.text(&factor(*value), at);
     }
-    Ok(())
 }

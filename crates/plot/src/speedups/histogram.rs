@@ -1,24 +1,23 @@
 //! The histogram: bars by what is said of the pairs, one upon the other.
 
-use plotters::prelude::{DrawingBackend, RGBAColor};
-
 use super::axis::factors;
 use super::data::{SpeedupBin, band};
-use crate::canvas::{Canvas, INK, Text, colour};
+use crate::canvas::{INK, colour, fixed};
 use crate::page::{AXIS, Field, LABEL, Scale, Ticks, frame, indent, upright};
+use crate::scene::{Paint, Scene, Text};
 use crate::text;
 
 /// Bars that have room.
 const MOST: f64 = 90.0;
 
 /// Of the band in which no change is called one.
-pub(super) const BAND: RGBAColor = RGBAColor(250, 240, 205, 1.0);
+pub(super) const BAND: Paint = fixed(250, 240, 205);
 
 /// From the bottom up: which count, what it is, its colour.
-fn layers() -> [(usize, &'static str, RGBAColor); 4] {
+fn layers() -> [(usize, &'static str, Paint); 4] {
     [
-        (2, "same", RGBAColor(120, 120, 120, 1.0)),
-        (1, "unclear", RGBAColor(195, 195, 195, 1.0)),
+        (2, "same", fixed(120, 120, 120)),
+        (1, "unclear", fixed(195, 195, 195)),
         (0, "slower", colour(1)),
         (3, "faster", colour(0)),
     ]
@@ -64,11 +63,11 @@ fn float(count: u64) -> f64 {
 }
 
 /// Draws it up to `right`, between `top` and `bottom`.
-pub(super) fn draw<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
+pub(super) fn draw(
+    canvas: &mut Scene,
     (label, bins, noise): (&str, &[SpeedupBin], f64),
     (right, top, bottom): (f64, f64, f64),
-) -> Result<(), String> {
+) {
     let bars = bars(bins);
     let sum = |bar: &Bar| float(bar.counts.iter().sum());
     let most = bars.iter().map(sum).fold(1.0, f64::max);
@@ -99,16 +98,16 @@ pub(super) fn draw<B: DrawingBackend>(
         (x.at(none), x.at(edge)),
         (field.top, field.bottom),
         BAND,
-    )?;
-    factors(canvas, field, &x)?;
-    upright(canvas, field, (label, y, &ticks))?;
+    );
+    factors(canvas, field, &x);
+    upright(canvas, field, (label, y, &ticks));
     for bar in &bars {
         let sides = (x.at(bar.ends.0) + 0.5, x.at(bar.ends.1) - 0.5);
         let mut below = 0.0;
         for (place, _, colour) in layers() {
             let count = float(bar.counts.get(place).copied().unwrap_or(0));
             if count > 0.0 {
-                block(canvas, sides, (y.at(below + count), y.at(below)), colour)?;
+                block(canvas, sides, (y.at(below + count), y.at(below)), colour);
                 below += count;
             }
         }
@@ -119,20 +118,16 @@ pub(super) fn draw<B: DrawingBackend>(
         INK,
         1.5,
         (8.0, 6.0),
-    )?;
-    frame(canvas, field)?;
+    );
+    frame(canvas, field);
     let middle = f64::midpoint(field.left, field.right);
     let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).centred();
-    canvas.text("speedup of each pair", at)?;
+    canvas.text("speedup of each pair", at);
     said(canvas, &bars, (field.left, top))
 }
 
 /// What the colours are, and how many pairs have each.
-fn said<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    bars: &[Bar],
-    (left, top): (f64, f64),
-) -> Result<(), String> {
+fn said(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
     let mut along = left;
     for (place, name, colour) in layers() {
         let counts = bars.iter().filter_map(|bar| bar.counts.get(place));
@@ -145,20 +140,14 @@ fn said<B: DrawingBackend>(
             (along, along + 16.0),
             (top + 3.0, top + 19.0),
             colour,
-        )?;
+        );
         let text = format!("{name} ({count})");
-        canvas.text(&text, Text::new(LABEL, along + 22.0, top))?;
+        canvas.text(&text, Text::new(LABEL, along + 22.0, top));
         along += 22.0 + text::width(&text, LABEL) + 22.0;
     }
-    Ok(())
 }
 
-fn block<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    (left, right): (f64, f64),
-    (top, bottom): (f64, f64),
-    colour: RGBAColor,
-) -> Result<(), String> {
+fn block(canvas: &mut Scene, (left, right): (f64, f64), (top, bottom): (f64, f64), colour: Paint) {
     let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
     canvas.filled(&corners, colour)
 }

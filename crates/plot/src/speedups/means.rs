@@ -1,12 +1,11 @@
 //! The means: a dot and its interval for all pairs, and for each part of them.
 
-use plotters::prelude::DrawingBackend;
-
 use super::axis::factors;
 use super::data::{SpeedupRow, band};
 use super::histogram::BAND;
-use crate::canvas::{Canvas, GREY, INK, Text, colour};
+use crate::canvas::{GREY, INK, colour};
 use crate::page::{AXIS, Field, LABEL, MIDDLE, REMARK, Scale, frame};
+use crate::scene::{Scene, Text};
 use crate::text;
 
 /// What stands above the rows of a group.
@@ -24,12 +23,7 @@ enum Line<'a> {
 }
 
 /// Draws them into what is beside the histogram.
-pub(super) fn draw<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    rows: &[SpeedupRow],
-    noise: f64,
-    beside: Field,
-) -> Result<(), String> {
+pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: Field) {
     let lines = lines(rows, ((beside.bottom - beside.top) / ROW).floor());
     let names = rows.iter().map(|row| text::width(&said(row), LABEL));
     let names = names.fold(0.0, f64::max).min(NAMES);
@@ -49,33 +43,30 @@ pub(super) fn draw<B: DrawingBackend>(
         (high, field.bottom),
         (low, field.bottom),
     ];
-    canvas.filled(&corners, BAND)?;
-    factors(canvas, field, &x)?;
+    canvas.filled(&corners, BAND);
+    factors(canvas, field, &x);
     let one = x.at(0.0);
     canvas.dashes(
         &[(one, field.top), (one, field.bottom)],
         INK,
         1.5,
         (8.0, 6.0),
-    )?;
-    frame(canvas, field)?;
+    );
+    frame(canvas, field);
     let mut y = field.top + ROW / 2.0;
     for line in &lines {
-        let name = |text: &str, colour| {
-            let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).right();
-            canvas.text(text, at.coloured(colour))
-        };
+        let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).right();
         match line {
             Line::Head(head) => {
                 let at = Text::new(REMARK, beside.left, y - MIDDLE * REMARK);
-                canvas.text(head, at.coloured(GREY))?;
+                canvas.text(head, at.coloured(GREY));
             }
-            Line::More(count) => name(&format!("… and {count} more"), GREY)?,
+            Line::More(count) => canvas.text(&format!("… and {count} more"), at.coloured(GREY)),
             Line::Row(row) => {
                 for text in text::wrap(&said(row), LABEL, NAMES, 1) {
-                    name(&text, INK)?;
+                    canvas.text(&text, at.clone());
                 }
-                mean(canvas, row, (x, y))?;
+                mean(canvas, row, (x, y));
             }
         }
         y += ROW;
@@ -86,11 +77,7 @@ pub(super) fn draw<B: DrawingBackend>(
 }
 
 /// A mean and its interval, as far as there is room.
-fn mean<B: DrawingBackend>(
-    canvas: &Canvas<'_, B>,
-    row: &SpeedupRow,
-    (x, y): (Scale, f64),
-) -> Result<(), String> {
+fn mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (Scale, f64)) {
     let edge = if row.group == 0 {
         INK
     } else {
@@ -99,9 +86,9 @@ fn mean<B: DrawingBackend>(
     let inside = |value: f64| x.at(value.log2()).clamp(x.places.0, x.places.1);
     if let Some((low, high)) = row.interval {
         let (low, high) = (inside(low), inside(high));
-        canvas.line(&[(low, y), (high, y)], edge, 2.0)?;
+        canvas.line(&[(low, y), (high, y)], edge, 2.0);
         for end in [low, high] {
-            canvas.line(&[(end, y - 5.0), (end, y + 5.0)], edge, 2.0)?;
+            canvas.line(&[(end, y - 5.0), (end, y + 5.0)], edge, 2.0);
         }
     }
     canvas.circle((inside(row.speedup), y), 5.0, edge)

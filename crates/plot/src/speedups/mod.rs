@@ -6,12 +6,12 @@ mod histogram;
 mod means;
 
 pub use data::{SpeedupBin, SpeedupRow, Speedups};
-use plotters::prelude::DrawingBackend;
 
-use super::canvas::{self, Canvas, Drawing, GREY, Text};
+use super::canvas::{self, Drawing, GREY};
 use super::page::{AXIS, Field, LABEL, MARGIN, Page, REMARK};
 use super::page::{factor, heading, nothing};
 use super::picture::{Picture, picture};
+use crate::scene::{Scene, Text};
 
 /// How much of the width the histogram has.
 const SHARE: f64 = 0.52;
@@ -23,7 +23,7 @@ const SHARE: f64 = 0.52;
 /// What the canvas says; without bins the picture tells that there is nothing to draw.
 pub fn speedups(page: Page<'_>, speedups: &Speedups) -> Result<Picture, String> {
     let drawing = Drawn { page, speedups };
-    picture(&drawing, page.png_width)
+    picture(&drawing, page.title, page.png_width)
 }
 
 struct Drawn<'a> {
@@ -32,15 +32,15 @@ struct Drawn<'a> {
 }
 
 impl Drawing for Drawn<'_> {
-    fn draw<B: DrawingBackend>(&self, canvas: &Canvas<'_, B>) -> Result<(), String> {
+    fn draw(&self, canvas: &mut Scene) {
         let Speedups { bins, noise, rows } = self.speedups;
         if bins.is_empty() {
             return nothing(canvas, self.page.title);
         }
-        let mut top = heading(canvas, self.page.title)?;
+        let mut top = heading(canvas, self.page.title);
         if let Some(all) = rows.first() {
             let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0);
-            canvas.text(&said(all), at.centred().coloured(GREY))?;
+            canvas.text(&said(all), at.centred().coloured(GREY));
             top += 1.5 * REMARK;
         }
         let bottom = canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL;
@@ -49,7 +49,7 @@ impl Drawing for Drawn<'_> {
             canvas,
             (self.page.label, bins, *noise),
             (middle - 20.0, top, bottom),
-        )?;
+        );
         let beside = Field {
             left: middle + 20.0,
             right: canvas::WIDTH - MARGIN,
@@ -157,7 +157,9 @@ mod tests {
         };
         let svg = speedups(Page::new("t", "pairs"), &all).unwrap().svg;
         assert!(
-            svg.contains("operator 12") && svg.contains(" more\n") && !svg.contains("operator 80")
+            svg.contains("operator 12")
+                && svg.contains(" more</text>")
+                && !svg.contains("operator 80")
         );
     }
 }

@@ -1,0 +1,69 @@
+//! Names along an axis, and what belongs to each beside each other.
+
+use super::axis::Axis;
+use super::data::Data;
+use super::names::fits;
+use super::style::Style;
+use crate::number::float;
+
+/// Names of bars, boxes or violins.
+pub(crate) struct Groups {
+    names: Vec<String>,
+    /// How many stand beside each other at one name at most.
+    beside: usize,
+    /// Do the names stand below each other, since they do not fit beside each other?
+    is_turned: bool,
+}
+
+impl Groups {
+    pub(crate) fn new(data: &Data, style: &Style) -> Self {
+        let names = data.x_names.clone().unwrap_or_else(|| vec![String::new()]);
+        let beside = data.panels.iter().map(|panel| panel.series.len()).max();
+        let columns = float(data.panels.len().max(1)).sqrt().ceil();
+        let slot = 0.8 * style.width / columns.min(2.0) / float(names.len().max(1));
+        let least = float(beside.unwrap_or(1))
+            * if style.is_terminal() {
+                2.0
+            } else {
+                0.5 * style.label
+            };
+        let is_turned = !fits(style, &names, slot) || slot < least;
+        Self {
+            names,
+            beside: beside.unwrap_or(1),
+            is_turned,
+        }
+    }
+
+    /// The axes: names, and what is measured.
+    pub(crate) fn axes(&self, title: &str, measured: Axis) -> (Axis, Axis) {
+        let is_named = self.names.iter().any(|name| !name.is_empty());
+        let words = Axis::words(if is_named { title } else { "" }, self.names.clone());
+        match self.is_turned {
+            true => (measured, words),
+            false => (words, measured),
+        }
+    }
+
+    /// Room for each name in a line, and for each of those beside each other.
+    pub(crate) fn least(&self, style: &Style) -> f64 {
+        match self.is_turned {
+            true => {
+                let each = match style.is_terminal() {
+                    true => float(self.beside).max(1.0) * style.label,
+                    false => (0.75 * float(self.beside) + 0.4).max(1.45) * style.label,
+                };
+                float(self.names.len()) * each
+            }
+            false => 0.0,
+        }
+    }
+}
+
+/// Where one of those beside each other is among the names.
+pub(crate) fn slots(name: f64, order: usize, beside: usize) -> (f64, f64) {
+    let room = 0.8;
+    let each = room / float(beside.max(1));
+    let from = name + (1.0 - room) / 2.0 + each * float(order);
+    (from, from + each)
+}

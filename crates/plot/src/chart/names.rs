@@ -1,0 +1,142 @@
+//! What is written below a horizontal axis.
+
+use super::axis::{Axis, Scale};
+use super::place::Field;
+use super::style::Style;
+use crate::number::float;
+use crate::scene::{Scene, Text};
+
+/// How names are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// In one line or two, below their places.
+    Across,
+    /// Upwards.
+    Upwards,
+}
+
+/// Names or numbers with their shares of the axis.
+pub(crate) struct Names {
+    way: Way,
+    ticks: Vec<(f64, Vec<String>)>,
+    pub(crate) height: f64,
+}
+
+/// Does each name fit into a part of so much width, in two lines at most?
+pub(crate) fn fits(style: &Style, names: &[String], slot: f64) -> bool {
+    let most = if style.is_terminal() { 1 } else { 2 };
+    names.iter().all(|name| {
+        let lines = style.lines(name, style.label, 0.94 * slot, most);
+        let whole = lines.concat();
+        !whole.contains('…')
+            && lines
+                .iter()
+                .all(|line| style.width_of(line, style.label) <= slot)
+            && (lines.len() == 1 || name.contains([' ', '-', '_', '/', ':', '.']))
+    })
+}
+
+impl Names {
+    pub(crate) fn of(style: &Style, axis: &Axis, width: f64) -> Self {
+        let lead = style.lead(style.label);
+        let Scale::Words(names) = &axis.scale else {
+            let mut count = (width / (4.2 * style.label)).max(2.0);
+            // Long numbers leave room for fewer.
+            loop {
+                let ticks = axis.ticks(count);
+                let used = ticks
+                    .iter()
+                    .map(|(_, text)| style.width_of(text, style.label));
+                let used: f64 = used.map(|one| one + 0.6 * style.label).sum();
+                if used <= width + 2.0 * style.label || count <= 1.0 {
+                    let ticks = ticks.into_iter().map(|(at, text)| (at, vec![text]));
+                    return Self {
+                        way: Way::Across,
+                        ticks: ticks.collect(),
+                        height: lead,
+                    };
+                }
+                count = (count * 0.75).min(count - 1.0).max(1.0);
+            }
+        };
+        let slot = width / float(names.len().max(1));
+        let ticks = axis.ticks(float(names.len()));
+        if fits(style, names, slot) {
+            let lines = |text: &str| style.lines(text, style.label, 0.94 * slot, 2);
+            let ticks: Vec<_> = ticks
+                .into_iter()
+                .map(|(at, text)| (at, lines(&text)))
+                .collect();
+            let most = ticks
+                .iter()
+                .map(|(_, lines)| lines.len())
+                .max()
+                .unwrap_or(1);
+            return Self {
+                way: Way::Across,
+                ticks,
+                height: float(most) * lead,
+            };
+        }
+        if style.is_terminal() {
+            // Those for which there is room, from the first on.
+            let mut end = f64::MIN;
+            let mut kept = Vec::new();
+            for (at, text) in ticks {
+                let line = style.lines(&text, style.label, 0.3 * width, 1);
+                let half = line
+                    .first()
+                    .map_or(0.0, |line| style.width_of(line, style.label) / 2.0);
+                if at * width - half > end {
+                    end = at * width + half + 2.0;
+                    kept.push((at, line));
+                }
+            }
+            return Self {
+                way: Way::Across,
+                ticks: kept,
+                height: lead,
+            };
+        }
+        let step = (1.1 * style.label / slot).ceil().max(1.0);
+        let kept = ticks.into_iter().step_by(crate::number::whole(step));
+        let room = 0.35 * style.height;
+        let ticks = kept.map(|(at, text)| (at, style.lines(&text, style.label, room, 1)));
+        let ticks: Vec<(f64, Vec<String>)> = ticks.collect();
+        let widths = ticks.iter().flat_map(|(_, lines)| lines);
+        let widths = widths.map(|line| style.width_of(line, style.label));
+        Self {
+            way: Way::Upwards,
+            height: widths.fold(0.0, f64::max) + 0.2 * style.label,
+            ticks,
+        }
+    }
+
+    pub(crate) fn draw(&self, scene: &mut Scene, style: &Style, field: Field) {
+        let aside = if style.is_terminal() {
+            1.0
+        } else {
+            0.3 * style.label
+        };
+        let top = field.bottom + aside;
+        for (share, lines) in &self.ticks {
+            let x = field.x(*share);
+            for (place, line) in lines.iter().enumerate() {
+                match self.way {
+                    Way::Across => {
+                        let half = style.width_of(line, style.label) / 2.0;
+                        let most = style.width - half - 0.2 * style.label;
+                        let y = top + float(place) * style.lead(style.label);
+                        let at = Text::new(style.label, x.min(most), y).centred();
+                        scene.text(line, at);
+                    }
+                    Way::Upwards => {
+                        let end = top + style.width_of(line, style.label);
+                        let at = Text::new(style.label, x - style.middle(style.label), end);
+                        scene.text(line, at.upwards());
+                    }
+                }
+            }
+        }
+    }
+}

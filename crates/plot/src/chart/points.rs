@@ -1,0 +1,213 @@
+//! A dot for each row; where they are many, how many there are.
+
+use std::collections::BTreeMap;
+
+use super::axis::Axis;
+use super::data::{Data, Panel};
+use super::lines::said;
+use super::marks::{Columns, Marks, Named, along, group, json};
+use super::place::Place;
+use super::style::Style;
+use crate::number::{float, whole};
+use crate::scene::{Paint, Role, Scene, shape};
+
+/// Dots that are drawn one by one at most.
+const MOST: usize = 5_000;
+
+/// Dots of which something is said where a pointer rests.
+const TOLD: usize = 1_000;
+
+/// Cells across in which dots are counted.
+const CELLS: f64 = 96.0;
+
+pub(crate) struct Points<'a> {
+    data: &'a Data,
+    columns: Columns<'a>,
+    is_dense: bool,
+    /// The most in one cell.
+    most: f64,
+}
+
+impl<'a> Points<'a> {
+    pub(crate) fn new(data: &'a Data, columns: Columns<'a>) -> Self {
+        let count: usize = data.panels.iter().map(|panel| panel.points().count()).sum();
+        let mut points = Self {
+            data,
+            columns,
+            is_dense: count > MOST,
+            most: 1.0,
+        };
+        if points.is_dense {
+            let (across, up) = points.axes();
+            let cells = data.panels.iter().flat_map(|panel| {
+                let series = panel.series.iter();
+                let counted = series.flat_map(|series| counted(&series.points, &across, &up));
+                counted.map(|(_, count)| count).collect::<Vec<f64>>()
+            });
+            points.most = cells.fold(1.0, f64::max);
+        }
+        points
+    }
+}
+
+type Cell = (usize, usize);
+
+/// Dots of each cell; cells are squares where the field is 8 by 5.
+fn counted(points: &[super::data::Point], across: &Axis, up: &Axis) -> BTreeMap<Cell, f64> {
+    let mut counts = BTreeMap::new();
+    for point in points {
+        let shares = across.share(point.x).zip(up.share(point.y));
+        if let Some((x, y)) = shares {
+            let cell = (
+                whole((x * CELLS).floor()),
+                whole((y * CELLS * 0.625).floor()),
+            );
+            *counts.entry(cell).or_insert(0.0) += point.weight;
+        }
+    }
+    counts
+}
+
+impl Marks for Points<'_> {
+    fn axes(&self) -> (Axis, Axis) {
+        let across = along(self.data, &self.columns);
+        let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
+        let values = self.data.all(|point| point.y).chain(limits);
+        (
+            across,
+            self.columns.y.axis(values, self.columns.is_y_log(), false),
+        )
+    }
+
+    fn ramp(&self) -> Option<Axis> {
+        let is_one = self.data.names.len() < 2;
+        (self.is_dense && is_one).then(|| {
+            let named = Named {
+                name: "rows",
+                unit: None,
+            };
+            named.axis([1.0, self.most.max(2.0)].into_iter(), Some(true), false)
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        match self.is_dense {
+            true => vec!["colours say how many dots there are in one place".to_owned()],
+            false => Vec::new(),
+        }
+    }
+
+    fn draw(
+        &self,
+        scene: &mut Scene,
+        style: &Style,
+        place: &Place<'_>,
+        (_, panel): (usize, &Panel),
+    ) {
+        // Two times of the same kind are compared with the diagonal.
+        let is_square = place.across.unit == place.up.unit && !place.up.unit.is_empty();
+        if is_square
+            && place.across.scale == place.up.scale
+            && self.columns.x.name != self.columns.y.name
+        {
+            diagonal(scene, style, place);
+        }
+        for series in &panel.series {
+            if self.is_dense {
+                self.dense(scene, place, series);
+                continue;
+            }
+            let points = &series.points;
+            let is_told = points.len() <= TOLD;
+            let lists = match is_told {
+                true => vec![
+                    ("data-x", json(points.iter().map(|point| point.x))),
+                    ("data-y", json(points.iter().map(|point| point.y))),
+                ],
+                false => Vec::new(),
+            };
+            scene.open(group(&series.name, lists));
+            let alpha = if points.len() > 200 { 0.55 } else { 0.8 };
+            let paint = Paint::series(series.place).with_alpha(alpha);
+            for point in points {
+                if let Some(at) = place.at(point.x, point.y) {
+                    if is_told {
+                        scene.say(said(&series.name, place, point));
+                    }
+                    dot(scene, at, style.dot, (series.place, paint));
+                }
+            }
+            scene.close();
+        }
+    }
+}
+
+impl Points<'_> {
+    fn dense(&self, scene: &mut Scene, place: &Place<'_>, series: &super::data::Series) {
+        scene.open(group(&series.name, Vec::new()));
+        let is_one = self.data.names.len() < 2;
+        let field = place.field;
+        for ((x, y), count) in counted(&series.points, place.across, place.up) {
+            let share = match self.most > 1.0 {
+                true => (count.ln() / self.most.ln()).clamp(0.0, 1.0),
+                false => 0.0,
+            };
+            let paint = match is_one {
+                true => Paint::of(Role::Ramp(byte(share))),
+                false => Paint::series(series.place).with_alpha(0.2 + 0.7 * share),
+            };
+            let left = field.x(float(x) / CELLS);
+            let right = field.x(float(x + 1) / CELLS);
+            let low = field.y(place.up, float(y) / CELLS / 0.625);
+            let high = field.y(place.up, float(y + 1) / CELLS / 0.625);
+            // Over each other a little, so that no light is seen between.
+            let over = if is_one { 0.3 } else { 0.0 };
+            scene.block((left, high), (right + over, low + over), paint);
+        }
+        scene.close();
+    }
+}
+
+/// A share as a place of the range of colours.
+pub(crate) fn byte(share: f64) -> u8 {
+    u8::try_from(whole(share.clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
+}
+
+/// Where both axes have the same value.
+fn diagonal(scene: &mut Scene, style: &Style, place: &Place<'_>) {
+    let ends = [
+        (0.0, place.across),
+        (1.0, place.across),
+        (0.0, place.up),
+        (1.0, place.up),
+    ];
+    let values = ends.map(|(share, axis)| axis.value(share));
+    let inside = |value: &&f64| {
+        let within =
+            |share: Option<f64>| share.is_some_and(|at| (-1e-9..=1.0 + 1e-9).contains(&at));
+        within(place.across.share(**value)) && within(place.up.share(**value))
+    };
+    let mut points: Vec<(f64, f64)> = values
+        .iter()
+        .filter(inside)
+        .filter_map(|value| place.at(*value, *value))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if let [first, .., last] = points.as_slice() {
+        let dash = (0.4 * style.label, 0.3 * style.label);
+        scene.dashes(&[*first, *last], Paint::GREY, 0.6 * style.line, dash);
+    }
+}
+
+/// The dot of a series, in its shape.
+fn dot(scene: &mut Scene, (x, y): (f64, f64), size: f64, (place, paint): (usize, Paint)) {
+    let corners: &[(f64, f64)] = match shape(place) % 4 {
+        0 => return scene.circle((x, y), size, paint),
+        1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
+        _ => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+    };
+    let corner = |(right, down): &(f64, f64)| (x + size * right, y + size * down);
+    let corners: Vec<(f64, f64)> = corners.iter().map(corner).collect();
+    scene.filled(&corners, paint);
+}

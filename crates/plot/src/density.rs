@@ -1,0 +1,61 @@
+//! How densely values lie.
+
+use tsql_metrics::stats::quantile;
+
+use crate::number::float;
+
+/// Points of an outline.
+const OUTLINE: u32 = 160;
+
+/// Bandwidth of a Gaussian kernel by Silverman's rule; 0 where all values are the same.
+fn bandwidth(sorted: &[f64]) -> f64 {
+    let count = float(sorted.len());
+    let mean = sorted.iter().sum::<f64>() / count;
+    let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+    let spread = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34;
+    let least = if spread > 0.0 {
+        deviation.min(spread)
+    } else {
+        deviation
+    };
+    0.9 * least * count.powf(-0.2)
+}
+
+/// Values and densities from the least to the greatest: nothing was measured beyond them.
+pub(crate) fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
+    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
+        return Vec::new();
+    };
+    let width = bandwidth(sorted);
+    // Equal speedups differ by less where they were calculated.
+    if last - first < 1e-9 || width < 1e-9 {
+        return Vec::new();
+    }
+    let step = (last - first) / f64::from(OUTLINE);
+    let at = |place: u32| {
+        let value = if place == OUTLINE {
+            *last
+        } else {
+            first + step * f64::from(place)
+        };
+        let kernel = |one: &f64| (-0.5 * ((value - one) / width).powi(2)).exp();
+        (value, sorted.iter().map(kernel).sum::<f64>())
+    };
+    (0..=OUTLINE).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn densities_follow_the_values() {
+        assert_eq!(density(&[1.0, 1.0, 1.0]), []);
+        let outline = density(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
+        let ends = (outline.first().unwrap().0, outline.last().unwrap().0);
+        assert_eq!(ends, (-1.0, 1.0));
+        let most = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        assert!(most.0.abs() < 1e-9 && outline.len() == 161, "{most:?}");
+    }
+}

@@ -1,0 +1,245 @@
+//! A picture as SVG.
+
+use std::fmt::Write as _;
+
+use super::shapes::{Item, Paint, Scene, Shape, Side, Text};
+use super::theme::{Role, Theme};
+
+/// The font is the first one; browsers without it take one that is about as wide.
+const FONT: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// In ems how far the baseline is below the top of a line: a little more than capital letters are high.
+pub(crate) const BASELINE: f64 = 0.76;
+
+/// What the colours are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dress {
+    /// Those of a theme, on its paper.
+    Theme(Theme),
+    /// Those of the page around it, by the names of its style (`--ink`, `--s0`); without paper.
+    Page,
+}
+
+/// The picture as a document.
+pub(crate) fn svg(scene: &Scene, dress: Dress) -> String {
+    let (width, height) = (number(scene.size.0), number(scene.size.1));
+    let title = attribute(&scene.title);
+    let size = match dress {
+        Dress::Theme(_) => format!(" width=\"{width}\" height=\"{height}\""),
+        Dress::Page => String::new(),
+    };
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\"{size} viewBox=\"0 0 {width} {height}\" \
+         font-family=\"{FONT}\" role=\"img\" aria-label=\"{title}\">\n"
+    );
+    if let Dress::Theme(_) = dress {
+        let paper = fill(Paint::PAPER, dress);
+        let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\"{paper}/>");
+    }
+    for item in &scene.items {
+        match item {
+            Item::Open(attributes) => {
+                out.push_str("<g");
+                for (name, value) in attributes {
+                    let _ = write!(out, " {name}=\"{}\"", attribute(value));
+                }
+                out.push_str(">\n");
+            }
+            Item::Close => out.push_str("</g>\n"),
+            Item::Shape { shape, said } => {
+                let (name, attributes, text) = element(shape, dress);
+                let said = said
+                    .as_ref()
+                    .map(|said| format!("<title>{}</title>", attribute(said)))
+                    .unwrap_or_default();
+                let _ = match text.is_empty() && said.is_empty() {
+                    true => writeln!(out, "<{name}{attributes}/>"),
+                    false => writeln!(out, "<{name}{attributes}>{text}{said}</{name}>"),
+                };
+            }
+        }
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Name, attributes and text of the element of a shape.
+fn element(shape: &Shape, dress: Dress) -> (&'static str, String, String) {
+    match shape {
+        Shape::Line {
+            points,
+            width,
+            paint,
+            dash,
+        } => {
+            let dash = dash.map_or_else(String::new, |(on, off)| {
+                format!(" stroke-dasharray=\"{} {}\"", number(on), number(off))
+            });
+            let attributes = format!(
+                " points=\"{}\" fill=\"none\"{} stroke-width=\"{}\" stroke-linejoin=\"round\"{dash}",
+                places(points),
+                painted("stroke", *paint, dress),
+                number(*width)
+            );
+            ("polyline", attributes, String::new())
+        }
+        Shape::Area { corners, paint } => {
+            let attributes = format!(" points=\"{}\"{}", places(corners), fill(*paint, dress));
+            ("polygon", attributes, String::new())
+        }
+        Shape::Box { from, to, paint } => {
+            let attributes = format!(
+                " x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}",
+                number(from.0),
+                number(from.1),
+                number(to.0 - from.0),
+                number(to.1 - from.1),
+                fill(*paint, dress)
+            );
+            ("rect", attributes, String::new())
+        }
+        Shape::Circle {
+            centre,
+            radius,
+            paint,
+        } => {
+            let attributes = format!(
+                " cx=\"{}\" cy=\"{}\" r=\"{}\"{}",
+                number(centre.0),
+                number(centre.1),
+                number(*radius),
+                fill(*paint, dress)
+            );
+            ("circle", attributes, String::new())
+        }
+        Shape::Text { text, how } => ("text", written(how, dress), attribute(text)),
+    }
+}
+
+fn written(how: &Text, dress: Dress) -> String {
+    let side = match how.side {
+        Side::Left => "",
+        Side::Middle => " text-anchor=\"middle\"",
+        Side::Right => " text-anchor=\"end\"",
+    };
+    let down = BASELINE * how.size;
+    let (x, y) = how.at;
+    let place = match how.is_upwards {
+        false => format!(" x=\"{}\" y=\"{}\"", number(x), number(y + down)),
+        true => {
+            let (x, y) = (number(x + down), number(y));
+            format!(" x=\"{x}\" y=\"{y}\" transform=\"rotate(-90 {x} {y})\"")
+        }
+    };
+    let size = number(how.size);
+    format!(
+        "{place} font-size=\"{size}\"{side}{}",
+        fill(how.paint, dress)
+    )
+}
+
+fn fill(paint: Paint, dress: Dress) -> String {
+    painted("fill", paint, dress)
+}
+
+fn painted(what: &str, paint: Paint, dress: Dress) -> String {
+    let own = match (dress, paint.role) {
+        (Dress::Page, Role::Ink) => Some("var(--ink)".to_owned()),
+        (Dress::Page, Role::Grey) => Some("var(--grey)".to_owned()),
+        (Dress::Page, Role::Rule) => Some("var(--rule)".to_owned()),
+        (Dress::Page, Role::Paper) => Some("var(--paper)".to_owned()),
+        (Dress::Page, Role::Series(place)) => Some(format!("var(--s{})", place % 12)),
+        _ => None,
+    };
+    let theme = match dress {
+        Dress::Theme(theme) => theme,
+        Dress::Page => Theme::Light,
+    };
+    let colour = own.unwrap_or_else(|| {
+        let (red, green, blue) = theme.colour(paint.role);
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    });
+    let alpha = match paint.alpha < 1.0 {
+        true => format!(" {what}-opacity=\"{}\"", number(paint.alpha)),
+        false => String::new(),
+    };
+    format!(" {what}=\"{colour}\"{alpha}")
+}
+
+fn places(points: &[(f64, f64)]) -> String {
+    let mut out = String::with_capacity(points.len() * 12);
+    for (place, (x, y)) in points.iter().enumerate() {
+        if place > 0 {
+            out.push(' ');
+        }
+        let _ = write!(out, "{},{}", number(*x), number(*y));
+    }
+    out
+}
+
+/// A length with two decimals, without zeros that say nothing.
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "0".to_owned();
+    }
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match text {
+        "-0" | "" => "0".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+/// Text as it stands in XML.
+pub(crate) fn attribute(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_become_elements() {
+        let mut scene = Scene::new(40.0, 20.5, "a <b>");
+        scene.open(vec![("data-series", "x & y".to_owned())]);
+        scene.say("one\ntwo".to_owned());
+        scene.circle((1.0, 2.004), 3.0, Paint::series(0).with_alpha(0.5));
+        scene.close();
+        scene.text("T\u{1}", Text::new(10.0, 4.0, 0.0).right());
+        let text = svg(&scene, Dress::Theme(Theme::Light));
+        assert!(
+            text.starts_with(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20.5\""
+            )
+        );
+        assert!(text.contains(
+            "<g data-series=\"x &amp; y\">\n<circle cx=\"1\" cy=\"2\" r=\"3\" fill=\"#0072b2\" fill-opacity=\"0.5\"><title>one&#10;two</title></circle>\n</g>"
+        ), "{text}");
+        assert!(text.contains(
+            "<text x=\"4\" y=\"7.6\" font-size=\"10\" text-anchor=\"end\" fill=\"#1e1e1e\">T</text>"
+        ));
+        let page = svg(&scene, Dress::Page);
+        assert!(page.contains("fill=\"var(--s0)\"") && !page.contains("<rect"));
+        assert!(page.contains("aria-label=\"a &lt;b&gt;\""));
+    }
+
+    #[test]
+    fn lengths_are_short() {
+        let texts = [1.0, 0.004, -0.001, 2.5, f64::NAN].map(number);
+        assert_eq!(texts, ["1", "0", "0", "2.5", "0"]);
+    }
+}

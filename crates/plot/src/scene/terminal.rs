@@ -1,0 +1,251 @@
+//! A picture as letters of a terminal: eight dots of a Braille letter in each cell, and text between them.
+
+use super::shapes::{Item, Paint, Scene, Shape, Side, Text};
+use super::theme::{Role, Theme};
+use crate::number::{float, whole};
+
+/// Dots across and down a cell.
+const DOTS: (usize, usize) = (2, 4);
+
+/// The letter without dots, and the bits of the dots from the top left one down.
+const BRAILLE: u32 = 0x2800;
+const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+
+/// Below this share of cover every second dot is left out.
+const FAINT: f64 = 0.5;
+
+/// Below this one nothing is drawn.
+const FAINTEST: f64 = 0.3;
+
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    dots: u32,
+    letter: Option<char>,
+    role: Option<Role>,
+}
+
+struct Screen {
+    columns: usize,
+    rows: usize,
+    cells: Vec<Cell>,
+}
+
+/// The picture, a unit of which is a dot: lines that end in a line break, with colours where they are wanted.
+pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
+    let (columns, rows) = (whole(scene.size.0) / DOTS.0, whole(scene.size.1) / DOTS.1);
+    let mut screen = Screen {
+        columns,
+        rows,
+        cells: vec![Cell::default(); columns * rows],
+    };
+    let shapes = scene.items.iter().filter_map(|item| match item {
+        Item::Shape { shape, .. } => Some(shape),
+        _ => None,
+    });
+    // Text stands before what is drawn.
+    let (texts, drawn): (Vec<&Shape>, Vec<&Shape>) =
+        shapes.partition(|shape| matches!(shape, Shape::Text { .. }));
+    for shape in drawn.into_iter().chain(texts) {
+        screen.draw(shape);
+    }
+    screen.lines(has_colours)
+}
+
+/// The dot that a place is in, if it is above and right of the corner.
+fn dot(place: f64) -> Option<usize> {
+    // What is as good as a whole number is one.
+    (0.0..1e6)
+        .contains(&place)
+        .then(|| whole((place + 1e-6).floor()))
+}
+
+impl Screen {
+    fn set(&mut self, (x, y): (f64, f64), role: Role) {
+        let (Some(x), Some(y)) = (dot(x), dot(y)) else {
+            return;
+        };
+        let (column, row) = (x / DOTS.0, y / DOTS.1);
+        let bit = BITS
+            .get(x % DOTS.0)
+            .and_then(|column| column.get(y % DOTS.1));
+        if column >= self.columns {
+            return;
+        }
+        let cell = self.cells.get_mut(row * self.columns + column);
+        if let (Some(cell), Some(bit)) = (cell, bit) {
+            cell.dots |= bit;
+            cell.role = Some(role);
+        }
+    }
+
+    fn draw(&mut self, shape: &Shape) {
+        match shape {
+            Shape::Line {
+                points,
+                paint,
+                dash,
+                ..
+            } => self.line(points, *paint, *dash),
+            // Dots of a band would hide the lines.
+            Shape::Area { paint, .. } if paint.alpha < FAINTEST => {}
+            Shape::Area { corners, paint } => self.area(corners, *paint),
+            Shape::Box { from, to, paint } => {
+                // A box is seen, however thin it is.
+                let right = to.0.max(from.0.floor() + 1.0);
+                let bottom = to.1.max(from.1.floor() + 1.0);
+                let corners = [*from, (right, from.1), (right, bottom), (from.0, bottom)];
+                self.area(&corners, *paint);
+            }
+            Shape::Circle { centre, paint, .. } => self.set(*centre, paint.role),
+            Shape::Text { text, how } => self.text(text, how),
+        }
+    }
+
+    fn line(&mut self, points: &[(f64, f64)], paint: Paint, dash: Option<(f64, f64)>) {
+        let mut done = 0.0;
+        for (from, to) in points.iter().zip(points.iter().skip(1)) {
+            let (across, down) = (to.0 - from.0, to.1 - from.1);
+            let steps = across.abs().max(down.abs()).min(1e5).ceil().max(1.0);
+            for step in 0..=whole(steps) {
+                let part = float(step) / steps;
+                let along = done + part * across.hypot(down);
+                let is_gap = dash.is_some_and(|(on, off)| along % (on + off) >= on);
+                if !is_gap {
+                    self.set((from.0 + part * across, from.1 + part * down), paint.role);
+                }
+            }
+            done += across.hypot(down);
+        }
+    }
+
+    /// Dots whose middle is within the corners.
+    fn area(&mut self, corners: &[(f64, f64)], paint: Paint) {
+        let tops = corners.iter().map(|corner| corner.1);
+        let (top, bottom) = tops.fold((f64::MAX, f64::MIN), |(top, bottom), y| {
+            (top.min(y), bottom.max(y))
+        });
+        let last = bottom.min(float(self.rows * DOTS.1));
+        let mut y = top.max(0.0).floor() + 0.5;
+        while y < last {
+            let next = corners.iter().cycle().skip(1);
+            let sides = corners.iter().zip(next);
+            let crossed = sides.filter(|(from, to)| (from.1 <= y) != (to.1 <= y));
+            let at =
+                crossed.map(|(from, to)| from.0 + (y - from.1) / (to.1 - from.1) * (to.0 - from.0));
+            let mut at: Vec<f64> = at.collect();
+            at.sort_by(f64::total_cmp);
+            for pair in at.chunks_exact(2) {
+                let &[left, right] = pair else { continue };
+                let mut x = left.max(0.0).floor() + 0.5;
+                while x < right.min(float(self.columns * DOTS.0)) {
+                    let is_left_out =
+                        paint.alpha < FAINT && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
+                    if x >= left && !is_left_out {
+                        self.set((x, y), paint.role);
+                    }
+                    x += 1.0;
+                }
+            }
+            y += 1.0;
+        }
+    }
+
+    fn text(&mut self, text: &str, how: &Text) {
+        let count = text.chars().count();
+        let column = how.at.0 / 2.0;
+        let half = float(count) / 2.0;
+        let start = match how.side {
+            Side::Left => column,
+            Side::Middle => (column - half).max(0.0),
+            Side::Right => column - 2.0 * half,
+        };
+        let Some(row) = dot(how.at.1 / 4.0 + 0.5) else {
+            return;
+        };
+        let start = start.round();
+        for (place, letter) in text.chars().enumerate() {
+            let Some(column) = dot(start + float(place)) else {
+                continue;
+            };
+            if column >= self.columns {
+                return;
+            }
+            if let Some(cell) = self.cells.get_mut(row * self.columns + column) {
+                cell.letter = Some(letter);
+                cell.role = Some(how.paint.role);
+            }
+        }
+    }
+
+    fn lines(&self, has_colours: bool) -> String {
+        let mut out = String::new();
+        for row in self.cells.chunks(self.columns.max(1)) {
+            let is_seen = |cell: &Cell| cell.letter.is_some_and(|l| l != ' ') || cell.dots > 0;
+            let end = row.iter().rposition(is_seen).map_or(0, |last| last + 1);
+            let mut code = String::new();
+            for cell in row.iter().take(end) {
+                let wanted = match cell.role {
+                    Some(role) if has_colours && is_seen(cell) => escape(role),
+                    _ => String::new(),
+                };
+                if wanted != code {
+                    if !code.is_empty() {
+                        out.push_str("\x1b[0m");
+                    }
+                    out.push_str(&wanted);
+                    code = wanted;
+                }
+                let braille = char::from_u32(BRAILLE + cell.dots).unwrap_or(' ');
+                let drawn = if cell.dots == 0 { ' ' } else { braille };
+                out.push(cell.letter.unwrap_or(drawn));
+            }
+            if !code.is_empty() {
+                out.push_str("\x1b[0m");
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// What sets the colour of a role: letters have that of the terminal.
+fn escape(role: Role) -> String {
+    let theme = match role {
+        Role::Ink | Role::Paper => return String::new(),
+        Role::Grey | Role::Rule => return "\x1b[2m".to_owned(),
+        // What is dark on light paper is not seen on a dark screen.
+        Role::Series(place) if place % 12 >= 6 => Theme::Dark,
+        _ => Theme::Light,
+    };
+    let (red, green, blue) = theme.colour(role);
+    format!("\x1b[38;2;{red};{green};{blue}m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_and_letters_have_their_cells() {
+        let mut scene = Scene::new(12.0, 8.0, "t");
+        scene.line(&[(0.0, 0.0), (11.0, 7.0)], Paint::series(0), 1.0);
+        scene.text("ab", Text::new(4.0, 12.0, 4.0).right());
+        assert_eq!(terminal(&scene, false), "⠉⠒⢄⡀\n   ⠈ab\n");
+        let coloured = terminal(&scene, true);
+        assert!(
+            coloured.starts_with("\x1b[38;2;0;114;178m⠉"),
+            "{coloured:?}"
+        );
+        assert!(coloured.ends_with("\x1b[0mab\n"), "{coloured:?}");
+    }
+
+    #[test]
+    fn areas_are_filled() {
+        let mut scene = Scene::new(4.0, 4.0, "t");
+        scene.block((0.0, 0.0), (2.0, 4.0), Paint::INK);
+        assert_eq!(terminal(&scene, false), "⣿\n");
+        let mut scene = Scene::new(4.0, 4.0, "t");
+        scene.block((2.0, 3.0), (4.0, 3.2), Paint::INK);
+        assert_eq!(terminal(&scene, false), " ⣀\n");
+    }
+}

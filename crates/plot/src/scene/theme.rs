@@ -1,0 +1,169 @@
+//! Colours by what they are for, on light and on dark paper.
+
+/// Red, green, blue.
+pub(crate) type Rgb = (u8, u8, u8);
+
+/// What a picture is looked at on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// White paper.
+    #[default]
+    Light,
+    /// A dark screen or slide.
+    Dark,
+}
+
+/// What a colour is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Letters and axes.
+    Ink,
+    /// Remarks.
+    Grey,
+    /// Light lines behind the data.
+    Rule,
+    /// What is below everything.
+    Paper,
+    /// The series at a place.
+    Series(usize),
+    /// A share of a range, from 0 to 255.
+    Ramp(u8),
+    /// One that is the same on all paper.
+    Fixed(Rgb),
+}
+
+/// Colours that people tell apart who see few: those of Okabe and Ito without yellow, then five that are at least as
+/// far from them and from each other, as seen by all.
+const LIGHT: [Rgb; 12] = [
+    (0, 114, 178),
+    (213, 94, 0),
+    (0, 158, 115),
+    (204, 121, 167),
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 0, 0),
+    (135, 0, 240),
+    (90, 45, 0),
+    (0, 30, 135),
+    (90, 75, 90),
+    (150, 120, 255),
+];
+
+/// The same hues, as light as dark paper needs: the six of Okabe and Ito lightened, their yellow for black.
+const DARK: [Rgb; 12] = [
+    (74, 163, 223),
+    (240, 125, 50),
+    (44, 190, 145),
+    (226, 150, 192),
+    (236, 176, 40),
+    (150, 214, 248),
+    (240, 228, 66),
+    (190, 130, 255),
+    (200, 150, 105),
+    (130, 150, 255),
+    (190, 175, 190),
+    (222, 208, 255),
+];
+
+/// Some colours of viridis (Smith and van der Walt), which rises in lightness for all eyes.
+const RAMP: [Rgb; 9] = [
+    (68, 1, 84),
+    (71, 44, 122),
+    (59, 81, 139),
+    (44, 113, 142),
+    (33, 144, 141),
+    (39, 173, 129),
+    (92, 200, 99),
+    (170, 220, 50),
+    (253, 231, 37),
+];
+
+impl Theme {
+    /// The colour of a role.
+    pub(crate) fn colour(self, role: Role) -> Rgb {
+        let (light, dark) = match role {
+            Role::Ink => ((30, 30, 30), (236, 236, 236)),
+            Role::Grey => ((95, 95, 95), (172, 172, 172)),
+            Role::Rule => ((226, 226, 226), (62, 64, 68)),
+            Role::Paper => ((255, 255, 255), (24, 26, 30)),
+            Role::Series(place) => {
+                let of = |colours: [Rgb; 12]| colours.get(place % 12).copied().unwrap_or_default();
+                (of(LIGHT), of(DARK))
+            }
+            Role::Ramp(share) => (ramp(share), ramp(share)),
+            Role::Fixed(rgb) => (rgb, rgb),
+        };
+        match self {
+            Self::Light => light,
+            Self::Dark => dark,
+        }
+    }
+}
+
+fn ramp(share: u8) -> Rgb {
+    let place = f64::from(share) / 255.0 * 8.0;
+    let below = usize::from(share) * 8 / 255;
+    let at = |place: usize| RAMP.get(place.min(8)).copied().unwrap_or_default();
+    let (from, to) = (at(below), at(below + 1));
+    let part = place.fract();
+    let mixed = |from: u8, to: u8| {
+        let value = f64::from(from) * (1.0 - part) + f64::from(to) * part;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between two bytes"
+        )]
+        let value = value.round() as u8;
+        value
+    };
+    (
+        mixed(from.0, to.0),
+        mixed(from.1, to.1),
+        mixed(from.2, to.2),
+    )
+}
+
+/// The shape of the dots of a series: differs where its colour comes again.
+pub(crate) fn shape(place: usize) -> usize {
+    place + place / LIGHT.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance and contrast (WCAG 2.2).
+    fn contrast(a: Rgb, b: Rgb) -> f64 {
+        let linear = |byte: u8| {
+            let share = f64::from(byte) / 255.0;
+            match share <= 0.040_45 {
+                true => share / 12.92,
+                false => ((share + 0.055) / 1.055).powf(2.4),
+            }
+        };
+        let light = |(r, g, b): Rgb| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+        let (a, b) = (light(a), light(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn letters_and_lines_are_seen_on_both_papers() {
+        for theme in [Theme::Light, Theme::Dark] {
+            let paper = theme.colour(Role::Paper);
+            for letters in [Role::Ink, Role::Grey] {
+                assert!(contrast(theme.colour(letters), paper) > 4.5);
+            }
+            for place in 0..12 {
+                let found = contrast(theme.colour(Role::Series(place)), paper);
+                assert!(found > 2.2, "{theme:?} {place}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_rises_in_lightness() {
+        let light = |share| contrast(ramp(share), (0, 0, 0));
+        assert!((0..255).all(|share| light(share) <= light(share + 1) + 1e-3));
+        assert_eq!((ramp(0), ramp(255)), ((68, 1, 84), (253, 231, 37)));
+    }
+}

@@ -1,0 +1,94 @@
+//! Pictures of answers.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tsql::plot::{Chart, Look, Size, Spec, Theme};
+
+use crate::errors::argument;
+use crate::result::Answer;
+use crate::runtime::wait;
+use crate::store::Store;
+
+/// What is drawn of an answer.
+#[pyclass(frozen, module = "tsql._native")]
+pub(crate) struct Picture(Chart);
+
+fn look(py: Python<'_>, theme: &str, size: &str) -> PyResult<Look> {
+    let theme = match theme {
+        "light" => Theme::Light,
+        "dark" => Theme::Dark,
+        _ => return Err(argument(py, "theme", "expected light or dark".to_owned())),
+    };
+    let sides = size.split_once('x');
+    let sides = sides.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
+    let size = match (size, sides) {
+        ("column", _) => Size::Column,
+        ("slide", _) => Size::Slide,
+        (_, Some((width, height))) => Size::Units { width, height },
+        _ => {
+            let reason = "expected column, slide or WIDTHxHEIGHT".to_owned();
+            return Err(argument(py, "size", reason));
+        }
+    };
+    Ok(Look { theme, size })
+}
+
+#[pymethods]
+impl Picture {
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
+    }
+
+    fn svg(&self, py: Python<'_>, theme: &str, size: &str) -> PyResult<String> {
+        let look = look(py, theme, size)?;
+        Ok(py.detach(|| self.0.svg(look)))
+    }
+
+    fn png<'py>(
+        &self,
+        py: Python<'py>,
+        theme: &str,
+        size: &str,
+        width: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let look = look(py, theme, size)?;
+        let drawn = py.detach(|| self.0.png(look, width));
+        let drawn = drawn.map_err(|reason| argument(py, "width", reason))?;
+        Ok(PyBytes::new(py, &drawn))
+    }
+
+    fn html(&self, py: Python<'_>, size: &str, sql: &str) -> PyResult<String> {
+        let look = look(py, "light", size)?;
+        Ok(py.detach(|| tsql::plot::document(&self.0, look, sql)))
+    }
+
+    fn text(&self, columns: usize, lines: usize) -> String {
+        self.0.text(columns, lines, false)
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// Draws the answer, which stays for whoever reads it. `spec` is as in `-- plot:` lines of questions.
+    fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<Picture> {
+        let spec: Spec = spec
+            .parse()
+            .map_err(|reason| argument(py, "plot", reason))?;
+        let frame = self.frame();
+        let chart = wait(
+            py,
+            move || async move { tsql::plot::chart(frame, &spec).await },
+        )?;
+        Ok(Picture(chart))
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// The page of the store, as HTML.
+    fn page(&self, py: Python<'_>, name: String) -> PyResult<String> {
+        let store = self.get(py)?;
+        wait(py, move || async move { store.page(&name).await })
+    }
+}

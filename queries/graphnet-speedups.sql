@@ -1,0 +1,7 @@
+-- Speedups of GraphNet's runs by compiler, of those that are right.
+-- needs runs WHERE speedup IS NOT NULL : runs with speedups
+-- plot: kind=violin x=compiler y=speedup log=y
+SELECT coalesce(compiler, 'unknown') AS compiler, speedup, model_path
+FROM runs
+WHERE speedup > 0 AND upstream_status = 'correct'
+ORDER BY compiler, speedup

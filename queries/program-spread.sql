@@ -1,0 +1,21 @@
+-- Spread of the programs of a task: how many times slower than the best one each is, of the tasks with most programs.
+-- platform platform : platform as in records.platform
+-- parameter limit = 12 : how many tasks
+-- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=box x=task y=times_slower log=y
+WITH tasks_of AS (
+  SELECT r.graph_id, count(DISTINCT r.config_id) AS program_count, min(r.runtime_ns) AS best_ns
+  FROM records AS r
+  WHERE r.platform = $platform AND r.status = 'ok'
+  GROUP BY r.graph_id
+  ORDER BY program_count DESC, r.graph_id
+  LIMIT $limit
+)
+SELECT concat(coalesce(t.op, g.dataset), ' ', left(g.workload_name, 6)) AS task, g.workload_key, r.config_id,
+  r.runtime_ns / o.best_ns AS times_slower
+FROM tasks_of AS o
+JOIN records AS r ON r.graph_id = o.graph_id
+JOIN graphs AS g ON g.graph_id = o.graph_id
+LEFT JOIN tasks AS t ON t.graph_id = o.graph_id
+WHERE r.platform = $platform AND r.status = 'ok'
+ORDER BY o.program_count DESC, o.graph_id, times_slower

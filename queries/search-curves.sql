@@ -1,0 +1,23 @@
+-- Searches against each other: the best time so far by trial, a line for each source, of the tasks that most sources have searched.
+-- platform platform : platform as in records.platform
+-- parameter limit = 4 : how many tasks
+-- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=step x=trial y=best_so_far_ns by=source facet=task
+WITH searched AS (
+  SELECT graph_id, count(DISTINCT source_id) AS source_count, count(*) AS trial_count
+  FROM records
+  WHERE platform = $platform AND status IN ('ok', 'failed')
+  GROUP BY graph_id
+  ORDER BY source_count DESC, trial_count DESC, graph_id
+  LIMIT $limit
+)
+SELECT concat(coalesce(t.op, g.dataset), ' ', left(g.workload_name, 6)) AS task, g.workload_key, f.name AS source,
+  row_number() OVER search AS trial, min(r.runtime_ns) OVER search AS best_so_far_ns
+FROM records AS r
+JOIN searched AS s ON s.graph_id = r.graph_id
+JOIN graphs AS g ON g.graph_id = r.graph_id
+JOIN files AS f ON f.source_id = r.source_id
+LEFT JOIN tasks AS t ON t.graph_id = r.graph_id
+WHERE r.platform = $platform AND r.status IN ('ok', 'failed')
+WINDOW search AS (PARTITION BY r.source_id, r.graph_id ORDER BY r.line ROWS UNBOUNDED PRECEDING)
+ORDER BY task, g.workload_key, source, trial

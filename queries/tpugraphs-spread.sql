@@ -1,0 +1,18 @@
+-- Configurations of TpuGraphs by graph: how many times slower than the best of its graph each is, of the graphs with most of them.
+-- parameter limit = 12 : how many graphs
+-- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
+-- plot: kind=violin x=graph y=times_slower
+WITH most AS (
+  SELECT graph_id, source_id, count(*) AS sample_count, min(runtime_ns) AS best_ns
+  FROM records
+  WHERE dataset = 'tpugraphs' AND status = 'ok'
+  GROUP BY graph_id, source_id
+  ORDER BY sample_count DESC, graph_id, source_id
+  LIMIT $limit
+)
+SELECT regexp_replace(f.name, '^.*/|[.]npz$', '', 'g') AS graph, r.collection, r.runtime_ns / m.best_ns AS times_slower
+FROM most AS m
+JOIN records AS r ON r.graph_id = m.graph_id AND r.source_id = m.source_id
+JOIN files AS f ON f.source_id = m.source_id
+WHERE r.status = 'ok'
+ORDER BY m.sample_count DESC, graph, times_slower

@@ -1,0 +1,31 @@
+//! `tsql plot graph`: a graph of the store.
+
+use clap::Args;
+
+use super::super::outcome::{DONE, Failure};
+use super::super::place::Place;
+use super::drawn::Drawn;
+
+/// Draw a graph: its operations from top to bottom, shapes at the edges, modules in colours, configurable nodes in orange
+///
+/// Graphs of more than 600 nodes are folded: a block that repeats one after the other is drawn once, and says how often it is there.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    tsql plot graph 5410231177902211 -o graph.svg\n  \
+    tsql plot graph timm/resnet18 -o resnet18.html")]
+pub(super) struct Drawing {
+    /// Its number (`graphs.graph_id`), a sample of GraphNet by its path or the end of it, or a file of TpuGraphs by its name
+    #[arg(value_name = "GRAPH|SAMPLE|FILE", allow_negative_numbers = true)]
+    graph: String,
+    #[command(flatten)]
+    drawn: Drawn,
+}
+
+pub(super) async fn run(place: &Place, command: Drawing) -> Result<u8, Failure> {
+    // Whatever is wrong with the file is told before the store is asked.
+    command.drawn.form()?;
+    let store = place.open().await?;
+    let graph = store.plot_graph(&command.graph).await?;
+    command.drawn.show_graph(&graph)?;
+    Ok(DONE)
+}

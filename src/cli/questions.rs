@@ -1,0 +1,85 @@
+//! Ready-made questions, as they are asked: which there are, what is chosen for them, and why there is no answer.
+
+use datafusion::prelude::SessionContext;
+
+use super::place::Place;
+use super::talk::talk;
+use crate::error::Error;
+use crate::query::{Question, own_questions, questions};
+
+/// The SQL of a question with what it needs, by which the tables are known that it may look at.
+pub(super) fn named(question: &Question) -> String {
+    let needs = question.needs.iter();
+    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
+    [format!("{}\n", question.sql)]
+        .into_iter()
+        .chain(needs)
+        .collect()
+}
+
+/// What was given, and what was chosen where nothing was, which is told.
+pub(super) async fn chosen(
+    question: &Question,
+    context: &SessionContext,
+    set: &[(String, String)],
+) -> Result<Vec<(String, String)>, Error> {
+    let values = question.values(context, set).await?;
+    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
+        if set.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        let chosen = values.iter().find(|(name, _)| *name == parameter.name);
+        if let Some((name, value)) = chosen {
+            talk(&format!(
+                "note: {name} = {value} (--set {name}=NAME for another)"
+            ));
+        }
+    }
+    Ok(set.iter().cloned().chain(values).collect())
+}
+
+/// The questions that come with tsql, and the user's own, which go before those of the same name.
+pub(super) fn all(place: &Place) -> Result<Vec<Question>, Error> {
+    let own = own_questions(&place.question_folders()?);
+    for (path, reason) in &own.failed {
+        talk(&format!("{}: {reason}", path.display()));
+    }
+    let mut all = own.questions;
+    for question in questions() {
+        if !all.iter().any(|own| own.name == question.name) {
+            all.push(question);
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// Says why there are no rows.
+pub(super) async fn tell_empty(
+    question: &Question,
+    context: &SessionContext,
+    values: &[(String, String)],
+) -> Result<(), Error> {
+    if let Some(what) = question.lacks(context).await? {
+        talk(&format!("note: no answer, because the store has no {what}"));
+        return Ok(());
+    }
+    let values = question.parameters.iter().filter_map(|parameter| {
+        let value = values
+            .iter()
+            .rev()
+            .find(|(name, _)| *name == parameter.name);
+        value.map(|(name, value)| format!("{name} = {value}"))
+    });
+    let values = values.collect::<Vec<_>>().join(", ");
+    let where_they_are = if values.is_empty() {
+        String::new()
+    } else {
+        format!(" with {values}")
+    };
+    talk(&format!(
+        "note: no rows meet the conditions{where_they_are}; `tsql queries {} --sql` shows them",
+        question.name
+    ));
+    Ok(())
+}
