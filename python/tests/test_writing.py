@@ -122,7 +122,7 @@ def test_corrections_go_and_come(own: tsql.Store) -> None:
     gone = own.retract("line < 10", why="cold caches")
     assert gone.records > 0 and count(own) == 240 - gone.records
     assert own.restore("line < 10", all=True).records == gone.records and count(own) == 240
-    own.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="a typing mistake")
+    own.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="a typing mistake", all=True)
     assert own.sql("SELECT DISTINCT platform FROM records").rows() == [("epyc",)]
     assert [one.kind for one in own.corrections] and {one.why for one in own.corrections} >= {"a typing mistake"}
 
