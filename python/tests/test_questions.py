@@ -205,7 +205,7 @@ def test_requested_schemas_are_honoured(store: tsql.Store) -> None:
 
 
 def test_texts_can_come_without_views(store: tsql.Store) -> None:
-    sql = "SELECT platform, array_agg(DISTINCT status) AS all_of_it, {'a': 'x'} AS one FROM records GROUP BY 1 ORDER BY 1"
+    sql = "SELECT platform, array_agg(DISTINCT status) AS all_of_it, named_struct('a', platform) AS one FROM records GROUP BY 1 ORDER BY 1"
     views, plain = store.sql(sql), store.sql(sql, view_types=False)
     units = [(column.name, column.unit, column.doc) for column in views.columns]
     assert units == [(column.name, column.unit, column.doc) for column in plain.columns]

@@ -112,7 +112,7 @@ def test_tags_notes_versions_and_differences(own: tsql.Store) -> None:
     own.delete_tag("v1")
     assert own.tags == [] == own.notes and own.history()[0].version >= 0
     with pytest.raises(tsql.errors.ReadOnlyError):
-        own.at(before).ingest(DATA / "epyc-1t")
+        own.at(before).ingest(DATA / "epyc-2t")
     with pytest.raises(tsql.errors.NoVersion):
         own.at("records@999")
 
@@ -121,8 +121,8 @@ def test_corrections_go_and_come(own: tsql.Store) -> None:
     own.ingest(DATA / "epyc-1t")
     gone = own.retract("line < 10", why="cold caches")
     assert gone.records > 0 and count(own) == 240 - gone.records
-    assert own.restore("line < 10").records == gone.records and count(own) == 240
-    own.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="a typing mistake")
+    assert own.restore("line < 10", all=True).records == gone.records and count(own) == 240
+    own.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="a typing mistake", all=True)
     assert own.sql("SELECT DISTINCT platform FROM records").rows() == [("epyc",)]
     assert [one.kind for one in own.corrections] and {one.why for one in own.corrections} >= {"a typing mistake"}
 
@@ -177,14 +177,14 @@ def test_splits_in_sql_and_in_loaders(own: tsql.Store) -> None:
 
 def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsql.Store) -> None:
     told = {
-        tsql._reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
-        tsql._reports.Checked: own._native.check(None, None),
-        tsql._reports.Optimized: own._native.optimize(False, None, None),
-        tsql._reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None),
-        tsql._reports.Copied: own._native.copy_to(tsql.create("memory:")._native, None, True, None),
-        tsql._reports.Tag: own._native.create_tag("t", None),
-        tsql._reports.CreatedSplit: own._native.create_split("s", _split()),
-        tsql._reports.SplitLeaks: own._native.check_split("s", None),
+        tsql.reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
+        tsql.reports.Checked: own._native.check(None, None),
+        tsql.reports.Optimized: own._native.optimize(False, None, None),
+        tsql.reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None),
+        tsql.reports.Copied: own._native.copy_to(tsql.create("memory:")._native, None, True, None),
+        tsql.reports.Tag: own._native.create_tag("t", None),
+        tsql.reports.CreatedSplit: own._native.create_split("s", _split()),
+        tsql.reports.SplitLeaks: own._native.check_split("s", None),
     }
     for kind, text in told.items():
         assert set(json.loads(text)) == {field.name for field in dataclasses.fields(kind)}, kind
