@@ -157,7 +157,7 @@ fn what_cannot_be_split_is_refused() {
     );
     assert!(
         place
-            .tsql(&["split", "drop", "by"])
+            .tsql(&["split", "drop", "by-taks"])
             .stderr
             .contains("did you mean `by-task`?")
     );
