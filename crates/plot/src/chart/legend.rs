@@ -28,6 +28,14 @@ fn sample(style: &Style) -> f64 {
     }
 }
 
+/// Between a sample and its name.
+fn aside(style: &Style) -> f64 {
+    match style.is_terminal() {
+        true => 2.0,
+        false => 0.3 * style.label,
+    }
+}
+
 fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
     let gap = if style.is_terminal() {
         4.0
@@ -39,7 +47,7 @@ fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
     for (place, entry) in entries.iter().enumerate() {
         let texts = style.lines(&entry.name, style.label, 0.45 * room, 1);
         let text = texts.into_iter().next().unwrap_or_default();
-        let width = sample(style) + 0.3 * style.label + style.width_of(&text, style.label);
+        let width = sample(style) + aside(style) + style.width_of(&text, style.label);
         let more = format!("… and {} more", entries.len() - place);
         let is_last = place + 1 == entries.len();
         // Where the rest does not fit, its count must.
@@ -109,7 +117,7 @@ pub(crate) fn legend(
                     scene.block((x, middle - half), (x + width, middle + half), entry.paint);
                 }
             }
-            let at = Text::new(style.label, x + width + 0.3 * style.label, y);
+            let at = Text::new(style.label, x + width + aside(style), y);
             scene.text(text, at);
             scene.close();
         }
