@@ -125,11 +125,12 @@ impl Matched {
             )));
         }
         if self.has_platforms() && !self.predictions.name_platforms() {
-            let names: Vec<&str> = self
+            let mut names: Vec<&str> = self
                 .platforms
                 .iter()
                 .map(|(name, _)| name.as_str())
                 .collect();
+            names.sort_unstable();
             return Err(Error::Ambiguous(format!(
                 "{from}: it has no column `platform`, and the records are of {} ({})\nhint: add one, or score one platform: --where \"platform = '{}'\"",
                 names.len(),

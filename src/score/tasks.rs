@@ -171,8 +171,12 @@ impl Tasks {
             task.rows
                 .sort_unstable_by_key(|row| (row.source_id, row.line));
         }
-        let in_order = |task: &Task| (task.key.platform, task.key.graph_id, task.key.target);
-        tasks.tasks.sort_by_key(in_order);
+        // By names, since numbers depend on which records came first.
+        tasks.tasks.sort_by_cached_key(|task| {
+            let platform = matched.platform_name(task.key.platform);
+            let platform = platform.unwrap_or_default().to_owned();
+            (platform, task.key.graph_id, task.key.target)
+        });
         Ok(tasks)
     }
 
