@@ -215,7 +215,7 @@ mod tests {
         assert!(html.contains("tsql · a &lt;sample&gt;") && html.len() < 10 << 20);
         for text in [
             "Best so far",
-            "data-name=\"k80\"",
+            "data-name=\"epyc-1t\"",
             "tsql plot --question failures-by-kind",
             "class=\"copy\"",
         ] {
