@@ -21,10 +21,11 @@ use crate::splits::{self, LeakLevel, Leaks, PartCount, SplitOptions, SplitUnit, 
     tsql split create by-task --unit task --ratio 80/10/10 --seed 7\n  \
     tsql split create bert --unit network \\\n      \
     --hold-out \"SELECT DISTINCT network FROM network_tasks WHERE network LIKE 'bert%'\"\n  \
-    tsql split create x86 --unit structure --query \"SELECT * FROM records WHERE platform = 'epyc-7452'\"\n  \
+    tsql split create x86 --unit structure \\\n      \
+    --query \"SELECT * FROM records WHERE platform = 'epyc-7452'\"\n  \
     tsql split create --preset tenset-all-five\n  \
     tsql \"SELECT split('by-task') AS part, count(*) FROM records GROUP BY part\"\n  \
-    tsql split check by-task --level L3         # exits with 1 where something leaks\n  \
+    tsql split check by-task --level L3     # exits with 1 where something leaks\n  \
     tsql split list\n  \
     tsql split drop by-task@1")]
 pub(super) struct Split {

@@ -62,7 +62,11 @@ fn unit(plan: &LogicalPlan, place: usize) -> Option<String> {
         LogicalPlan::Filter(filter) => unit(&filter.input, place),
         LogicalPlan::Sort(sort) => unit(&sort.input, place),
         LogicalPlan::Limit(limit) => unit(&limit.input, place),
-        LogicalPlan::SubqueryAlias(alias) => unit(&alias.input, place),
+        LogicalPlan::SubqueryAlias(alias) => unit(&alias.input, place).or_else(|| {
+            // A column that is computed where it is read has its unit by its name in the table.
+            let field = alias.schema.fields().get(place)?;
+            of_table(alias.alias.table(), field.name())
+        }),
         LogicalPlan::Distinct(Distinct::All(input)) => unit(input, place),
         LogicalPlan::Union(union) => unit(union.inputs.first()?, place),
         _ => None,

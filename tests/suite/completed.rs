@@ -60,7 +60,7 @@ fn bash_completes_commands_and_what_the_store_has() {
         ),
         ("tsql --at v", &["v1.0"]),
         ("tsql tag delete ", &["v1.0"]),
-        ("tsql functions top_k", &["top_k_error"]),
+        ("tsql functions top_k", &["top_k_error", "top_k_score"]),
         ("tsql --format mark", &["markdown"]),
         ("tsql ingest --platform t", &["t4"]),
         ("tsql --store elsewhere ingest --platform t", &[]),
@@ -197,7 +197,7 @@ fn examples(help: &str) -> Vec<String> {
 /// Can an example be run over a small store, whatever files somebody has?
 fn runs_anywhere(example: &str) -> bool {
     /// What reads, or writes only what it can make.
-    const BEGIN: [&str; 14] = [
+    const BEGIN: [&str; 19] = [
         "tsql tables",
         "tsql describe",
         "tsql functions",
@@ -211,6 +211,11 @@ fn runs_anywhere(example: &str) -> bool {
         "tsql vacuum",
         "tsql optimize",
         "tsql export --to",
+        "tsql page",
+        "tsql plot --question",
+        "tsql plot \"SELECT platform",
+        "tsql split create by-task",
+        "tsql split list",
         "tsql \"SELECT",
     ];
     let begins = BEGIN.iter().any(|begin| example.starts_with(begin));

@@ -5,7 +5,11 @@ use serde_json::Value;
 use crate::score::{
     BY_LINE, close, measured, predict, record, refused, report, score, store, value,
 };
-use crate::support::Place;
+use crate::support::{Place, Ran};
+
+fn told(ran: &Ran, words: &str) {
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+}
 
 #[test]
 fn what_does_not_fit_is_counted_and_refused() {
@@ -16,17 +20,8 @@ fn what_does_not_fit_is_counted_and_refused() {
     };
     some("SELECT * FROM 'p.csv' WHERE prediction > 0.4", "few.csv");
     let ran = refused(&place, &["tenset", "few.csv"]);
-    assert!(
-        ran.stderr
-            .contains("few.csv: 2 of 5 records have no prediction"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.contains("hint: --allow-missing"),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "few.csv: 2 of 5 records have no prediction");
+    told(&ran, "hint: --allow-missing");
     let allowed = place.ok(&["score", "tenset", "few.csv", "--allow-missing"]);
     assert!(
         allowed
@@ -51,12 +46,7 @@ fn what_does_not_fit_is_counted_and_refused() {
         "twice.csv",
     );
     let ran = refused(&place, &["tenset", "twice.csv", "--allow-missing"]);
-    assert!(
-        ran.stderr
-            .contains("1 predictions stand there again, such as "),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "1 predictions stand there again, such as ");
 
     some(
         "SELECT replace(config_key, substr(config_key, 1, 1), CASE substr(config_key, 1, 1) WHEN 'a' THEN 'b' ELSE 'a' END) AS config_key, \
@@ -64,74 +54,54 @@ fn what_does_not_fit_is_counted_and_refused() {
         "other.csv",
     );
     let ran = refused(&place, &["tenset", "other.csv"]);
-    assert!(
-        ran.stderr.contains("5 of 5 records have no prediction"),
-        "{}",
-        ran.stderr
+    told(&ran, "5 of 5 records have no prediction");
+    told(
+        &ran,
+        "5 are of configurations that the store does not have, such as ",
     );
-    assert!(
-        ran.stderr
-            .contains("5 are of configurations that the store does not have, such as "),
-        "{}",
-        ran.stderr
-    );
+}
 
+#[test]
+fn what_is_no_prediction_is_refused() {
+    let place = store();
+    predict(&place, "p.csv", BY_LINE);
+    let some = |sql: &str, file: &str| {
+        place.ok(&[sql, "-o", file]);
+    };
     place.write("nothing.csv", "config_key,prediction\n");
     refused(&place, &["tenset", "nothing.csv"]);
     let ran = refused(&place, &["tenset", "nothing.csv", "--allow-missing"]);
-    assert!(
-        ran.stderr.contains("none of its 0 predictions"),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "none of its 0 predictions");
 
     some(
         "SELECT config_key, prediction, 1.0 AS predicted_ns FROM 'p.csv'",
         "both.csv",
     );
     let ran = refused(&place, &["tenset", "both.csv"]);
-    assert!(
-        ran.stderr.contains("both `prediction` and `predicted_ns`"),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "both `prediction` and `predicted_ns`");
     some(
         "SELECT config_key, prediction AS score FROM 'p.csv'",
         "named.csv",
     );
     let ran = refused(&place, &["tenset", "named.csv"]);
-    assert!(
-        ran.stderr.contains("no column `prediction`"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.contains("but `config_key`, `score`"),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "no column `prediction`");
+    told(&ran, "but `config_key`, `score`");
     some(
         "SELECT 1 AS config_key, prediction FROM 'p.csv'",
         "numbers.csv",
     );
     let ran = refused(&place, &["tenset", "numbers.csv"]);
-    assert!(
-        ran.stderr
-            .contains("`config_key` is Int64, it must be 32 hexadecimal digits"),
-        "{}",
-        ran.stderr
+    told(
+        &ran,
+        "`config_key` is Int64, it must be 32 hexadecimal digits",
     );
     place.write("short.csv", "config_key,prediction\nabc,1\n");
     let ran = refused(&place, &["tenset", "short.csv", "--allow-missing"]);
-    assert!(ran.stderr.contains("1 have no key"), "{}", ran.stderr);
+    told(&ran, "1 have no key");
     let ran = refused(&place, &["tenset", "p.csv", "--where", "platform = 'tpu'"]);
-    assert!(
-        ran.stderr.contains("no record is to be scored"),
-        "{}",
-        ran.stderr
-    );
+    told(&ran, "no record is to be scored");
     let ran = refused(&place, &["tenset", "p.csv", "--split", "nothing@1"]);
-    assert!(ran.stderr.contains("nothing"), "{}", ran.stderr);
+    told(&ran, "nothing");
 }
 
 #[test]
@@ -143,11 +113,7 @@ fn no_odd_prediction_makes_a_score() {
         );
         predict(&place, "odd.parquet", &prediction);
         let ran = place.ok(&["score", "tenset", "odd.parquet"]);
-        assert!(
-            ran.stderr.contains("1 prediction NaN, infinite or no time"),
-            "{}",
-            ran.stderr
-        );
+        told(&ran, "1 prediction NaN, infinite or no time");
         let found = report(&place, &["tenset", "odd.parquet"]);
         for group in ["[\"k\", 4]", "mean of tasks", "ratio of sums"] {
             for metric in ["rmse", "pairwise_accuracy", "top_1", "top_20"] {
@@ -215,11 +181,9 @@ fn several_platforms_are_told_apart() {
         "p.csv",
     ]);
     let ran = refused(&place, &["tenset", "p.csv"]);
-    assert!(
-        ran.stderr
-            .contains("no column `platform`, and the records are of 2 (a, b)"),
-        "{}",
-        ran.stderr
+    told(
+        &ran,
+        "no column `platform`, and the records are of 2 (a, b)",
     );
     place.ok(&["score", "tenset", "p.csv", "--where", "platform = 'a'"]);
     place.ok(&[
@@ -236,5 +200,5 @@ fn several_platforms_are_told_apart() {
     // As TenSet counts them, failed records are to be predicted, too.
     let ran = refused(&place, &["tenset", "both.csv"]);
     let told = "2 of 10 records have no prediction";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    self::told(&ran, told);
 }

@@ -1,18 +1,128 @@
 //! Splits and keys in SQL: wherever a function may stand, and what is refused with a sentence.
 
 use crate::splits::shapes;
+use crate::support::Place;
+
+/// Questions that no split answers, and what is said of them.
+const NO_SPLITS: [(&str, &str); 8] = [
+    (
+        "SELECT split('by-tsk') FROM records",
+        "did you mean `by-task`?",
+    ),
+    (
+        "SELECT split('by-task@2') FROM records",
+        "no split named `by-task@2`",
+    ),
+    (
+        "SELECT split('by-task') FROM platforms_of_mine",
+        "platforms_of_mine",
+    ),
+    (
+        "SELECT split('by-task') FROM (SELECT platform FROM records)",
+        "follows from graph_id, environment_id of each row",
+    ),
+    (
+        "SELECT split('by-task')",
+        "follows from graph_id, environment_id of each row",
+    ),
+    (
+        "SELECT split(platform) FROM records",
+        "takes the name of a split in quotes",
+    ),
+    (
+        "SELECT split('by-task') FROM records AS a JOIN records AS b ON a.config_id = b.config_id",
+        "name it: split('by-task', a)",
+    ),
+    ("SELECT table_version('recrods')", "did you mean `records`?"),
+];
+
+/// Wherever a function may stand: questions and their answers, rows between bars.
+const QUESTIONS: [(&str, &str); 17] = [
+    // In ORDER BY, GROUP BY, HAVING, windows, filters, subqueries, common tables, joins under other names.
+    (
+        "SELECT platform, line FROM records ORDER BY split('t'), platform DESC, line DESC LIMIT 1",
+        "q,6",
+    ),
+    (
+        "SELECT split('t'), count(*) FROM records GROUP BY 1 ORDER BY 1",
+        "test,6|train,12",
+    ),
+    (
+        "SELECT count(*) FILTER (WHERE split('t') = 'test') FROM records",
+        "6",
+    ),
+    (
+        "SELECT count(*) FROM records AS r JOIN configurations AS c ON c.config_id = r.config_id WHERE split('t') = 'test'",
+        "6",
+    ),
+    (
+        "SELECT count(*) FROM configurations WHERE split('s') IN ('test', 'valid')",
+        "6",
+    ),
+    (
+        "WITH x AS (SELECT *, split('t') AS part FROM records) SELECT part, max(line) FROM x WHERE part <> 'train' GROUP BY part",
+        "test,6",
+    ),
+    (
+        "SELECT count(*) FROM records AS a JOIN records AS b ON a.config_id = b.config_id WHERE split('t', a) = 'test' AND split('s', b) = 'test'",
+        "12",
+    ),
+    (
+        "FROM records SELECT count(*) WHERE NOT (split('t') = 'test')",
+        "12",
+    ),
+    (
+        "SELECT count(*) FROM (SELECT graph_id, environment_id FROM records) WHERE split('t') = 'train'",
+        "12",
+    ),
+    (
+        "SELECT part, n FROM (SELECT split('s') AS part, count(*) AS n FROM records GROUP BY 1) ORDER BY n",
+        "train,6|test,12",
+    ),
+    (
+        "SELECT DISTINCT split('t') || '!' AS p FROM records WHERE split('t') = 'valid'",
+        "",
+    ),
+    // Keys of records.
+    (
+        "SELECT count(DISTINCT config_key), count(DISTINCT r.graph_key), count(DISTINCT environment_key) FROM records AS r",
+        "9,3,1",
+    ),
+    (
+        "SELECT count(*) FROM records WHERE config_key IN (SELECT config_key FROM configurations WHERE graph_id IN (SELECT graph_id FROM graphs WHERE workload_key LIKE '%128%'))",
+        "6",
+    ),
+    (
+        "SELECT count(*) FROM records AS r JOIN (SELECT DISTINCT config_key FROM records) AS k ON k.config_key = r.config_key",
+        "18",
+    ),
+    (
+        "SELECT count(*) FROM records JOIN (SELECT config_key FROM configurations LIMIT 2) AS k USING (config_key)",
+        "4",
+    ),
+    (
+        "SELECT octet_length(key_text(key_bytes(config_key))) FROM records ORDER BY config_key LIMIT 1",
+        "32",
+    ),
+    (
+        "WITH records AS (SELECT 1 AS config_key) SELECT config_key FROM records",
+        "1",
+    ),
+];
+
+fn refused(place: &Place, args: &[&str], words: &[&str]) {
+    let args = [&["split", "create"], args].concat();
+    let ran = place.tsql(&args);
+    assert_ne!(ran.code, Some(0), "{args:?}");
+    for word in words {
+        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+    }
+}
 
 #[test]
 fn what_cannot_be_split_is_refused() {
     let place = shapes();
-    let refused = |args: &[&str], words: &[&str]| {
-        let args = [&["split", "create"], args].concat();
-        let ran = place.tsql(&args);
-        assert_ne!(ran.code, Some(0), "{args:?}");
-        for word in words {
-            assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
-        }
-    };
+    let refused = |args: &[&str], words: &[&str]| refused(&place, args, words);
     refused(
         &["a", "--unit", "network"],
         &["a split of no units", "network_info"],
@@ -103,44 +213,18 @@ fn what_cannot_be_split_is_refused() {
         &["names no unit of the store", "network_info"],
     );
     assert_eq!(place.rows("SELECT count(*) FROM splits"), ["0"]);
+}
+
+#[test]
+fn questions_that_no_split_answers_are_refused() {
+    let place = shapes();
     let none = place.tsql(&["SELECT split('a') FROM records"]).stderr;
     assert!(
         none.contains("no split named `a`") && none.contains("tsql split create"),
         "{none}"
     );
-
     place.ok(&["split", "create", "by-task", "--unit", "task"]);
-    for (sql, words) in [
-        (
-            "SELECT split('by-tsk') FROM records",
-            "did you mean `by-task`?",
-        ),
-        (
-            "SELECT split('by-task@2') FROM records",
-            "no split named `by-task@2`",
-        ),
-        (
-            "SELECT split('by-task') FROM platforms_of_mine",
-            "platforms_of_mine",
-        ),
-        (
-            "SELECT split('by-task') FROM (SELECT platform FROM records)",
-            "follows from graph_id, environment_id of each row",
-        ),
-        (
-            "SELECT split('by-task')",
-            "follows from graph_id, environment_id of each row",
-        ),
-        (
-            "SELECT split(platform) FROM records",
-            "takes the name of a split in quotes",
-        ),
-        (
-            "SELECT split('by-task') FROM records AS a JOIN records AS b ON a.config_id = b.config_id",
-            "name it: split('by-task', a)",
-        ),
-        ("SELECT table_version('recrods')", "did you mean `records`?"),
-    ] {
+    for (sql, words) in NO_SPLITS {
         let ran = place.tsql(&[sql]);
         assert!(
             ran.code != Some(0) && ran.stderr.contains(words),
@@ -184,80 +268,8 @@ fn a_split_is_a_function_of_the_row() {
         ]);
     }
     place.ok(&["tag", "create", "then"]);
-    let questions = [
-        // In ORDER BY, GROUP BY, HAVING, windows, filters, subqueries, common tables, joins under other names.
-        (
-            "SELECT platform, line FROM records ORDER BY split('t'), platform DESC, line DESC LIMIT 1",
-            "q,6",
-        ),
-        (
-            "SELECT split('t'), count(*) FROM records GROUP BY 1 ORDER BY 1",
-            "test,6|train,12",
-        ),
-        (
-            "SELECT count(*) FILTER (WHERE split('t') = 'test') FROM records",
-            "6",
-        ),
-        (
-            "SELECT count(*) FROM records AS r JOIN configurations AS c ON c.config_id = r.config_id WHERE split('t') = 'test'",
-            "6",
-        ),
-        (
-            "SELECT count(*) FROM configurations WHERE split('s') IN ('test', 'valid')",
-            "6",
-        ),
-        (
-            "WITH x AS (SELECT *, split('t') AS part FROM records) SELECT part, max(line) FROM x WHERE part <> 'train' GROUP BY part",
-            "test,6",
-        ),
-        (
-            "SELECT count(*) FROM records AS a JOIN records AS b ON a.config_id = b.config_id WHERE split('t', a) = 'test' AND split('s', b) = 'test'",
-            "12",
-        ),
-        (
-            "FROM records SELECT count(*) WHERE NOT (split('t') = 'test')",
-            "12",
-        ),
-        (
-            "SELECT count(*) FROM (SELECT graph_id, environment_id FROM records) WHERE split('t') = 'train'",
-            "12",
-        ),
-        (
-            "SELECT part, n FROM (SELECT split('s') AS part, count(*) AS n FROM records GROUP BY 1) ORDER BY n",
-            "train,6|test,12",
-        ),
-        (
-            "SELECT DISTINCT split('t') || '!' AS p FROM records WHERE split('t') = 'valid'",
-            "",
-        ),
-        // Keys of records.
-        (
-            "SELECT count(DISTINCT config_key), count(DISTINCT r.graph_key), count(DISTINCT environment_key) FROM records AS r",
-            "9,3,1",
-        ),
-        (
-            "SELECT count(*) FROM records WHERE config_key IN (SELECT config_key FROM configurations WHERE graph_id IN (SELECT graph_id FROM graphs WHERE workload_key LIKE '%128%'))",
-            "6",
-        ),
-        (
-            "SELECT count(*) FROM records AS r JOIN (SELECT DISTINCT config_key FROM records) AS k ON k.config_key = r.config_key",
-            "18",
-        ),
-        (
-            "SELECT count(*) FROM records JOIN (SELECT config_key FROM configurations LIMIT 2) AS k USING (config_key)",
-            "4",
-        ),
-        (
-            "SELECT octet_length(key_text(key_bytes(config_key))) FROM records ORDER BY config_key LIMIT 1",
-            "32",
-        ),
-        (
-            "WITH records AS (SELECT 1 AS config_key) SELECT config_key FROM records",
-            "1",
-        ),
-    ];
     let mut text = String::new();
-    for (sql, _) in questions {
+    for (sql, _) in QUESTIONS {
         text += &format!("SELECT '#' AS asked; {sql};\n");
     }
     let wide = "SELECT * FROM records WHERE config_key = 'x'; SELECT * FROM records LIMIT 0;";
@@ -268,8 +280,8 @@ fn a_split_is_a_function_of_the_row() {
             .ok(&[at, &["-f", "q.sql", "--format", "csv"]].concat())
             .stdout;
         let answers: Vec<&str> = out.split("asked\n#\n").collect();
-        assert_eq!(answers.len(), questions.len() + 1, "{out}");
-        for ((sql, expected), answer) in questions.iter().zip(&answers[1..]) {
+        assert_eq!(answers.len(), QUESTIONS.len() + 1, "{out}");
+        for ((sql, expected), answer) in QUESTIONS.iter().zip(&answers[1..]) {
             let mut rows = answer
                 .lines()
                 .skip(1)

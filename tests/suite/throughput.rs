@@ -180,12 +180,13 @@ fn groups_over_several_partitions_agree() {
         let mut rows = "g,label,prediction\n".to_owned();
         for row in 0..5000_u64 {
             let mixed = (file * 5000 + row).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            let below = |count: u64| f64::from(u32::try_from(mixed % count).unwrap());
             writeln!(
                 rows,
                 "{},{},{}",
                 mixed % 3,
-                (mixed % 97 + 1) as f64 / 97.0,
-                (mixed / 97 % 101) as f64 / 101.0
+                (below(97) + 1.0) / 97.0,
+                below(101) / 101.0
             )
             .unwrap();
         }

@@ -36,11 +36,12 @@ const STDIN: &str = "-";
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  \
-    tsql plot \"SELECT platform, runtime_ns FROM records\" --kind ecdf -x runtime_ns --by platform\n  \
-    tsql plot \"SELECT op, platform, gflops FROM ...\" --kind bar -x op -y gflops --by platform \\\n      \
-    -o gflops.svg\n  \
+    tsql plot \"SELECT platform, runtime_ns FROM records\" \\\n      \
+    --kind ecdf -x runtime_ns --by platform\n  \
+    tsql plot \"SELECT op, platform, gflops FROM ...\" \\\n      \
+    --kind bar -x op -y gflops --by platform -o gflops.svg\n  \
     tsql plot @best-so-far --set platform=k80 -o best.html\n  \
-    tsql plot --question failures-by-kind --theme dark --size slide -o failures.png\n  \
+    tsql plot --question failures-by-kind --theme dark -o failures.png\n  \
     tsql plot graph resnet18 -o resnet18.svg"
 )]
 pub(super) struct Plot {

@@ -50,7 +50,7 @@ pub(super) struct Shards<'a> {
 
 enum Open {
     Parquet(Box<ArrowWriter<Vec<u8>>>),
-    Arrow(FileWriter<Vec<u8>>),
+    Arrow(Box<FileWriter<Vec<u8>>>),
     Npz(Vec<RecordBatch>),
 }
 
@@ -141,7 +141,7 @@ impl<'a> Shards<'a> {
             }
             FileForm::Arrow => {
                 let writer = FileWriter::try_new(Vec::new(), &schema);
-                Open::Arrow(writer.map_err(failed)?)
+                Open::Arrow(Box::new(writer.map_err(failed)?))
             }
             FileForm::Npz => Open::Npz(Vec::new()),
         })

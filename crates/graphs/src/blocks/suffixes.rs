@@ -73,10 +73,10 @@ mod tests {
             let suffixes = sorted(&letters);
             assert_eq!(suffixes, expected, "{letters:?}");
             let lengths = common(&letters, &suffixes);
-            for place in 1..suffixes.len() {
-                let [a, b] = [place - 1, place].map(|place| &letters[suffixes[place] as usize..]);
+            for (pair, length) in suffixes.windows(2).zip(lengths.iter().skip(1)) {
+                let [a, b] = [pair[0], pair[1]].map(|suffix| &letters[suffix as usize..]);
                 let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-                assert_eq!(lengths[place] as usize, same);
+                assert_eq!(*length as usize, same);
             }
         }
     }
