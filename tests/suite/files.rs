@@ -210,3 +210,25 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!(place.read("x.csv"), b"old\n");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }
+
+/// Parquet's least and greatest values of a column leave NaN out.
+#[test]
+fn a_column_of_nan_and_one_value_has_both() {
+    let place = Place::new();
+    place.ok(&[
+        "SELECT n, CASE WHEN n > 4 THEN 1.0 ELSE CAST('NaN' AS DOUBLE) END AS x FROM generate_series(1, 9) AS t(n)",
+        "-o",
+        "x.parquet",
+    ]);
+    for (sql, wanted) in [
+        (
+            "SELECT count(*) FILTER (WHERE isnan(x)) FROM 'x.parquet'",
+            "4",
+        ),
+        ("SELECT count(*) FROM 'x.parquet' WHERE x = 1", "5"),
+        ("SELECT sum(n) FROM 'x.parquet' WHERE isnan(x)", "10"),
+        ("SELECT count(*) FROM 'x.parquet'", "9"),
+    ] {
+        assert_eq!(place.rows(sql), [wanted], "{sql}");
+    }
+}

@@ -346,7 +346,7 @@ fn every_ready_made_question_has_an_answer() {
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;
     let names = listed.lines().filter_map(|line| line.split(',').next());
     let names: Vec<&str> = names.filter(|name| name.starts_with("graphnet-")).collect();
-    assert_eq!(names.len(), 7);
+    assert_eq!(names.len(), 8);
     for name in names {
         assert!(
             place.ok(&["queries", name]).stdout.lines().count() > 1,

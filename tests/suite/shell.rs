@@ -213,6 +213,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
             "gflops-by-operator",
             "is about records of tasks whose operations are known",
         ),
+        ("gflops-beside-peak", "the store has none"),
         (
             "hold-out-networks",
             "is about records of tasks of these networks, the store has none",
