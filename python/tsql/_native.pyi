@@ -12,6 +12,7 @@ __all__ = [
     "Buffer",
     "GraphLoader",
     "GraphSteps",
+    "Picture",
     "Recorder",
     "RowLoader",
     "RowSteps",
