@@ -115,11 +115,8 @@ mod tests {
         };
         let renamed = "SELECT platform, runtime_ns AS t, runtime_ns / 2 AS half FROM records ORDER BY t LIMIT 3";
         assert_eq!(of(renamed).await, told(&[None, Some("ns"), None]));
-        let grouped = "SELECT platform, min(runtime_ns) AS best, count(*) AS n, median(min_ns) AS spent FROM records GROUP BY platform";
-        assert_eq!(
-            of(grouped).await,
-            told(&[None, Some("ns"), None, Some("ns")])
-        );
+        let grouped = "SELECT platform, min(runtime_ns) AS best, count(*) AS n FROM records GROUP BY platform";
+        assert_eq!(of(grouped).await, told(&[None, Some("ns"), None]));
         let nested = "WITH a AS (SELECT graph_id, min(runtime_ns) OVER (PARTITION BY graph_id) AS m FROM records) \
             SELECT g.node_count, a.m AS x FROM graphs AS g JOIN a ON a.graph_id = g.graph_id WHERE a.m > 1";
         assert_eq!(of(nested).await, told(&[None, Some("ns")]));
