@@ -47,6 +47,24 @@ impl Appending {
     }
 }
 
+/// The format of a stream of lines by its name.
+pub(crate) fn format_of(py: Python<'_>, name: String) -> PyResult<StreamFormat> {
+    let known = StreamFormat::ALL.into_iter();
+    let mut known = known.filter(|format| *format != StreamFormat::Arrow);
+    let names: Vec<&str> = known.clone().map(StreamFormat::name).collect();
+    let format = known.find(|format| format.name() == name);
+    format.ok_or_else(|| {
+        raised(
+            py,
+            &Error::Unknown {
+                kind: "format of streams",
+                name,
+                known: names.join(", "),
+            },
+        )
+    })
+}
+
 #[pymethods]
 impl Store {
     fn append(
@@ -57,22 +75,7 @@ impl Store {
         how: How,
     ) -> PyResult<Appending> {
         let stop = Arc::new(AtomicBool::new(false));
-        let format = StreamFormat::ALL.into_iter();
-        let format = format.filter(|format| *format != StreamFormat::Arrow);
-        let known: Vec<&str> = format.clone().map(StreamFormat::name).collect();
-        let format = format
-            .into_iter()
-            .find(|format| format.name() == how.format);
-        let format = format.ok_or_else(|| {
-            raised(
-                py,
-                &Error::Unknown {
-                    kind: "format of streams",
-                    name: how.format,
-                    known: known.join(", "),
-                },
-            )
-        })?;
+        let format = format_of(py, how.format)?;
         let mut options = AppendOptions::new(stream, platform)
             .format(format)
             .strict(how.strict)

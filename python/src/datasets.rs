@@ -105,6 +105,12 @@ impl Store {
         wait(py, call)
     }
 
+    /// SQL by which `DuckDB` sees the tables as tsql shows them.
+    fn duckdb_views(&self, py: Python<'_>) -> PyResult<String> {
+        let views = self.get(py)?.duckdb_views();
+        views.map_err(|error| raised(py, &error))
+    }
+
     /// Writes samples as the Parquet file of GraphNet's hub; the report as JSON.
     fn export_hub(
         &self,

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::future::Future;
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tsql::Error;
 use tsql::trials::{
-    self, Cache, Event, Loaded, MeasureOptions, Recording, RecordingOptions, Search, Settings,
-    Timed,
+    self, Cache, Event, ExecOptions, Loaded, MeasureOptions, Recording, RecordingOptions, Search,
+    Settings, Timed,
 };
 
+use crate::append::format_of;
 use crate::errors::{argument, raised};
 use crate::progress::Progress;
 use crate::runtime::{wait, wait_telling};
@@ -108,6 +112,82 @@ impl How {
     }
 }
 
+/// How the records of another program are taken, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Exec {
+    command: Vec<OsString>,
+    platform: String,
+    format: String,
+    log: Option<PathBuf>,
+    name: Option<String>,
+    labels: Vec<(String, String)>,
+    commit_s: f64,
+    commit_records: u64,
+}
+
+impl Exec {
+    fn options(self, py: Python<'_>) -> PyResult<ExecOptions> {
+        let mut options = ExecOptions::new(self.command, self.platform)
+            .format(format_of(py, self.format)?)
+            .commit_every(seconds(py, self.commit_s)?)
+            .commit_records(self.commit_records);
+        if let Some(log) = self.log {
+            options = options.log(log);
+        }
+        if let Some(name) = self.name {
+            options = options.name(name);
+        }
+        for (key, value) in self.labels {
+            options = options.label(key, value);
+        }
+        Ok(options)
+    }
+}
+
+/// A run that is watched, and stopped where whoever waits for it was interrupted.
+#[derive(Default)]
+struct Watched {
+    stop: Arc<AtomicBool>,
+    progress: Progress,
+}
+
+impl Watched {
+    fn options(&self, options: MeasureOptions) -> MeasureOptions {
+        let (told, mut total, mut done) = (self.progress.clone(), 0, 0);
+        let hear = std::sync::Mutex::new(move |event: Event<'_>| match event {
+            Event::Started { total: all, .. } => total = all.unwrap_or_default(),
+            Event::Measured { item, .. } => {
+                done += 1;
+                told.note(&item.workload_key(), done, total);
+            }
+            _ => {}
+        });
+        options.stop(Arc::clone(&self.stop)).progress(move |event| {
+            let mut hear = hear
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            hear(event);
+        })
+    }
+
+    /// What the run gives, as JSON.
+    fn wait<T: Serialize + Send + 'static, F: Future<Output = tsql::Result<T>>>(
+        self,
+        py: Python<'_>,
+        heard: Option<Py<PyAny>>,
+        call: impl FnOnce() -> F + Send + 'static,
+    ) -> PyResult<String> {
+        let ended = wait_telling(py, call, self.progress.teller(heard));
+        if ended.is_err() {
+            // What is being timed ends, and what was measured is stored.
+            self.stop.store(true, Ordering::Relaxed);
+            py.detach(|| std::thread::sleep(STOPPING));
+        }
+        json(py, &ended?)
+    }
+}
+
 fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     let time = Duration::try_from_secs_f64(seconds);
     time.map_err(|error| argument(py, "commit_s", format!("{seconds} s: {error}")))
@@ -132,35 +212,50 @@ impl Store {
             None => Loaded::named(&program),
         };
         let loaded = loaded.map_err(|error| raised(py, &error))?;
-        let (stop, progress) = (Arc::new(AtomicBool::new(false)), Progress::default());
-        let (told, mut total, mut done) = (progress.clone(), 0, 0);
-        let hear = std::sync::Mutex::new(move |event: Event<'_>| match event {
-            Event::Started { total: all, .. } => total = all.unwrap_or_default(),
-            Event::Measured { item, .. } => {
-                done += 1;
-                told.note(&item.workload_key(), done, total);
-            }
-            _ => {}
-        });
-        let options = how
-            .options(py)?
-            .stop(Arc::clone(&stop))
-            .progress(move |event| {
-                let mut hear = hear
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
-                hear(event);
-            });
+        let watched = Watched::default();
+        let options = watched.options(how.options(py)?);
         let store = self.get(py)?;
-        let call = move || async move { store.measure(loaded, &options).await };
-        let tell = progress.teller(heard);
-        let measured = wait_telling(py, call, tell);
-        if measured.is_err() {
-            // The kernel that is being timed ends, and what was measured is stored.
-            stop.store(true, Ordering::Relaxed);
-            py.detach(|| std::thread::sleep(STOPPING));
+        watched.wait(py, heard, move || async move {
+            store.measure(loaded, &options).await
+        })
+    }
+
+    /// Measures records again that the predicate selects; what became of them, as JSON.
+    fn measure_repeat(
+        &self,
+        py: Python<'_>,
+        predicate: String,
+        limit: u64,
+        minimal_change: f64,
+        trust: bool,
+        how: How,
+        heard: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let store = self.get(py)?;
+        let chosen = wait(py, move || async move {
+            store.repeatable(&predicate, limit).await
+        })?;
+        if !trust {
+            let programs = chosen.programs().map_err(|error| raised(py, &error))?;
+            let hint = "hint: with trust=True they are; `SELECT program FROM environments` shows their texts";
+            return Err(argument(py, "trust", format!("{programs}\n{hint}")));
         }
-        json(py, &measured?)
+        let watched = Watched::default();
+        let options = watched.options(how.options(py)?);
+        let store = self.get(py)?;
+        watched.wait(py, heard, move || async move {
+            store.measure_again(chosen, &options, minimal_change).await
+        })
+    }
+
+    /// Runs a command and stores the records that it prints, or adds to a log; how it ended, as JSON.
+    fn measure_exec(&self, py: Python<'_>, how: Exec) -> PyResult<String> {
+        let watched = Watched::default();
+        let options = how.options(py)?.stop(Arc::clone(&watched.stop));
+        let store = self.get(py)?;
+        watched.wait(py, None, move || async move {
+            store.measure_exec(&options).await
+        })
     }
 
     /// Stores what runs that were killed have measured; what that was, as JSON.

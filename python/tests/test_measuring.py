@@ -127,6 +127,78 @@ print(store.sql("SELECT count(*) FROM records").scalar(), flush=True)
 
 
 @needs_compiler
+def test_records_are_measured_again_where_their_programs_are_trusted(own: tsql.Store) -> None:
+    own.measure(MANIFEST, SOURCES, search="grid", platform="here")
+    with pytest.raises(tsql.errors.ArgumentError, match="would be built and run on this machine") as caught:
+        own.measure_repeat()
+    assert "scale.c (5 lines, xxh3 " in str(caught.value) and "trust=True" in str(caught.value)
+    medians = "SELECT c.steps, median(t) FROM (SELECT config_id, unnest(repeats_ns) AS t FROM records) JOIN configurations AS c USING (config_id) GROUP BY 1"
+    before = {row["steps"]: row["median(t)"] for row in own.sql(medians).arrow().to_pylist()}
+    again = own.measure_repeat("platform = 'here'", change=9.0, trust=True, platform="here")
+    assert len(again.records) == 3 and again.left_out == 0 and again.run.failed == 0 and again.run.platform == "here"
+    assert {record.verdict for record in again.records} <= {"same", "unclear"} and not any(record.differs for record in again.records)
+    assert {record.steps: record.old_ns for record in again.records} == pytest.approx(before)
+    assert own.sql("SELECT count(*) FROM records").scalar() == 6
+    with pytest.raises(tsql.errors.ArgumentError, match="no record that can be measured again"):
+        own.measure_repeat("error_no = 7", trust=True)
+    with pytest.raises(tsql.errors.Error, match="no_such"):
+        own.measure_repeat("no_such = 7", trust=True)
+
+
+PRINTS = """
+import sys, time
+print("begins", flush=True)
+for tile in range({count}):
+    print('{{"workload_key": ["mm", 8], "steps": {{"t": %d}}, "repeats_ns": [5, 7]}}' % tile, flush=True)
+print('{{"no": "record"}}', flush=True)
+try:
+    time.sleep({seconds})
+except KeyboardInterrupt:
+    open({told!r}, "w").close()
+sys.exit(3)
+"""
+
+
+def test_records_of_another_program_are_taken(own: tsql.Store) -> None:
+    command = [sys.executable, "-c", PRINTS.format(count=2, seconds=0, told="")]
+    done = own.measure_exec(command, platform="p", name="night", labels={"night": "7"})
+    assert done.exit_code == 3 and (done.stored.records, done.stored.rejects) == (2, 1)
+    ((_, line, reason),) = done.stored.first_rejects
+    assert line == 3 and "unknown key `no`" in reason
+    assert done.stream.startswith("measure/night-") and own.sql("SELECT runtime_ns FROM records").arrow()["runtime_ns"].to_pylist() == [6, 6]
+    assert own.sql("SELECT count(*) FROM records JOIN labels USING (source_id) WHERE key = 'night' AND value = '7'").scalar() == 2
+    with pytest.raises(tsql.errors.ArgumentError, match="`measured` or `tenset`"):
+        own.measure_exec(command, platform="p", format="autotvm")
+    with pytest.raises((OSError, tsql.errors.Error), match="no-such-program"):
+        own.measure_exec(["no-such-program"], platform="p")
+    assert own.sql("SELECT count(*) FROM records").scalar() == 2
+
+
+def test_ctrl_c_stops_a_program_and_keeps_its_records(own: tsql.Store, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    program = f"""
+import signal, sys, time, tsql
+signal.signal(signal.SIGINT, signal.default_int_handler)
+store = tsql.open({own.location!r})
+print("begun", flush=True)
+try:
+    store.measure_exec([sys.executable, "-c", {PRINTS.format(count=4, seconds=60, told=str(told))!r}], platform="p")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    time.sleep(3)
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "begun\n"
+    time.sleep(3)
+    # As in a notebook: the kernel alone hears of it.
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=120)
+    assert said == "interrupted\n" and told.exists()
+    own.resume_measured()
+    assert own.sql("SELECT count(*) FROM records").scalar() == 4
+
+
+@needs_compiler
 def test_the_command_of_the_package_measures(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
     for name, text in SOURCES.items():

@@ -216,6 +216,53 @@ class Measured:
         return min((trial for trial in of_it if trial.median_ns is not None), key=_median, default=None)
 
 
+@dataclass(frozen=True)
+class MachineDifference:
+    """A fact of the machine or the compiler (`fact` is "compiler" then) that was another when a record was taken."""
+
+    fact: str
+    then: str
+    now: str
+
+
+@dataclass(frozen=True)
+class RepeatedRecord:
+    """A record that was measured again. Changes are shares (-0.1: 10 % less time), times medians in nanoseconds of a call.
+
+    `verdict` is `same`, `faster`, `slower` or `unclear`; `failed` where it fails now and did not before, `mended` the other
+    way round. Where `differs` is not empty, it is on machines or compilers, too."""
+
+    workload_key: str
+    steps: str
+    verdict: str
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    least_change: float | None
+    p: float | None
+    old_ns: float | None
+    new_ns: float | None
+    differs: list[MachineDifference]
+
+
+@dataclass(frozen=True)
+class MeasuredAgain:
+    """Records that were measured again, the newest first; the `run` that did; how many have no program in the store."""
+
+    run: Measured
+    left_out: int
+    records: list[RepeatedRecord]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """How a program ended whose records were taken (`None` by a signal), and what was `stored`."""
+
+    exit_code: int | None
+    stream: str
+    stored: Ingested
+
+
 def _median(trial: MeasuredTrial) -> float:
     return trial.median_ns or 0.0
 

@@ -216,6 +216,17 @@ class Store:
         how: Mapping[str, Any],
         heard: _Heard,
     ) -> str: ...
+    def measure_repeat(
+        self,
+        predicate: str,
+        limit: int,
+        minimal_change: float,
+        trust: bool,
+        how: Mapping[str, Any],
+        heard: _Heard,
+    ) -> str: ...
+    def measure_exec(self, how: Mapping[str, Any]) -> str: ...
+    def duckdb_views(self) -> str: ...
     def resume_measured(self) -> str: ...
     def recording(
         self,

@@ -70,6 +70,10 @@ class Upkeep:
         with _whole(file) as part:
             return parsed(_reports.Exported, self._native.export_hub(samples, part))
 
+    def duckdb_views(self) -> str:
+        """SQL by which DuckDB sees the tables as tsql shows them: repeats and parameters are packed in the files."""
+        return self._native.duckdb_views()
+
     def write_submission(self, predictions: Path, file: Path) -> int:
         """Writes a submission to Kaggle's "Fast or Slow?": `predictions` is a file, or a query in parentheses, with the columns
         `id`, `sample` and `score` (lower is faster). How many rows it has."""

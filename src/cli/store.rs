@@ -48,9 +48,6 @@ struct Check {
     duckdb -init views.sql -c \"SELECT status, median(noise) FROM records GROUP BY ALL\"")]
 struct Views {}
 
-/// The views, for the store that `tsql_store` names.
-const VIEWS: &str = include_str!("../../queries/duckdb-views.sql");
-
 pub(super) async fn run(place: &Place, command: Store) -> Result<u8, Failure> {
     match command.command {
         Command::Check(command) => check(place, command).await,
@@ -60,15 +57,7 @@ pub(super) async fn run(place: &Place, command: Store) -> Result<u8, Failure> {
 
 async fn views(place: &Place) -> Result<u8, Failure> {
     let store = place.open().await?;
-    let location = store.location();
-    let folder = location.local_directory().map(std::path::absolute);
-    let folder = folder.transpose().map_err(Error::io("."))?;
-    let name = folder.map_or_else(
-        || location.as_str().trim_end_matches('/').to_owned(),
-        |folder| folder.to_string_lossy().into_owned(),
-    );
-    let name = name.replace('\'', "''");
-    let text = format!("SET VARIABLE tsql_store = '{name}';\n\n{VIEWS}");
+    let text = store.duckdb_views()?;
     let printed = super::stdout::stdout().write_all(text.as_bytes());
     printed.map_err(Error::io("standard output"))?;
     Ok(DONE)

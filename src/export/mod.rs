@@ -16,6 +16,7 @@ mod listed;
 mod names;
 mod portions;
 mod target;
+mod views;
 
 use serde::Serialize;
 use std::collections::HashSet;

@@ -91,7 +91,8 @@ fn of_expression(expression: &Expr, input: &LogicalPlan) -> Option<String> {
 /// That of a column of a table or view of the store.
 fn of_table(table: &str, name: &str) -> Option<String> {
     if let Ok(table) = schema::table(table) {
-        return table.column(name)?.unit.clone();
+        let mut columns = table.columns.iter();
+        return columns.find(|column| column.name == name)?.unit.clone();
     }
     let views = schema::views().ok()?;
     let view = views.iter().find(|view| view.name == table)?;
@@ -115,8 +116,11 @@ mod tests {
         };
         let renamed = "SELECT platform, runtime_ns AS t, runtime_ns / 2 AS half FROM records ORDER BY t LIMIT 3";
         assert_eq!(of(renamed).await, told(&[None, Some("ns"), None]));
-        let grouped = "SELECT platform, min(runtime_ns) AS best, count(*) AS n FROM records GROUP BY platform";
-        assert_eq!(of(grouped).await, told(&[None, Some("ns"), None]));
+        let grouped = "SELECT platform, min(runtime_ns) AS best, count(*) AS n, avg(all_cost_s) AS spent FROM records GROUP BY platform";
+        assert_eq!(
+            of(grouped).await,
+            told(&[None, Some("ns"), None, Some("s")])
+        );
         let nested = "WITH a AS (SELECT graph_id, min(runtime_ns) OVER (PARTITION BY graph_id) AS m FROM records) \
             SELECT g.node_count, a.m AS x FROM graphs AS g JOIN a ON a.graph_id = g.graph_id WHERE a.m > 1";
         assert_eq!(of(nested).await, told(&[None, Some("ns")]));

@@ -1,5 +1,6 @@
 //! Is the machine of a record this one? What of it differs.
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// Facts of `environments.machine` that timings follow, by what people call them.
@@ -36,21 +37,25 @@ const FACTS: [(&str, &[&str]); 8] = [
 const COMPILER: (&str, &[&str]) = ("compiler", &["/toolchain/version_line"]);
 
 /// A fact that was another when a record was taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) fact: &'static str,
-    then: String,
-    now: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Difference {
+    /// What people call it: `processor`, `cores`, `compiler`.
+    pub fact: &'static str,
+    /// As it was.
+    pub then: String,
+    /// As it is.
+    pub now: String,
 }
 
 impl Difference {
     /// It is the machine that differs, not what builds on it.
-    pub(crate) fn is_of_machine(&self) -> bool {
+    pub fn is_of_machine(&self) -> bool {
         self.fact != COMPILER.0
     }
 
     /// For people.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         format!("{} `{}` then, `{}` now", self.fact, self.then, self.now)
     }
 }

@@ -2,6 +2,7 @@
 
 use tsql_measure::trial::Outcome;
 
+use super::elsewhere::Difference;
 use super::loaded::Item;
 use super::sink::Resumed;
 
@@ -11,6 +12,8 @@ use super::sink::Resumed;
 pub enum Event<'a> {
     /// What earlier runs had left was stored.
     Resumed(&'a Resumed),
+    /// Records are measured again: what of the machine was different when each of them was taken.
+    Elsewhere(&'a [Vec<Difference>]),
     /// So many trials follow, where that is known.
     Started {
         /// How many there may be.

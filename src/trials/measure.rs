@@ -14,7 +14,7 @@ use super::known;
 use super::loaded::Loaded;
 use super::options::MeasureOptions;
 use super::plan::Searches;
-use super::run::{Done, TrialRun};
+use super::run::{Done, Summary, TrialRun};
 use super::sink::{self, Resumed};
 use crate::error::{Error, Result};
 use crate::ingest::Report;
@@ -42,6 +42,27 @@ pub struct Measured {
     pub interrupted: bool,
     /// What it brought to the store.
     pub stored: Report,
+}
+
+impl Measured {
+    pub(super) fn of(
+        summary: Summary,
+        platform: String,
+        seed: Option<u64>,
+        resumed: Resumed,
+    ) -> Self {
+        Self {
+            platform,
+            stream: summary.stream,
+            seed,
+            limits: summary.active,
+            resumed,
+            trials: summary.trials.into_iter().map(MeasuredTrial::of).collect(),
+            failed: summary.failed,
+            interrupted: summary.interrupted,
+            stored: summary.report,
+        }
+    }
 }
 
 /// A trial of a run.
@@ -134,17 +155,7 @@ fn measure(
     let summary = run.all(&mut plan, program.manifest.name(), |event| {
         options.tell(event);
     })?;
-    Ok(Measured {
-        platform,
-        stream: summary.stream,
-        seed,
-        limits: summary.active,
-        resumed,
-        trials: summary.trials.into_iter().map(MeasuredTrial::of).collect(),
-        failed: summary.failed,
-        interrupted: summary.interrupted,
-        stored: summary.report,
-    })
+    Ok(Measured::of(summary, platform, seed, resumed))
 }
 
 /// Does work that blocks for long on a thread of its own: no clock is read on a thread of the runtime.

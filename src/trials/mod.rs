@@ -23,9 +23,10 @@
 //! commit, for which timing pauses. A journal that a killed run left is sent again as a whole: what
 //! the store has of it is left out, so every finished measurement is stored once.
 
-pub(crate) mod elsewhere;
+mod again;
+mod elsewhere;
 mod event;
-pub(crate) mod exec;
+mod exec;
 mod here;
 mod known;
 mod line;
@@ -34,11 +35,14 @@ pub(crate) mod measure;
 mod options;
 pub(crate) mod plan;
 mod recording;
-pub(crate) mod repeat;
+mod repeat;
 pub(crate) mod run;
 pub(crate) mod sink;
 
+pub use again::{MeasuredAgain, Repeatable, RepeatedRecord};
+pub use elsewhere::Difference;
 pub use event::Event;
+pub use exec::{ExecOptions, Executed};
 pub use here::{devices, doctor, machine, platform};
 pub use loaded::{Item, Loaded};
 pub use measure::{Measured, MeasuredTrial};

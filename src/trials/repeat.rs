@@ -144,21 +144,6 @@ impl Again {
         }
     }
 
-    /// It is no longer what it was.
-    pub(crate) fn differs(&self) -> bool {
-        match self {
-            Self::Compared(found) => {
-                matches!(found.verdict, Verdict::Faster | Verdict::Slower)
-            }
-            Self::Failed { before, now } => before != now,
-        }
-    }
-
-    /// Nothing can be said.
-    pub(crate) fn is_unclear(&self) -> bool {
-        matches!(self, Self::Compared(found) if found.verdict == Verdict::Unclear)
-    }
-
     pub(crate) fn comparison(&self) -> Option<&Comparison> {
         match self {
             Self::Compared(found) => Some(found),
@@ -218,7 +203,5 @@ mod tests {
         let words: Vec<&str> = again.iter().map(Again::word).collect();
         let expected = ["slower", "unclear", "unclear", "failed", "mended", "same"];
         assert_eq!(words, expected);
-        assert_eq!(again.iter().filter(|again| again.differs()).count(), 3);
-        assert_eq!(again.iter().filter(|again| again.is_unclear()).count(), 2);
     }
 }

@@ -34,7 +34,6 @@ pub(crate) struct Summary {
     pub(crate) stream: String,
     /// Limits that held for kernels.
     pub(crate) active: Vec<String>,
-    pub(crate) records: u64,
     pub(crate) failed: u64,
     pub(crate) interrupted: bool,
     pub(crate) report: Report,
@@ -148,7 +147,6 @@ impl<'a> TrialRun<'a> {
         Ok(Summary {
             stream,
             active: self.device.active().to_vec(),
-            records: trials.len() as u64,
             failed: failed as u64,
             interrupted,
             report,

@@ -78,3 +78,4 @@ mod error;
 mod root;
 
 pub use error::{Error, Result};
+pub use process::interrupt;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
@@ -97,6 +97,13 @@ pub(super) fn run(
 fn await_end(process: Pid) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(process), flags) == Err(Errno::EINTR) {}
+}
+
+/// Tells a process to stop, as Ctrl-C does. It fails where there is none any more, which is what is wanted.
+pub fn interrupt(process: &Child) {
+    if let Ok(id) = i32::try_from(process.id()) {
+        let _ = kill(Pid::from_raw(id), Signal::SIGINT);
+    }
 }
 
 fn kill_group(group: Pid) {

@@ -5,43 +5,24 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, StringArray};
-use tsql_measure::manifest::Manifest;
-use tsql_metrics::change::Comparison;
 
 use crate::cli::talk::{counted, talk};
-use crate::trials::Item;
-use crate::trials::elsewhere::Difference;
-use crate::trials::repeat::Again;
+use crate::trials::{Difference, RepeatedRecord};
 
-/// A record that was measured again.
-pub(super) struct Compared<'a> {
-    pub(super) again: &'a Again,
-    pub(super) item: &'a Item,
-    /// What of the machine was different when it was taken.
-    pub(super) differs: &'a [Difference],
+/// What is said of a record, and between what.
+fn verdict(record: &RepeatedRecord) -> String {
+    let word = record.verdict;
+    match record.differs.as_slice() {
+        [] => word.to_owned(),
+        _ if record.is_elsewhere() => format!("{word} (other machine)"),
+        _ => format!("{word} (other compiler)"),
+    }
 }
 
-impl Compared<'_> {
-    /// It was taken on another machine.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        self.differs.iter().any(Difference::is_of_machine)
-    }
-
-    /// What is said of it, and between what.
-    fn verdict(&self) -> String {
-        let word = self.again.word();
-        match self.differs {
-            [] => word.to_owned(),
-            _ if self.is_elsewhere() => format!("{word} (other machine)"),
-            _ => format!("{word} (other compiler)"),
-        }
-    }
-
-    /// What differs, in words.
-    fn differs(&self) -> String {
-        let facts: Vec<&str> = self.differs.iter().map(|found| found.fact).collect();
-        facts.join(", ")
-    }
+/// What differs, in words.
+fn differs(record: &RepeatedRecord) -> String {
+    let facts: Vec<&str> = record.differs.iter().map(|found| found.fact).collect();
+    facts.join(", ")
 }
 
 /// Says which records were taken elsewhere, and where.
@@ -66,50 +47,45 @@ pub(super) fn warn(elsewhere: &[Vec<Difference>]) {
 }
 
 /// What became of each record, as columns; changes are shares.
-pub(super) fn columns(rows: &[Compared<'_>]) -> [(&'static str, ArrayRef); 11] {
-    let numbers = |of: fn(&Comparison) -> f64| -> ArrayRef {
-        let found = rows.iter().map(|row| Some(of(row.again.comparison()?)));
-        Arc::new(found.collect::<Float64Array>())
+pub(super) fn columns(records: &[RepeatedRecord]) -> [(&'static str, ArrayRef); 11] {
+    let numbers = |of: fn(&RepeatedRecord) -> Option<f64>| -> ArrayRef {
+        Arc::new(records.iter().map(of).collect::<Float64Array>())
     };
-    let texts = |of: &dyn Fn(&Compared<'_>) -> String| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
+    let texts = |of: fn(&RepeatedRecord) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(records.iter().map(of)))
     };
     [
-        ("verdict", texts(&|row| row.verdict())),
-        ("change", numbers(|found| found.change)),
-        ("change_low", numbers(|found| found.change_low)),
-        ("change_high", numbers(|found| found.change_high)),
-        ("least_change", numbers(|found| found.least_change)),
-        ("p", numbers(|found| found.p_corrected)),
-        ("old_ns", numbers(|found| found.old_median_ns)),
-        ("new_ns", numbers(|found| found.new_median_ns)),
-        ("workload_key", texts(&|row| row.item.workload_key())),
-        (
-            "steps",
-            texts(&|row| Manifest::config_text(&row.item.config)),
-        ),
-        ("differs", texts(&|row| row.differs())),
+        ("verdict", texts(verdict)),
+        ("change", numbers(|record| record.change)),
+        ("change_low", numbers(|record| record.change_low)),
+        ("change_high", numbers(|record| record.change_high)),
+        ("least_change", numbers(|record| record.least_change)),
+        ("p", numbers(|record| record.p)),
+        ("old_ns", numbers(|record| record.old_ns)),
+        ("new_ns", numbers(|record| record.new_ns)),
+        ("workload_key", texts(|record| record.workload_key.clone())),
+        ("steps", texts(|record| record.steps.clone())),
+        ("differs", texts(differs)),
     ]
 }
 
 /// The same as lines of JSON.
-pub(super) fn say(rows: &[Compared<'_>]) {
+pub(super) fn say(records: &[RepeatedRecord]) {
     let mut out = std::io::stdout().lock();
-    for row in rows {
-        let found = row.again.comparison();
-        let differs: Vec<String> = row.differs.iter().map(Difference::sentence).collect();
+    for record in records {
+        let differs: Vec<String> = record.differs.iter().map(Difference::sentence).collect();
         let line = serde_json::json!({
             "event": "compared",
-            "workload_key": row.item.workload_key(),
-            "steps": Manifest::config_text(&row.item.config),
-            "verdict": row.verdict(),
-            "change": found.map(|found| found.change),
-            "change_low": found.map(|found| found.change_low),
-            "change_high": found.map(|found| found.change_high),
-            "least_change": found.map(|found| found.least_change),
-            "p": found.map(|found| found.p_corrected),
-            "old_ns": found.map(|found| found.old_median_ns),
-            "new_ns": found.map(|found| found.new_median_ns),
+            "workload_key": record.workload_key,
+            "steps": record.steps,
+            "verdict": verdict(record),
+            "change": record.change,
+            "change_low": record.change_low,
+            "change_high": record.change_high,
+            "least_change": record.least_change,
+            "p": record.p,
+            "old_ns": record.old_ns,
+            "new_ns": record.new_ns,
             "differs": differs,
         });
         let _ = writeln!(out, "{line}");

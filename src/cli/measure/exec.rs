@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tokio::runtime::Handle;
 
 use super::resume::tell_resumed;
 use crate::cli::label::Label;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::talk::{counted, talk};
+use crate::formats::StreamFormat;
 use crate::store::Store;
-use crate::trials::exec::{ExecOptions, exec};
+use crate::trials::ExecOptions;
 
 /// Run a program and store the records that it prints, or writes to a log, as they appear
 ///
@@ -59,26 +59,26 @@ enum LineKind {
     Tenset,
 }
 
-pub(super) fn run(
+pub(super) async fn run(
     store: &Store,
     command: Exec,
     stop: &Arc<AtomicBool>,
-    runtime: &Handle,
 ) -> Result<u8, Failure> {
-    tell_resumed(&runtime.block_on(store.resume_measured())?);
-    let options = ExecOptions {
-        command: command.command,
-        platform: command.platform,
-        name: command.name,
-        labels: command.label.labels,
-        tenset: command.format == LineKind::Tenset,
-        log: command.log,
-        commit_every: command.commit_every,
-        commit_records: command.commit_records,
-        stop: Arc::clone(stop),
-    };
-    let executed = exec(store, &options, runtime)?;
-    let report = &executed.report;
+    tell_resumed(&store.resume_measured().await?);
+    let mut options = ExecOptions::new(command.command, command.platform)
+        .format(match command.format {
+            LineKind::Measured => StreamFormat::Measured,
+            LineKind::Tenset => StreamFormat::Tenset,
+        })
+        .commit_every(command.commit_every)
+        .commit_records(command.commit_records)
+        .stop(Arc::clone(stop))
+        .stops_by_itself();
+    options.name = command.name;
+    options.labels = command.label.labels;
+    options.log = command.log;
+    let executed = store.measure_exec(&options).await?;
+    let report = &executed.stored;
     for (path, line, reason) in &report.first_rejects {
         talk(&format!("{path}:{line}: {reason}"));
     }

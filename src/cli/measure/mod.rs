@@ -12,11 +12,8 @@ mod trust;
 mod watch;
 
 use std::ffi::OsString;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, Subcommand};
-use tokio::runtime::Handle;
 use tsql_measure::backends;
 use tsql_measure::confined;
 use tsql_measure::device::Served;
@@ -25,8 +22,6 @@ use super::outcome::{DONE, FAILED, Failure};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::talk::talk;
-use crate::store::Store;
-use crate::trials::measure::aside;
 
 /// Time kernels on this machine and store the timings
 ///
@@ -89,21 +84,10 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
     confined::hide_process();
-    if let (Command::Run(command), Some(loaded)) = (&command.command, loaded) {
-        return run::run(&store, command, loaded, &stop).await;
-    }
-    aside(move |runtime| dispatch(&store, command.command, &stop, runtime)).await
-}
-
-fn dispatch(
-    store: &Store,
-    command: Command,
-    stop: &Arc<AtomicBool>,
-    runtime: &Handle,
-) -> Result<u8, Failure> {
-    match command {
-        Command::Exec(command) => exec::run(store, command, stop, runtime),
-        Command::Repeat(command) => repeat::run(store, &command, stop, runtime),
-        _ => resume::run(store, runtime),
+    match (command.command, loaded) {
+        (Command::Run(command), Some(loaded)) => run::run(&store, &command, loaded, &stop).await,
+        (Command::Exec(command), _) => exec::run(&store, command, &stop).await,
+        (Command::Repeat(command), _) => repeat::run(&store, &command, &stop).await,
+        _ => resume::run(&store).await,
     }
 }

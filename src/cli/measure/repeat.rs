@@ -1,15 +1,13 @@
 //! `tsql measure repeat`: chosen records measured again.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
-use tokio::runtime::Handle;
-use tsql_measure::backends::Address;
 use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::bench::Bench;
-use super::compared::{self, Compared};
+use super::compared;
 use super::resume::tell_resumed;
 use super::trust;
 use super::watch::Watch;
@@ -17,12 +15,8 @@ use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::output::{Output, show};
 use crate::cli::percent::percent;
 use crate::cli::talk::{counted, talk};
-use crate::error::Result;
 use crate::store::Store;
-use crate::trials::elsewhere::{Difference, differences};
-use crate::trials::plan::Listed;
-use crate::trials::repeat::{Chosen, Timing, choose, compared as compare};
-use crate::trials::run::TrialRun;
+use crate::trials::{Event, RepeatedRecord};
 
 /// Measure chosen records again, here, and say which of them differ beyond noise
 ///
@@ -62,93 +56,58 @@ pub(super) struct Repeat {
     output: Output,
 }
 
-pub(super) fn run(
+pub(super) async fn run(
     store: &Store,
     command: &Repeat,
     stop: &Arc<AtomicBool>,
-    runtime: &Handle,
 ) -> Result<u8, Failure> {
-    tell_resumed(&runtime.block_on(store.resume_measured())?);
-    let (chosen, foreign) = runtime.block_on(choose(store, &command.predicate, command.limit))?;
-    if foreign > 0 {
+    let records = store.repeatable(&command.predicate, command.limit).await?;
+    if records.left_out > 0 {
         talk(&format!(
             "note: {} left out: the store has no program to build",
-            counted(foreign, "record")
+            counted(records.left_out, "record")
         ));
     }
-    let Some(first) = chosen.first() else {
-        let reason = "no record that can be measured again\nhint: `tsql measure run` makes such";
-        return Err(Failure::Usage(reason.to_owned()));
-    };
-    let device_of = |chosen: &Chosen| Address::of(chosen.item.loaded.manifest.language());
-    let device = device_of(first);
-    if !chosen.iter().all(|one| device_of(one).is_like(device)) {
-        let reason =
-            "some are for the GPU, some for the processor\nhint: choose those of one platform";
-        return Err(Failure::Usage(reason.to_owned()));
-    }
-    trust::ask(&chosen, command.trust)?;
-    let options = command.bench.options(stop)?;
-    let mut run = TrialRun::new(store, &options, device, runtime)?;
-    let elsewhere = elsewhere(&mut run, &chosen)?;
-    compared::warn(&elsewhere);
-    let items = chosen.iter().map(|chosen| chosen.item.clone()).collect();
-    let mut watch = Watch::new(command.bench.json, None);
-    let ended = run.all(&mut Listed::new(items), "repeat", |event| {
-        watch.hear(&event)
+    trust::ask(&records, command.trust)?;
+    let watch = Arc::new(Mutex::new(Watch::new(command.bench.json, None)));
+    let watching = Arc::clone(&watch);
+    let options = command.bench.options(stop)?.progress(move |event| {
+        match &event {
+            Event::Resumed(resumed) => tell_resumed(resumed),
+            Event::Elsewhere(differences) => compared::warn(differences),
+            _ => {}
+        }
+        let mut watch = watching.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.hear(&event);
     });
-    watch.end();
-    let summary = ended?;
-    let times: Vec<_> = chosen
-        .into_iter()
-        .zip(&summary.trials)
-        .map(|(chosen, done)| (chosen.old, Timing::new(done.times_ns.clone(), &done.flags)))
-        .collect();
-    let again = compare(&times, command.change.unwrap_or(MINIMAL_CHANGE));
-    let changed = again.iter().filter(|again| again.differs()).count();
-    let unclear = again.iter().filter(|again| again.is_unclear()).count();
-    let items = summary.trials.iter().map(|done| &done.item);
-    let rows = again.iter().zip(items).zip(&elsewhere);
-    let rows: Vec<_> = rows
-        .map(|((again, item), differs)| Compared {
-            again,
-            item,
-            differs,
-        })
-        .collect();
-    if command.bench.json {
-        compared::say(&rows);
-    } else {
-        runtime.block_on(show(compared::columns(&rows), &command.output))?;
-    }
-    let others = rows.iter().filter(|row| row.is_elsewhere()).count();
-    let others = if others > 0 {
-        format!(", {others} of another machine")
-    } else {
-        String::new()
+    let minimal_change = command.change.unwrap_or(MINIMAL_CHANGE);
+    let ended = store.measure_again(records, &options, minimal_change).await;
+    watch.lock().unwrap_or_else(PoisonError::into_inner).end();
+    let again = ended?;
+    let count =
+        |is: fn(&RepeatedRecord) -> bool| again.records.iter().filter(|one| is(one)).count();
+    let changed = count(RepeatedRecord::is_changed);
+    let unclear = count(RepeatedRecord::is_unclear);
+    let elsewhere = match count(RepeatedRecord::is_elsewhere) {
+        0 => String::new(),
+        count => format!(", {count} of another machine"),
     };
+    if command.bench.json {
+        compared::say(&again.records);
+    } else {
+        show(compared::columns(&again.records), &command.output).await?;
+    }
     talk(&format!(
-        "{} measured again, {changed} differ, {unclear} unclear{others}",
-        counted(summary.records, "record")
+        "{} measured again, {changed} differ, {unclear} unclear{elsewhere}",
+        counted(again.records.len() as u64, "record")
     ));
     if unclear > 0 {
         talk(
             "hint: those are too noisy, or were taken on a busy machine; `tsql measure doctor` says what spoils timings here",
         );
     }
-    if summary.interrupted {
+    if again.run.interrupted {
         return Ok(INTERRUPTED);
     }
     Ok(if changed > 0 { PARTLY } else { DONE })
-}
-
-/// What of the machine was different when each record was taken.
-fn elsewhere(run: &mut TrialRun<'_>, chosen: &[Chosen]) -> Result<Vec<Vec<Difference>>> {
-    let mut elsewhere = Vec::with_capacity(chosen.len());
-    for one in chosen {
-        let now = run.environment(&one.item.loaded)?.machine;
-        let machines = one.machine.as_deref().zip(now.as_deref());
-        elsewhere.push(machines.map_or_else(Vec::new, |(then, now)| differences(then, now)));
-    }
-    Ok(elsewhere)
 }

@@ -1,7 +1,6 @@
 //! `tsql measure resume`: what runs that were killed have measured.
 
 use clap::Args;
-use tokio::runtime::Handle;
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
 use crate::cli::talk::{counted, talk};
@@ -15,8 +14,8 @@ use crate::trials::Resumed;
 #[derive(Args, Debug)]
 pub(super) struct Resume {}
 
-pub(super) fn run(store: &Store, runtime: &Handle) -> Result<u8, Failure> {
-    let resumed = runtime.block_on(store.resume_measured())?;
+pub(super) async fn run(store: &Store) -> Result<u8, Failure> {
+    let resumed = store.resume_measured().await?;
     tell_resumed(&resumed);
     if resumed.journals == 0 && resumed.damaged.is_empty() {
         talk("no run has left anything for this store");

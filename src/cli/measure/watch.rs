@@ -70,7 +70,7 @@ impl Watch {
                     bar.set_message(escaped(&said.join(", ")).into_owned());
                 }
             }
-            Event::Resumed(_) | Event::Committed(_) => {}
+            Event::Resumed(_) | Event::Elsewhere(_) | Event::Committed(_) => {}
         }
     }
 
@@ -129,7 +129,7 @@ fn say(event: &Event<'_>, seed: Option<u64>) {
             "all_cost_s": outcome.all_cost_s,
         }),
         Event::Committed(records) => json!({"event": "committed", "records": records}),
-        Event::Resumed(_) => return,
+        Event::Resumed(_) | Event::Elsewhere(_) => return,
     };
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
