@@ -354,6 +354,26 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert list((state / "journals").iterdir()) == []
 
 
+def test_a_store_in_memory_ends_with_its_process_and_takes_no_timings_of_others(state: Path) -> None:
+    program = """
+import os, signal, tsql
+run = tsql.measure.Run(tsql.create("memory:"), "killed", platform="there")
+run.callable(sorted, [[2, 1]], repeat=2, max_repeat=3, min_repeat_ms=0.1, max_time_s=0.1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert child.returncode == -signal.SIGKILL and len(list((state / "journals").iterdir())) == 1, child.stderr
+    mine, other = tsql.create("memory:"), tsql.create("memory:")
+    run = tsql.measure.Run(mine, "left", platform="here")
+    run.callable(sorted, [[2, 1]], **QUICK)
+    del run
+    assert other.resume_measured().journals == 0 and mine.sql("SELECT count(*) FROM records").scalar() == 0
+    resumed = mine.resume_measured()
+    assert (resumed.journals, resumed.records) == (1, 1)
+    assert mine.sql("SELECT DISTINCT platform FROM records").rows() == [("here",)]
+    assert list((state / "journals").iterdir()) == []
+
+
 def test_the_machine_is_told() -> None:
     assert {finding.level for finding in tsql.measure.doctor()} <= {"ok", "note", "warning"}
     assert tsql.measure.machine()["processor"]["architecture"] and tsql.measure.devices()[0].startswith("cpu")

@@ -1,6 +1,7 @@
 //! Where the lines of a run go: into its journal at once, and into the store in groups.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::formats::StreamFormat;
 use crate::ingest::{AppendOptions, Appender, Report};
 use crate::store::Store;
+
+/// The place of a store in memory.
+const MEMORY: &str = "memory:";
 
 /// The first line of a journal: whose lines follow.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,9 +65,19 @@ fn folder() -> Result<PathBuf> {
     Ok(journals)
 }
 
+/// What the names of stores in memory begin with in this process, with which they end.
+fn in_memory() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| format!("{MEMORY}{}/", uuid::Uuid::new_v4().simple()))
+}
+
 /// The store, as a journal names it.
 fn name_of(store: &Store) -> String {
     let location = store.location();
+    if location.as_str() == MEMORY {
+        let address = Arc::as_ptr(location.objects()).cast::<()>();
+        return format!("{}{address:p}", in_memory());
+    }
     let directory = location.local_directory();
     directory.map_or_else(
         || location.as_str().trim_end_matches('/').to_owned(),
@@ -191,6 +205,11 @@ pub(crate) async fn resume(store: &Store) -> Result<Resumed> {
             resumed.damaged.push((journal.put_aside()?, vec![1]));
             continue;
         };
+        if head.store.starts_with(MEMORY) && !head.store.starts_with(in_memory()) {
+            // That store ended with its process, and all that it had.
+            journal.finish()?;
+            continue;
+        }
         if head.store != own {
             resumed.elsewhere.push((path, head.store));
             continue;
