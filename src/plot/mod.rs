@@ -27,8 +27,10 @@ use datafusion::dataframe::DataFrame;
 
 pub use asked::of_question;
 pub use document::{document, graph_document};
+pub(crate) use gathered::places;
 pub use gathered::{gathered, narrowed};
 pub use tsql_plot::{Chart, Graph, Kind, Log, Look, Size, Spec, Theme};
+pub(crate) use units::units;
 
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, ask};

@@ -1,0 +1,584 @@
+//! The page on which a store is asked, as a browser speaks with it. The page itself is tried in a browser: `tests/python/browser.py`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Place;
+
+/// A server, and who was let in.
+struct Server {
+    child: Child,
+    port: u16,
+    token: String,
+    /// `tsql=...`
+    cookie: String,
+    /// `/...`
+    place: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An answer over HTTP.
+struct Answer {
+    code: u16,
+    headers: String,
+    body: String,
+}
+
+impl Server {
+    fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines
+            .find(|line| line.as_ref().unwrap().contains("token="))
+            .unwrap()
+            .unwrap();
+        std::thread::spawn(move || lines.for_each(drop));
+        let (port, token) = line
+            .split_once("http://127.0.0.1:")
+            .unwrap()
+            .1
+            .split_once("/?token=")
+            .unwrap();
+        let token = token.split(' ').next().unwrap().to_owned();
+        let mut server = Self {
+            child,
+            port: port.parse().unwrap(),
+            token,
+            cookie: String::new(),
+            place: String::new(),
+        };
+        let door = server.asked(
+            &format!("GET /?token={} HTTP/1.1", server.token),
+            &[("host", &server.host())],
+            "",
+        );
+        assert_eq!(door.code, 200, "{}", door.body);
+        let (cookie, rest) = door
+            .headers
+            .split_once("set-cookie: ")
+            .unwrap()
+            .1
+            .split_once("; Path=")
+            .unwrap();
+        assert!(
+            rest.lines()
+                .next()
+                .unwrap()
+                .ends_with("/; HttpOnly; SameSite=Strict"),
+            "{rest}"
+        );
+        server.cookie = cookie.to_owned();
+        server.place = rest.split_once("/;").unwrap().0.to_owned();
+        server
+    }
+
+    fn sample() -> Self {
+        Self::start(Place::new().command(&["ui", "--sample", "--no-open"]))
+    }
+
+    fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(120)))
+            .unwrap();
+        let headers: String = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        let length = body.len();
+        write!(
+            stream,
+            "{line}\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        stream
+    }
+
+    fn asked(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut bytes = Vec::new();
+        self.send(line, headers, body)
+            .read_to_end(&mut bytes)
+            .unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let (status, headers) = head.split_once("\r\n").unwrap();
+        let headers = headers
+            .to_lowercase()
+            .replace("path=", "Path=")
+            .replace("httponly; samesite=strict", "HttpOnly; SameSite=Strict");
+        let body = match headers.contains("transfer-encoding: chunked") {
+            true => whole(body),
+            false => body.to_owned(),
+        };
+        Answer {
+            code: status.split(' ').nth(1).unwrap().parse().unwrap(),
+            headers,
+            body,
+        }
+    }
+
+    fn own(&self) -> Vec<(String, String)> {
+        [
+            ("host", self.host()),
+            ("origin", format!("http://{}", self.host())),
+            ("cookie", self.cookie.clone()),
+            ("sec-fetch-site", "same-origin".to_owned()),
+            ("content-type", "application/json".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        let own = self.own();
+        let own: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.asked(&format!("GET {}/{path} HTTP/1.1", self.place), &own, "")
+    }
+
+    fn posting(&self, path: &str, body: &Value) -> TcpStream {
+        let own = self.own();
+        let own: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.send(
+            &format!("POST {}/{path} HTTP/1.1", self.place),
+            &own,
+            &body.to_string(),
+        )
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        let own = self.own();
+        let own: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.asked(
+            &format!("POST {}/{path} HTTP/1.1", self.place),
+            &own,
+            &body.to_string(),
+        )
+    }
+
+    /// The lines of an answer: what it began with, and what it ended with.
+    fn ask(&self, asked: &Value) -> (Value, Value) {
+        let answer = self.post("ask", asked);
+        assert_eq!(answer.code, 200, "{}", answer.body);
+        let lines: Vec<Value> = answer
+            .body
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        (
+            lines.first().unwrap()["begun"].clone(),
+            lines.last().unwrap().clone(),
+        )
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.code, 200, "{path}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    fn running(&self) -> u64 {
+        self.json("state")["running"].as_u64().unwrap()
+    }
+
+    /// Looks until it is so.
+    fn wait(&self, what: &str, is: impl Fn(&Self) -> bool) {
+        let begin = Instant::now();
+        while !is(self) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// A body that came in chunks.
+fn whole(mut body: &str) -> String {
+    let mut out = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        out.push_str(&rest[..size]);
+        body = &rest[size + 2..];
+    }
+    out
+}
+
+#[test]
+fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
+    let server = Server::sample();
+    let (host, cookie) = (server.host(), server.cookie.clone());
+    let page = server.get("");
+    assert!(page.code == 200 && page.body.contains("script.js"));
+    let policy = page
+        .headers
+        .split_once("content-security-policy: ")
+        .unwrap()
+        .1;
+    let policy = policy.lines().next().unwrap();
+    assert!(
+        policy.contains("default-src 'none'")
+            && !policy.contains("unsafe")
+            && !policy.contains("http")
+    );
+    assert!(!page.headers.contains("access-control"));
+    let store = server.get("store.html");
+    assert!(
+        store.code == 200
+            && store
+                .headers
+                .contains("content-security-policy: sandbox allow-scripts;")
+    );
+    let place = server.place.as_str();
+    let inside = format!("GET {place}/catalog HTTP/1.1");
+    let door = format!("GET /?token={} HTTP/1.1", server.token);
+    let localhost = host.replace("127.0.0.1", "localhost");
+    let foreign = format!("evil.example:{}", server.port);
+    let own = ("host", host.as_str());
+    let known = ("cookie", cookie.as_str());
+    for (line, headers) in [
+        (&inside, vec![own, known]),
+        (&inside, vec![("host", &localhost), known]),
+        (&door, vec![("host", &localhost)]),
+    ] {
+        assert_eq!(
+            server.asked(line, &headers, "").code,
+            200,
+            "{line} {headers:?}"
+        );
+    }
+    let wrong = format!("{}0", &cookie[..cookie.len() - 1]);
+    let wrong = if wrong == cookie {
+        format!("{}1", &cookie[..cookie.len() - 1])
+    } else {
+        wrong
+    };
+    let wrong_door = format!("GET /?token={} HTTP/1.1", "0".repeat(32));
+    let absolute = format!("GET http://{foreign}{place}/catalog HTTP/1.1");
+    for (line, headers) in [
+        (&inside, vec![own]),
+        (&inside, vec![own, ("cookie", &wrong)]),
+        (&"GET / HTTP/1.1".to_owned(), vec![own]),
+        (&"GET / HTTP/1.1".to_owned(), vec![own, known]),
+        (&wrong_door, vec![own]),
+        // A name of a foreign page that means 127.0.0.1 now.
+        (&inside, vec![("host", &foreign), known]),
+        (&door, vec![("host", &foreign)]),
+        (&absolute, vec![own, known]),
+        (&inside, vec![known]),
+        // A page of another site, or of another port.
+        (
+            &inside,
+            vec![own, known, ("origin", "https://evil.example")],
+        ),
+        (&inside, vec![own, known, ("origin", "http://127.0.0.1:1")]),
+        (&inside, vec![own, known, ("origin", "null")]),
+        (&inside, vec![own, known, ("sec-fetch-site", "cross-site")]),
+        (&inside, vec![own, known, ("sec-fetch-site", "same-site")]),
+        // What a form of another page can post.
+        (
+            &format!("POST {place}/ask HTTP/1.1"),
+            vec![own, known, ("content-type", "text/plain")],
+        ),
+        (&format!("DELETE {place}/ask HTTP/1.1"), vec![own, known]),
+        (&format!("OPTIONS {place}/ask HTTP/1.1"), vec![own, known]),
+        (&"GET /elsewhere HTTP/1.1".to_owned(), vec![own]),
+    ] {
+        let answer = server.asked(line, &headers, r#"{"sql":"SELECT 1"}"#);
+        // Without a name there is nothing to answer: hyper or the gate says so.
+        assert!(
+            matches!(answer.code, 400 | 403),
+            "{line} {headers:?}: {}",
+            answer.code
+        );
+        assert!(
+            !answer.headers.contains("set-cookie") && !answer.body.contains("records"),
+            "{line} {headers:?}"
+        );
+    }
+    assert_eq!(server.get("elsewhere").code, 404);
+}
+
+#[test]
+fn it_only_reads_and_no_files_unless_it_was_told_to() {
+    let folder = Place::new();
+    let file = folder.write("x.csv", "a\n7\n");
+    let out = folder.path().join("out.csv");
+    let server = Server::start(folder.command(&["ui", "--sample", "--no-open"]));
+    let read = format!("SELECT a FROM '{}'", file.display());
+    for sql in [
+        format!("COPY (SELECT 1) TO '{}'", out.display()),
+        format!(
+            "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{}'",
+            file.display()
+        ),
+        "INSERT INTO records SELECT * FROM records".to_owned(),
+        "DROP VIEW nodes".to_owned(),
+        "SELECT 1; SELECT 2".to_owned(),
+        read.clone(),
+    ] {
+        let (_, end) = server.ask(&json!({"sql": sql}));
+        assert_eq!(end["failed"]["kind"], "sql", "{sql}: {end}");
+    }
+    assert!(!out.exists());
+    let (_, end) = server
+        .ask(&json!({"question": {"name": "tpugraphs-score", "values": {"predictions": file}}}));
+    assert!(
+        end["failed"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("tsql ui --files"),
+        "{end}"
+    );
+    let told = Server::start(folder.command(&["ui", "--sample", "--no-open", "--files"]));
+    let (begun, end) = told.ask(&json!({"sql": read}));
+    assert_eq!(end["done"]["rows"], 1);
+    let rows = told.json(&format!("answers/{}/rows", begun["id"]));
+    assert_eq!(rows["rows"], json!([["7"]]));
+}
+
+/// Processor time of a process, in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn processor_time(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_question_ends_with_whoever_asked_it() {
+    let server = Server::sample();
+    for sql in [
+        "SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value = 3",
+        "SELECT a.value + b.value AS v FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b ORDER BY v DESC",
+        "SELECT a.value FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value < 0",
+    ] {
+        let stream = server.posting("ask", &json!({"sql": sql}));
+        server.wait("it runs", |server| server.running() == 1);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(server.running(), 1, "it takes long");
+        drop(stream);
+        server.wait("it ends", |server| server.running() == 0);
+        let process = server.child.id();
+        server.wait("nothing computes", |_| {
+            let before = processor_time(process);
+            std::thread::sleep(Duration::from_millis(300));
+            processor_time(process) - before <= 5
+        });
+    }
+    // The next is answered.
+    assert_eq!(server.ask(&json!({"sql": "SELECT 1"})).1["done"]["rows"], 1);
+}
+
+#[test]
+fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
+    let server = Server::start(Place::new().command(&[
+        "ui",
+        "--sample",
+        "--no-open",
+        "--memory-limit",
+        "64MiB",
+    ]));
+    let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000)";
+    let (one, end) = server.ask(&json!({"sql": million}));
+    assert_eq!(
+        (&end["done"]["rows"], &end["done"]["is_cut"]),
+        (&json!(1_000_000), &json!(false))
+    );
+    let (other, _) =
+        server.ask(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5)"}));
+    let window = |id: &Value, query: &str| {
+        let found = server.json(&format!("answers/{id}/rows?{query}"));
+        let rows = found["rows"].as_array().unwrap().clone();
+        (found["all"].as_u64().unwrap(), rows)
+    };
+    let id = &one["id"];
+    for (from, first) in [(0_u64, "1"), (499_990, "499991"), (999_990, "999991")] {
+        let (all, rows) = window(id, &format!("from={from}&count=10"));
+        assert_eq!((all, rows.len()), (1_000_000, 10));
+        assert_eq!(rows[0][0], first);
+        assert_eq!(rows[9][0], (from + 10).to_string());
+    }
+    assert!(window(id, "from=1000000").1.is_empty());
+    assert_eq!(window(id, "from=5&count=100000").1.len(), 1000, "at most");
+    let (_, rows) = window(id, "from=0&count=2&by=1");
+    assert_eq!(
+        rows,
+        [json!(["1000000", "1", "0"]), json!(["999999", "2", "9"])]
+    );
+    // 100,000 rows of each digit, each in the order of the answer: nines first.
+    let (_, rows) = window(id, "from=99999&count=2&by=2&down=1");
+    assert_eq!(
+        rows,
+        [json!(["999999", "2", "9"]), json!(["8", "999993", "8"])]
+    );
+    let value = server.json(&format!(
+        "answers/{id}/value?row=99999&column=0&by=2&down=1"
+    ));
+    assert_eq!(value["value"], "999999");
+    assert_eq!(
+        window(&other["id"], "").1,
+        [["2"], ["4"], ["6"], ["8"], ["10"]].map(|row| json!(row))
+    );
+    assert_eq!(server.get(&format!("answers/{id}/rows?by=3")).code, 422);
+    assert_eq!(server.json("state")["answers"], 2);
+    server.post(&format!("answers/{id}/forget"), &json!({}));
+    assert_eq!(server.get(&format!("answers/{id}/rows")).code, 422);
+    assert_eq!(server.json("state")["answers"], 1);
+    #[cfg(target_os = "linux")]
+    {
+        let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+        let most = status
+            .split_once("VmHWM:")
+            .unwrap()
+            .1
+            .split_whitespace()
+            .next()
+            .unwrap();
+        let most_kib: u64 = most.parse().unwrap();
+        assert!(most_kib < 600 << 10, "{most_kib} KiB");
+    }
+}
+
+#[test]
+fn mistakes_words_questions_and_pictures() {
+    let server = Server::sample();
+    let (_, end) = server.ask(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
+    assert_eq!(
+        end["failed"]["spot"],
+        json!({"line": 2, "column": 3, "length": 9}),
+        "{end}"
+    );
+    let suggested = |before: &str| {
+        let answer = server.post("suggest", &json!({"text": before, "before": before}));
+        let found: Value = serde_json::from_str(&answer.body).unwrap();
+        let words = found["words"].as_array().unwrap().iter();
+        words
+            .map(|word| word["value"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(suggested("SELECT * FROM rec").contains(&"records".to_owned()));
+    assert_eq!(
+        suggested("SELECT r.runtime_ FROM records AS r").len(),
+        0,
+        "nothing begins so at the end"
+    );
+    assert!(suggested("sel").contains(&"select ".to_owned()));
+    let catalog = server.json("catalog");
+    let tables = catalog["tables"].as_array().unwrap();
+    let records = tables
+        .iter()
+        .find(|table| table["name"] == "records")
+        .unwrap();
+    let columns = records["columns"].as_array().unwrap();
+    let runtime = columns
+        .iter()
+        .find(|column| column["name"] == "runtime_ns")
+        .unwrap();
+    assert!(runtime["unit"] == "ns" && !runtime["doc"].as_str().unwrap().is_empty());
+    assert!(catalog["questions"].as_array().unwrap().len() >= 50);
+    let asked = json!({"question": {"name": "top-k-per-graph", "values": {"k": "1"}}});
+    let (begun, end) = server.ask(&asked);
+    assert_eq!(begun["question"]["values"]["k"], "1", "{begun}");
+    assert!(end["done"]["rows"].as_u64().unwrap() > 0);
+    let (_, end) = server.ask(&json!({"question": {"name": "tpugraphs-noise"}}));
+    assert!(
+        end["done"]["note"]
+            .as_str()
+            .unwrap()
+            .contains("the store has no"),
+        "{end}"
+    );
+    let (begun, _) = server.ask(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
+    let picture = |drawn: Value, form: &str| {
+        let path = format!("answers/{}/picture", begun["id"]);
+        server.post(&path, &json!({"drawn": drawn, "form": form}))
+    };
+    let bars = picture(json!({"kind": "bar", "x": "platform", "y": "v"}), "page");
+    // Means of those of one name: (2 + 6) / 2.
+    assert!(
+        bars.body
+            .contains("data-names=\"[&quot;b&quot;,&quot;a&quot;]\" data-y=\"[4,4]\""),
+        "{}",
+        bars.body
+    );
+    let refused = picture(json!({"kind": "histogram", "x": "platform"}), "page");
+    assert!(
+        refused.code == 422 && refused.body.contains("is text"),
+        "{}",
+        refused.body
+    );
+}
+
+#[test]
+fn what_others_write_shows() {
+    let folder = Place::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let ingest = |what: &str| {
+        let ran = folder.tsql(&["ingest", "--store", "s", &format!("{data}/{what}")]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    };
+    ingest("epyc-1t");
+    let server = Server::start(folder.command(&["ui", "--store", "s", "--no-open"]));
+    let own = server.own();
+    let own: Vec<(&str, &str)> = own
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let stream = server.send(&format!("GET {}/news HTTP/1.1", server.place), &own, "");
+    let mut lines = BufReader::new(stream).lines();
+    let mut records = || {
+        let line = lines
+            .find_map(|line| line.unwrap().strip_prefix("data: ").map(str::to_owned))
+            .unwrap();
+        let news: Value = serde_json::from_str(&line).unwrap();
+        let tables = news["tables"].as_array().unwrap();
+        let records = tables
+            .iter()
+            .find(|table| table["name"] == "records")
+            .unwrap();
+        records["rows"].as_u64().unwrap()
+    };
+    let count = |sql: &str| {
+        let ran = folder.tsql(&["--store", "s", "--format", "csv", sql]);
+        ran.stdout.lines().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let counted = "SELECT count(*) FROM records";
+    assert_eq!(records(), count(counted));
+    ingest("epyc-2t");
+    let expected = count(counted);
+    while records() != expected {}
+    // A session sees it at once, too.
+    let (begun, _) = server.ask(&json!({"sql": counted}));
+    let rows = server.json(&format!("answers/{}/rows", begun["id"]));
+    assert_eq!(rows["rows"], json!([[expected.to_string()]]));
+}
