@@ -177,7 +177,7 @@ mod tests {
         assert!(
             error
                 .svg(Look::default())
-                .contains("1 rows without a number")
+                .contains("1 row without a number is left out")
         );
     }
 }

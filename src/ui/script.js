@@ -288,6 +288,7 @@ const begun = found => {
   $("picture-open").setAttribute("aria-expanded", "false");
   heads();
   $("rows").querySelector("tbody").replaceChildren();
+  $("goto").value = "";
   $("picture-open").disabled = true;
   place();
   if (found.question) answer.plot = found.question.plot;

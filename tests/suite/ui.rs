@@ -408,14 +408,14 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         "--memory-limit",
         "64MiB",
     ]));
-    let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000)";
+    let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000) ORDER BY n";
     let (one, end) = server.ask(&json!({"sql": million}));
     assert_eq!(
         (&end["done"]["rows"], &end["done"]["is_cut"]),
         (&json!(1_000_000), &json!(false))
     );
     let (other, _) =
-        server.ask(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5)"}));
+        server.ask(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5) ORDER BY n"}));
     let window = |id: &Value, query: &str| {
         let found = server.json(&format!("answers/{id}/rows?{query}"));
         let rows = found["rows"].as_array().unwrap().clone();
@@ -478,21 +478,19 @@ fn mistakes_words_questions_and_pictures() {
         json!({"line": 2, "column": 3, "length": 9}),
         "{end}"
     );
-    let suggested = |before: &str| {
-        let answer = server.post("suggest", &json!({"text": before, "before": before}));
+    let suggested = |before: &str, after: &str| {
+        let typed = json!({"text": format!("{before}{after}"), "before": before});
+        let answer = server.post("suggest", &typed);
         let found: Value = serde_json::from_str(&answer.body).unwrap();
         let words = found["words"].as_array().unwrap().iter();
-        words
-            .map(|word| word["value"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        let words = words.map(|word| word["value"].as_str().unwrap().to_owned());
+        words.collect::<Vec<_>>()
     };
-    assert!(suggested("SELECT * FROM rec").contains(&"records".to_owned()));
-    assert_eq!(
-        suggested("SELECT r.runtime_ FROM records AS r").len(),
-        0,
-        "nothing begins so at the end"
-    );
-    assert!(suggested("sel").contains(&"select ".to_owned()));
+    assert!(suggested("SELECT * FROM rec", "").contains(&"records".to_owned()));
+    let column = suggested("SELECT r.runtime_", " FROM records AS r");
+    assert_eq!(column, ["runtime_ns"]);
+    assert!(suggested("sel", "").contains(&"select ".to_owned()));
+    assert!(suggested("SELECT * FROM '/et", "").is_empty(), "no files");
     let catalog = server.json("catalog");
     let tables = catalog["tables"].as_array().unwrap();
     let records = tables

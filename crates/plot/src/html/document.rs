@@ -229,8 +229,8 @@ impl Grid {
         let caption = attribute(&self.caption);
         let _ = writeln!(
             out,
-            "<div class=\"grid\">\n<div class=\"head\"><h3>{caption}</h3><input type=\"search\" placeholder=\"search {} rows\" aria-label=\"Search {caption}\"></div>",
-            self.rows.len()
+            "<div class=\"grid\">\n<div class=\"head\"><h3>{caption}</h3><input type=\"search\" placeholder=\"search {}\" aria-label=\"Search {caption}\"></div>",
+            crate::chart::rows(self.rows.len() as u64)
         );
         out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
         for (name, is_number) in &self.columns {
