@@ -16,6 +16,7 @@ __all__ = [
     "Recorder",
     "RowLoader",
     "RowSteps",
+    "Serving",
     "Store",
     "command",
     "describe",

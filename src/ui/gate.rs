@@ -94,7 +94,7 @@ impl Gate {
         let cookie = format!("{NAME}={cookie}; Path=/{place}/; HttpOnly; SameSite=Strict");
         // The page goes on by itself: a browser that came from elsewhere shows a strict cookie only to what this page asks for.
         let page = format!(
-            "<!DOCTYPE html><html lang=\"en\"><title>tsql</title><meta http-equiv=\"refresh\" content=\"0;url=/{place}/\"></html>"
+            "<!DOCTYPE html><html lang=\"en\"><title>tsql</title><link rel=\"icon\" href=\"data:,\"><meta http-equiv=\"refresh\" content=\"0;url=/{place}/\"></html>"
         );
         let headers = [
             (header::SET_COOKIE, cookie),

@@ -28,10 +28,21 @@ pub(super) async fn tell(served: Arc<Served>, lines: Sender<String>) {
     let is_far = served.store.location().as_str().contains("://");
     let mut looks = tokio::time::interval(if is_far { LOOK_FAR } else { LOOK });
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    // A store as it was stays so.
+    let is_past = served.store.changeable().is_err();
     let (mut known, mut quiet) = (None, 0);
     loop {
         looks.tick().await;
         quiet += 1;
+        if is_past && known.is_some() {
+            if quiet >= QUIET {
+                quiet = 0;
+                if lines.send(":\n\n".to_owned()).await.is_err() {
+                    return;
+                }
+            }
+            continue;
+        }
         // What cannot be read now may be at the next look.
         let line = match heads(&served.store).await {
             Ok(heads) if known.as_ref() != Some(&heads) => match tables(&served.store).await {

@@ -173,14 +173,12 @@ addEventListener("pagehide", forget);
 // Numbers as people compare them; what was shortened is told below the pointer, and whole in a dialog.
 const written = (text, column) => {
   if (!column.is_number || column.name.endsWith("_id")) return text;
-  if (/^-?\d{5,}$/.test(text)) return grouped(text);
-  if (/^-?\d*\.\d{4,}/.test(text) || /e/i.test(text)) {
-    const number = Number(text);
-    if (!Number.isFinite(number)) return text;
-    const short = Math.abs(number) >= 1e6 && Math.abs(number) < 1e15 ? String(Math.round(number)) : String(Number(number.toPrecision(6)));
-    return /^-?\d{5,}(\.\d+)?$/.test(short) ? short.replace(/^-?\d+/, grouped) : short;
-  }
-  return text;
+  const number = Number(text), isWhole = /^-?\d+$/.test(text);
+  if (!Number.isFinite(number) || text.trim() === "") return text;
+  // Whole numbers are whole; of others six digits tell them apart.
+  let short = text;
+  if (!isWhole && text.replace(/e.*$/, "").replace(/\D/g, "").length > 6) short = Math.abs(number) >= 1e6 && Math.abs(number) < 1e15 ? String(Math.round(number)) : String(Number(number.toPrecision(6)));
+  return /^-?\d{5,}(\.\d+)?$/.test(short) ? short.replace(/^-?\d+/, grouped) : short;
 };
 const cell = (text, column, row, place) => {
   const numeric = column.is_number ? "n" : "";

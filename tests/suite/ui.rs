@@ -12,7 +12,7 @@ use crate::support::Place;
 
 /// A server, and who was let in.
 struct Server {
-    child: Child,
+    child: Option<Child>,
     port: u16,
     token: String,
     /// `tsql=...`
@@ -23,8 +23,10 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -48,7 +50,12 @@ impl Server {
             .unwrap()
             .unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        let (port, token) = line
+        Self::let_in(&line, Some(child))
+    }
+
+    /// Goes in by an address.
+    fn let_in(address: &str, child: Option<Child>) -> Self {
+        let (port, token) = address
             .split_once("http://127.0.0.1:")
             .unwrap()
             .1
@@ -388,7 +395,7 @@ fn a_question_ends_with_whoever_asked_it() {
         assert_eq!(server.running(), 1, "it takes long");
         drop(stream);
         server.wait("it ends", |server| server.running() == 0);
-        let process = server.child.id();
+        let process = server.child.as_ref().unwrap().id();
         server.wait("nothing computes", |_| {
             let before = processor_time(process);
             std::thread::sleep(Duration::from_millis(300));
@@ -456,17 +463,61 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
     assert_eq!(server.json("state")["answers"], 1);
     #[cfg(target_os = "linux")]
     {
-        let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+        let process = server.child.as_ref().unwrap().id();
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let most = status
             .split_once("VmHWM:")
             .unwrap()
             .1
             .split_whitespace()
-            .next()
-            .unwrap();
-        let most_kib: u64 = most.parse().unwrap();
+            .next();
+        let most_kib: u64 = most.unwrap().parse().unwrap();
         assert!(most_kib < 600 << 10, "{most_kib} KiB");
     }
+}
+
+#[test]
+fn what_has_no_room_is_left_out_and_old_answers_go() {
+    use tsql::ui::{Ui, UiOptions};
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let ui = runtime.block_on(async {
+        let store = tsql::Store::create("memory:").await.unwrap();
+        let options = UiOptions::default().answer_bytes(1 << 20);
+        Ui::start(store, options).await.unwrap()
+    });
+    let url = ui.url().to_owned();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let served = std::thread::spawn(move || {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        runtime.block_on(ui.serve(stopped)).unwrap();
+    });
+    let server = Server::let_in(&url, None);
+    let (begun, end) =
+        server.ask(&json!({"sql": "SELECT value FROM generate_series(1, 10000000)"}));
+    let rows = end["done"]["rows"].as_u64().unwrap();
+    // Eight bytes a row, and less than a part more than there is room for.
+    assert!(
+        end["done"]["is_cut"] == true && (100_000..800_000).contains(&rows),
+        "{end}"
+    );
+    for _ in 0..12 {
+        server.ask(&json!({"sql": "SELECT 1"}));
+    }
+    assert_eq!(server.json("state")["answers"], 12);
+    let old = server.get(&format!("answers/{}/rows", begun["id"]));
+    assert!(
+        old.code == 422 && old.body.contains("ask again"),
+        "{}",
+        old.body
+    );
+    stop.send(()).unwrap();
+    served.join().unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
 }
 
 #[test]
@@ -508,7 +559,7 @@ fn mistakes_words_questions_and_pictures() {
     let (begun, end) = server.ask(&asked);
     assert_eq!(begun["question"]["values"]["k"], "1", "{begun}");
     assert!(end["done"]["rows"].as_u64().unwrap() > 0);
-    let (_, end) = server.ask(&json!({"question": {"name": "tpugraphs-noise"}}));
+    let (_, end) = server.ask(&json!({"question": {"name": "tpugraphs-spread"}}));
     assert!(
         end["done"]["note"]
             .as_str()
