@@ -281,7 +281,6 @@ const busy = is => {
 };
 const begun = found => {
   answer = { ...found, from: 0, all: 0, order: null, isDone: false, said: "" };
-  $("answer").hidden = false;
   $("picture").hidden = true;
   $("picture-open").setAttribute("aria-expanded", "false");
   heads();
@@ -292,6 +291,7 @@ const begun = found => {
   if (found.question) answer.plot = found.question.plot;
 };
 const done = found => {
+  $("answer").hidden = false;
   answer.isDone = true;
   answer.all = found.rows;
   answer.said = counted(found.rows, "row") + " in " + seconds(found.seconds);
@@ -333,6 +333,7 @@ const ask = async asked => {
         else {
           status((said.rows ? counted(said.rows, "row") + " so far" : "running") + ", " + seconds(said.seconds));
           if (answer && said.rows) {
+            $("answer").hidden = false;
             if (answer.all === 0) show(0);
             answer.all = said.rows;
             place();

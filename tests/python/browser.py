@@ -102,6 +102,9 @@ def main() -> None:
         print(json.dumps({"skipped": "no selenium"}))
         return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        # It takes a while, in which the browser has enough to do.
+        page = Path(folder) / "store.html"
+        writing = subprocess.Popen([COMMAND, "--sample", "page", "-o", str(page)], stderr=subprocess.DEVNULL)
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         for flag in [*FLAGS, f"--user-data-dir={folder}/profile"]:
@@ -109,7 +112,11 @@ def main() -> None:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         browser = webdriver.Chrome(options=options, service=Service(DRIVER))
         try:
-            looked = [*_asks(browser), *_looks(browser, Path(folder))]
+            looked = _asks(browser)
+            check(writing.wait() == 0, "`tsql page` writes a page")
+            browser.get(page.as_uri())
+            looked += _in_order(browser, "page")
+            _quiet(browser)
         finally:
             browser.quit()
     print(json.dumps({"looked": looked}))
@@ -306,15 +313,6 @@ def _asks(browser) -> list[str]:
         browser.get(url.split("?")[0])
         check("copy all of it" in browser.find_element(By.TAG_NAME, "body").text, "without its token it says how to come in")
         browser.get_log("browser")
-    return looked
-
-
-def _looks(browser, folder: Path) -> list[str]:
-    page = folder / "store.html"
-    subprocess.run([COMMAND, "--sample", "page", "-o", str(page)], check=True, stderr=subprocess.DEVNULL)
-    browser.get(page.as_uri())
-    looked = _in_order(browser, "page")
-    _quiet(browser)
     return looked
 
 
