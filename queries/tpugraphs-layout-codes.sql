@@ -33,7 +33,7 @@ groups AS (
   ORDER BY spread DESC, place
   LIMIT $groups
 )
-SELECT 'group ' || l.place AS group, l.code, l.times_slower, l.config_count, g.spread
+SELECT CAST(l.place AS VARCHAR) AS group, l.code, l.times_slower, l.config_count, g.spread
 FROM layouts AS l
 JOIN groups AS g ON g.place = l.place
 ORDER BY g.spread DESC, l.place, l.code

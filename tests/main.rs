@@ -166,7 +166,7 @@ mod training_files;
 #[path = "suite/training_graphs.rs"]
 mod training_graphs;
 #[cfg(feature = "ui")]
-#[path = "suite/ui.rs"]
+#[path = "suite/ui/mod.rs"]
 mod ui;
 #[cfg(unix)]
 #[path = "suite/waiting.rs"]

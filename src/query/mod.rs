@@ -29,6 +29,7 @@ mod mistakes;
 mod names;
 mod placeholders;
 mod pruned;
+#[cfg(feature = "ui")]
 mod reading;
 mod relations;
 mod retracted;
@@ -58,6 +59,7 @@ pub use memory::memory_guard_bytes;
 pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
+#[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
 pub use session::SessionOptions;
 pub use splits::SplitUnit;

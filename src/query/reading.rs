@@ -8,6 +8,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use super::names::other_tables;
+use super::session::elsewhere;
 use super::statement::{planned_by, statements};
 use crate::error::{Error, Result};
 
@@ -91,13 +92,6 @@ fn empty() -> Error {
 fn writes(what: &str) -> Error {
     Error::Refused(format!(
         "here is only asked, nothing is changed or written: {what}\nhint: the shell (`tsql`) and `tsql -o FILE` do that"
-    ))
-}
-
-/// A file was named where there is only the store.
-pub(super) fn elsewhere(file: &str) -> Error {
-    Error::Refused(format!(
-        "`{file}` is a file: answers come from the store alone here\nhint: `tsql ui --files` lets whoever has its address read files"
     ))
 }
 

@@ -138,7 +138,7 @@ impl Store {
         if options.store_only
             && let Some(url) = names.urls.first()
         {
-            return Err(super::reading::elsewhere(url));
+            return Err(elsewhere(url));
         }
         reach(&context, &names).await?;
         let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
@@ -216,7 +216,7 @@ pub(super) fn tables_of(names: &Names) -> Result<Vec<&'static Table>> {
 pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()> {
     let mut places = BTreeSet::new();
     for file in &names.urls {
-        places.extend(elsewhere(file)?);
+        places.extend(bucket_of(file)?);
     }
     for url in places {
         context.register_object_store(&url, objects_at(&url).await?);
@@ -237,7 +237,7 @@ fn stored(context: &SessionContext) -> Result<Arc<dyn SchemaProvider>> {
 }
 
 /// The bucket or web server of a file; `None` for a file on this machine.
-fn elsewhere(file: &str) -> Result<Option<Url>> {
+fn bucket_of(file: &str) -> Result<Option<Url>> {
     let Ok(mut url) = Url::parse(file) else {
         return Ok(None);
     };
@@ -253,4 +253,11 @@ fn elsewhere(file: &str) -> Result<Option<Url>> {
     url.set_path("/");
     url.set_query(None);
     Ok(Some(url))
+}
+
+/// A file was named where there is only the store.
+pub(super) fn elsewhere(file: &str) -> Error {
+    Error::Refused(format!(
+        "`{file}` is a file: answers come from the store alone here\nhint: `tsql ui --files` lets whoever has its address read files"
+    ))
 }

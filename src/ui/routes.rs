@@ -39,9 +39,22 @@ use super::{asking, catalog, news, sorting, windows};
 use crate::error::{Error, Result};
 use crate::plot::{Look, Size, Theme};
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+
+/// Files of one scope, in the order in which they use each other.
+const SCRIPT: &str = concat!(
+    "(() => {\n",
+    include_str!("page/base.js"),
+    include_str!("page/typing.js"),
+    include_str!("page/answer.js"),
+    include_str!("page/asking.js"),
+    include_str!("page/drawing.js"),
+    include_str!("page/known.js"),
+    include_str!("page/news.js"),
+    include_str!("page/begin.js"),
+    "})();\n"
+);
 
 type Shared = State<Arc<Served>>;
 
