@@ -254,7 +254,10 @@ def _asks(browser) -> list[str]:
         check("hint: did you mean" in _text(browser, "#mistake"), _text(browser, "#mistake"))
         looked += _in_order(browser, "mistake", ("light",))
 
-        # Words are suggested and taken.
+        # Words are suggested and taken; none where a number ends, and none after it was asked.
+        _type(browser, "SELECT 1")
+        time.sleep(0.4)
+        check(browser.execute_script("return document.getElementById('words').hidden"), "nothing begins with a number")
         _type(browser, "SELECT * FROM recor")
         _wait(browser, "words", lambda: "records" in _text(browser, "#words"))
         _seen(browser, "words")
@@ -292,7 +295,8 @@ def _asks(browser) -> list[str]:
         browser.find_element(By.ID, "find-question").send_keys("best-so-far")
         browser.find_element(By.XPATH, "//ul[@id='question-list']//button[starts-with(., 'best-so-far')]").click()
         _click(browser, "#form button.main")
-        _wait(browser, "its picture", lambda: browser.find_elements(By.CSS_SELECTOR, "#picture svg .series"))
+        drawn = "return document.querySelector('#picture svg .series')?.checkVisibility()"
+        _wait(browser, "its picture", lambda: "trials = 20" in _text(browser, "#status") and browser.execute_script(drawn))
         looked += _in_order(browser, "question")
         _click(browser, "nav [data-to=tables]")
         browser.find_element(By.ID, "find-table").send_keys("runtime_ns")

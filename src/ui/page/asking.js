@@ -9,6 +9,7 @@ const busy = is => {
 const begun = found => {
   answer = { ...found, from: 0, all: 0, order: null, isDone: false, said: "" };
   $("picture").hidden = true;
+  document.querySelector("#picture .picture").replaceChildren();
   $("picture-open").setAttribute("aria-expanded", "false");
   heads();
   $("rows").querySelector("tbody").replaceChildren();

@@ -29,8 +29,9 @@ const replaced = (from, to, text) => {
 sql.addEventListener("scroll", () => { mirror.scrollTop = sql.scrollTop; });
 
 // Words to type.
-let suggested = null, wanted = 0;
+let suggested = null, wanted = 0, pause = 0;
 const close = () => {
+  clearTimeout(pause);
   suggested = null;
   wanted += 1;
   words.hidden = true;
@@ -58,6 +59,7 @@ const suggest = async isForced => {
   let found;
   try { found = await told(await post("suggest", { text: sql.value, before })); } catch { return; }
   if (own !== wanted || !found.words || before !== sql.value.slice(0, sql.selectionStart)) return;
+  if (!isForced && !found.begun && !before.endsWith(".")) { close(); return; }
   if (!found.words.length || (found.words.length === 1 && found.words[0].value.trim() === found.begun)) { close(); return; }
   suggested = { ...found, at: -1 };
   words.replaceChildren(...found.words.map((word, at) => {
@@ -73,7 +75,6 @@ const suggest = async isForced => {
   words.style.top = Math.min(y + 4, $("editor").clientHeight) + "px";
   choose(0);
 };
-let pause = 0;
 sql.addEventListener("input", () => {
   reflect();
   clearTimeout(pause);
