@@ -11,7 +11,7 @@
 //! What needs neither DataFusion nor Arrow lies in crates of its own, below `crates`: `metrics`
 //! (statistics, rankings, speedup scores), `codecs` (numbers, programs, graphs and tensors as few
 //! bytes), `formats` (files to rows), `measure` (kernels to timings), `plot` (pictures), `folders` (the user's own).
-//! A build without the features `cluster` (which brings [`worker`], too), `measure` (and `trials`), `cuda` or `plot` leaves that out.
+//! A build without the features `cluster` (which brings [`worker`], too), `measure` (and `trials`), `cuda`, `plot` or `ui` leaves that out.
 //!
 //! # A tour
 //!
@@ -193,6 +193,8 @@ pub mod graphnet;
 pub mod page;
 pub mod score;
 pub mod tpugraphs;
+#[cfg(feature = "ui")]
+pub mod ui;
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]

@@ -33,6 +33,9 @@ mod arrays;
 mod autotvm;
 #[path = "suite/bounds.rs"]
 mod bounds;
+#[cfg(feature = "ui")]
+#[path = "suite/browser.rs"]
+mod browser;
 #[path = "suite/compare.rs"]
 mod compare;
 #[path = "suite/completed.rs"]
@@ -162,6 +165,9 @@ mod training_features;
 mod training_files;
 #[path = "suite/training_graphs.rs"]
 mod training_graphs;
+#[cfg(feature = "ui")]
+#[path = "suite/ui/mod.rs"]
+mod ui;
 #[cfg(unix)]
 #[path = "suite/waiting.rs"]
 mod waiting;

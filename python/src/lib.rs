@@ -21,6 +21,7 @@ mod splitting;
 mod store;
 mod training;
 mod training_files;
+mod ui;
 mod values;
 mod views;
 mod writing;
@@ -51,4 +52,6 @@ mod _native {
     use crate::store::Store;
     #[pymodule_export]
     use crate::training::{GraphLoader, GraphSteps, RowLoader, RowSteps};
+    #[pymodule_export]
+    use crate::ui::Serving;
 }

@@ -41,6 +41,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
+    /// The limits of its questions.
+    pub(crate) fn options(&self) -> SessionOptions {
+        self.options.clone()
+    }
+
     /// The store as the threads of this process have it: others open it anew, with connections of their own.
     ///
     /// # Errors

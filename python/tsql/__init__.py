@@ -21,6 +21,7 @@ from ._result import Batch, Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
 from ._training import GraphStep, TrainingBatch, TrainingGraphs, TrainingRows
+from ._ui import Ui
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
     "TrainingBatch",
     "TrainingGraphs",
     "TrainingRows",
+    "Ui",
     "__version__",
     "create",
     "errors",

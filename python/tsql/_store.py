@@ -21,6 +21,7 @@ from ._scores import Scoring
 from ._splits import Splits
 from ._training import TrainingGraphs, TrainingRows
 from ._training_files import TrainingFiles
+from ._ui import Ui
 from ._upkeep import Upkeep
 from ._writing import Writing
 from .errors import ArgumentError
@@ -164,6 +165,14 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
         """Writes a page that shows the store into a file: what is in it, how good it is, pictures, tables and graphs."""
         html = self._native.page(name or fspath(self.location))
         FilePath(fspath(path)).write_text(html, encoding="utf-8")
+
+    def ui(self, port: int = 0, *, name: str | None = None, files: bool = False) -> Ui:
+        """Serves a page for this machine on which the store is asked, while the program goes on: see `Ui`.
+
+        It lets in who has its address, and only reads; with `files` questions may read files, too (`FROM 'x.csv'`).
+        Port 0 takes a free one.
+        """
+        return Ui(self._native.ui(port, name or fspath(self.location), files))
 
     @property
     def questions(self) -> Questions:

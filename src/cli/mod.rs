@@ -62,6 +62,8 @@ mod talk;
 mod target;
 mod told;
 mod typed;
+#[cfg(feature = "ui")]
+mod ui;
 mod vacuum;
 mod verify;
 mod watching;
@@ -132,6 +134,8 @@ enum Command {
     Plot(plot::Plot),
     #[cfg(feature = "plot")]
     Page(page::Page),
+    #[cfg(feature = "ui")]
+    Ui(ui::Ui),
     Functions(functions::Functions),
     History(history::History),
     Note(note::Note),
@@ -167,6 +171,8 @@ impl Cli {
             Some(Command::Measure(_)) => Stops::AtInterrupt,
             #[cfg(feature = "cluster")]
             Some(Command::Worker(_)) => Stops::AtAny,
+            #[cfg(feature = "ui")]
+            Some(Command::Ui(_)) => Stops::AtAny,
             None if self.query.is_to_come() => Stops::AtPrompt,
             _ => Stops::Never,
         }
@@ -286,6 +292,8 @@ async fn run_command(
         Some(Command::Plot(command)) => plot::run(place, command).await,
         #[cfg(feature = "plot")]
         Some(Command::Page(command)) => page::run(place, command).await,
+        #[cfg(feature = "ui")]
+        Some(Command::Ui(command)) => ui::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Note(command)) => note::run(place, command).await,

@@ -8,6 +8,7 @@ use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::plot::write;
 use super::talk::talk;
+use crate::store::Store;
 
 /// Write a page that shows the store: what is in it, how good it is, pictures, tables and graphs
 ///
@@ -28,16 +29,21 @@ pub(super) struct Page {
 
 pub(super) async fn run(place: &Place, command: Page) -> Result<u8, Failure> {
     let store = place.open().await?;
-    let name = match command.name {
-        Some(name) => name,
-        None if place.is_sample() => "the sample".to_owned(),
-        None => called(store.location().as_str()),
-    };
+    let name = named(place, &store, command.name);
     let html = store.page(&name).await?;
     write(&command.output, html.as_bytes())?;
     let kib = html.len().div_ceil(1024);
     talk(&format!("wrote {} ({kib} KiB)", command.output.display()));
     Ok(DONE)
+}
+
+/// What a store is called on a page.
+pub(super) fn named(place: &Place, store: &Store, given: Option<String>) -> String {
+    match given {
+        Some(name) => name,
+        None if place.is_sample() => "the sample".to_owned(),
+        None => called(store.location().as_str()),
+    }
 }
 
 /// The name of the store's folder; of one in `.tsql` that of the folder around.

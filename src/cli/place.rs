@@ -174,6 +174,8 @@ impl Place {
                 Some(_) => None,
             },
             threads: self.threads.map(NonZeroUsize::get),
+            shared: None,
+            store_only: false,
             #[cfg(feature = "cluster")]
             workers: self.workers()?,
         })

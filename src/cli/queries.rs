@@ -11,7 +11,7 @@ use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::place::Place;
-use super::questions::{all, chosen, named, tell_empty};
+use super::questions::{all, chosen, tell_empty};
 use super::sql::{self, Shown};
 use crate::error::Error;
 use crate::query::{Question, question_among};
@@ -73,7 +73,7 @@ pub(super) async fn answer(
     set: &[(String, String)],
     output: &Output,
 ) -> Result<u8, Failure> {
-    let context = place.session(store, Some(&named(question))).await?;
+    let context = place.session(store, Some(&question.names())).await?;
     let values = chosen(question, &context, set).await?;
     let frame = question.ask(&context, &values);
     let shown = Shown {

@@ -7,16 +7,6 @@ use super::talk::talk;
 use crate::error::Error;
 use crate::query::{Question, own_questions, questions};
 
-/// The SQL of a question with what it needs, by which the tables are known that it may look at.
-pub(super) fn named(question: &Question) -> String {
-    let needs = question.needs.iter();
-    let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
-    [format!("{}\n", question.sql)]
-        .into_iter()
-        .chain(needs)
-        .collect()
-}
-
 /// What was given, and what was chosen where nothing was, which is told.
 pub(super) async fn chosen(
     question: &Question,

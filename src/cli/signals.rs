@@ -20,7 +20,7 @@ pub(super) enum Stops {
     /// Ctrl-C, and a terminal has to be put in order before the process ends at another one.
     AtPrompt,
     /// Ctrl-C, SIGTERM and SIGHUP.
-    #[cfg(feature = "cluster")]
+    #[cfg(any(feature = "cluster", feature = "ui"))]
     AtAny,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn tidy_up(stops: Stops) {
         Stops::AtInterrupt | Stops::AtPrompt => {
             vec![SignalKind::terminate(), SignalKind::hangup()]
         }
-        #[cfg(feature = "cluster")]
+        #[cfg(any(feature = "cluster", feature = "ui"))]
         Stops::AtAny => Vec::new(),
     };
     let kinds: Vec<SignalKind> = kinds
@@ -102,7 +102,7 @@ pub(super) fn tidy_up(stops: Stops) {
 pub(super) fn tidy_up(_: Stops) {}
 
 /// Ready when the process is asked to end: SIGTERM, SIGHUP or Ctrl-C, which ends it at once the second time.
-#[cfg(all(feature = "cluster", unix))]
+#[cfg(all(any(feature = "cluster", feature = "ui"), unix))]
 pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
     let failed = |source| crate::Error::Io {
@@ -133,7 +133,7 @@ pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 
     })
 }
 
-#[cfg(all(feature = "cluster", not(unix)))]
+#[cfg(all(any(feature = "cluster", feature = "ui"), not(unix)))]
 pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;

@@ -10,6 +10,12 @@ pub(super) fn talk(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
 }
 
+/// As [`talk`], for whoever may know the secrets of the text.
+#[cfg(feature = "ui")]
+pub(super) fn talk_secrets(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(text));
+}
+
 /// A count and its noun: `1 file`, `2 files`.
 pub(super) fn counted(count: u64, noun: &str) -> String {
     if count == 1 {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
+use subtle::ConstantTimeEq as _;
 use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
 
 use crate::error::{Error, Result};
@@ -112,11 +113,7 @@ impl Security {
             return true;
         };
         let shown = shown.map_or(&[][..], HeaderValue::as_bytes);
-        let (wanted, mut differs) = (wanted.as_bytes(), wanted.len() ^ shown.len());
-        for (place, byte) in wanted.iter().enumerate() {
-            differs |= usize::from(byte ^ shown.get(place).unwrap_or(&0));
-        }
-        differs == 0
+        wanted.as_bytes().ct_eq(shown).into()
     }
 
     /// How a worker is spoken to.

@@ -39,7 +39,15 @@ impl Store {
     /// # Errors
     /// Failures of the storage and of the queries.
     pub async fn page(&self, name: &str) -> Result<String> {
-        let context = self.session_with(&SessionOptions::default()).await?;
+        self.page_with(name, &SessionOptions::default()).await
+    }
+
+    /// As [`Store::page`], within limits.
+    ///
+    /// # Errors
+    /// As [`Store::page`].
+    pub async fn page_with(&self, name: &str, options: &SessionOptions) -> Result<String> {
+        let context = self.session_with(options).await?;
         let platforms = crate::query::platforms(self).await?;
         let mut page = Document {
             title: format!("tsql · {name}"),

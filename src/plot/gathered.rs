@@ -28,6 +28,17 @@ fn roles(schema: &SchemaRef, spec: &Spec) -> Result<Roles> {
     Roles::find(spec, &columns).map_err(refused)
 }
 
+/// The columns that are drawn of rows of this schema; all of them where some have one name.
+pub(crate) fn places(schema: &SchemaRef, spec: &Spec) -> Result<Vec<usize>> {
+    let roles = roles(schema, spec)?;
+    let mut names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair.first() == pair.last()) {
+        return Ok((0..schema.fields().len()).collect());
+    }
+    Ok(roles.columns())
+}
+
 /// The query without the columns that are not drawn, so that they are not read; and the units of those that are, as far as the
 /// schema knows where they come from.
 ///
@@ -36,15 +47,12 @@ fn roles(schema: &SchemaRef, spec: &Spec) -> Result<Roles> {
 pub fn narrowed(frame: DataFrame, spec: &Spec) -> Result<(DataFrame, Vec<Option<String>>)> {
     let all = units(frame.logical_plan());
     let schema = frame.schema();
-    let roles = roles(schema.inner(), spec)?;
+    let places = places(schema.inner(), spec)?;
     // Names that are there twice stay as they are.
-    let mut names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|pair| pair.first() == pair.last()) {
+    if places.iter().copied().eq(0..schema.fields().len()) {
         return Ok((frame, all));
     }
     let column = |place: &usize| Expr::Column(Named::from(schema.qualified_field(*place)));
-    let places = roles.columns();
     let needed: Vec<Expr> = places.iter().map(column).collect();
     let units = places
         .iter()
@@ -169,7 +177,7 @@ mod tests {
         assert!(
             error
                 .svg(Look::default())
-                .contains("1 rows without a number")
+                .contains("1 row without a number is left out")
         );
     }
 }

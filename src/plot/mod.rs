@@ -27,8 +27,12 @@ use datafusion::dataframe::DataFrame;
 
 pub use asked::of_question;
 pub use document::{document, graph_document};
+#[cfg(feature = "ui")]
+pub(crate) use gathered::places;
 pub use gathered::{gathered, narrowed};
 pub use tsql_plot::{Chart, Graph, Kind, Log, Look, Size, Spec, Theme};
+#[cfg(feature = "ui")]
+pub(crate) use units::units;
 
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, ask};

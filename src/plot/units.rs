@@ -24,7 +24,7 @@ const KEEPS: [&str; 15] = [
 ];
 
 /// The unit of each column of a plan that nobody has optimized; `None` where none is known.
-pub(super) fn units(plan: &LogicalPlan) -> Vec<Option<String>> {
+pub(crate) fn units(plan: &LogicalPlan) -> Vec<Option<String>> {
     let columns = 0..plan.schema().fields().len();
     columns.map(|place| unit(plan, place)).collect()
 }

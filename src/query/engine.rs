@@ -19,7 +19,7 @@ use tsql_folders::Scratch;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
 use super::functions;
-use super::limits::Limits;
+use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
@@ -58,27 +58,36 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 
 /// A session without tables.
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
-    Ok(context(builder(limits.into())?))
+    let limits = limits.into();
+    let builder = builder(&limits)?;
+    Ok(context(builder, &limits))
 }
 
 /// A session that was set up by [`builder`], with what SQL finds by its name.
-pub(super) fn context(builder: SessionStateBuilder) -> SessionContext {
-    let context = with_files(SessionContext::new_with_state(builder.build()));
+pub(super) fn context(builder: SessionStateBuilder, limits: &Limits) -> SessionContext {
+    let context = SessionContext::new_with_state(builder.build());
+    let context = match limits.store_only {
+        true => context,
+        false => with_files(context),
+    };
     functions::register(&context);
     context
 }
 
 /// The settings and rules of a session.
-pub(super) fn builder(limits: Limits) -> Result<SessionStateBuilder> {
+pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
     let config = SessionConfig::from(settings(limits)?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
         .with_option_extension(Settings::of_environment()?);
-    let (runtime, spilled) = runtime(limits.pool_bytes())?;
+    let SharedRuntime { runtime, spilled } = match &limits.shared {
+        Some(shared) => shared.clone(),
+        None => shared(limits.pool_bytes())?,
+    };
     let config = match spilled {
-        // It goes away with the session.
-        Some(spilled) => config.with_extension(Arc::new(spilled)),
+        // It goes away with the last session that has it.
+        Some(spilled) => config.with_extension(spilled),
         None => config,
     };
     let state = SessionStateBuilder::new()
@@ -96,6 +105,13 @@ pub(super) fn builder(limits: Limits) -> Result<SessionStateBuilder> {
         spilling::joins(&mut state, bytes);
     }
     Ok(state)
+}
+
+/// Memory for several sessions.
+pub(super) fn shared(memory_limit_bytes: Option<usize>) -> Result<SharedRuntime> {
+    let (runtime, spilled) = runtime(memory_limit_bytes)?;
+    let spilled = spilled.map(Arc::new);
+    Ok(SharedRuntime { runtime, spilled })
 }
 
 /// What queries share: memory, and the folder of what does not fit, which only this user looks into.
@@ -128,7 +144,7 @@ pub(crate) fn of_part(
     memory_limit_bytes: Option<usize>,
 ) -> Result<SessionState> {
     let mut config = given.config().take().unwrap_or_default();
-    let mut options = settings(memory_limit_bytes.into())?;
+    let mut options = settings(&memory_limit_bytes.into())?;
     options.extensions = config.options().extensions.clone();
     *config.options_mut() = options;
     let context = SessionContext::new_with_state(given.with_config(config).build());
@@ -148,7 +164,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.
-fn settings(limits: Limits) -> Result<ConfigOptions> {
+fn settings(limits: &Limits) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
     for name in OFF {
         let variable = name.to_ascii_uppercase().replace('.', "_");

@@ -1,7 +1,12 @@
 //! What questions may take of a machine.
 
+use std::sync::Arc;
+
+use datafusion::execution::runtime_env::RuntimeEnv;
+use tsql_folders::Scratch;
+
 /// Limits of a session; none unless they are set.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     /// Memory within which joins, sorts and groups are planned; what does not fit goes to temporary files.
     pub(crate) memory_bytes: Option<usize>,
@@ -10,6 +15,17 @@ pub(crate) struct Limits {
     pub(crate) guard_bytes: Option<usize>,
     /// Parts that a question is computed in at a time.
     pub(crate) threads: Option<usize>,
+    /// What other sessions have, too; one of its own unless it is set.
+    pub(crate) shared: Option<SharedRuntime>,
+    /// No files are tables.
+    pub(crate) store_only: bool,
+}
+
+/// Memory that sessions have together, and the folder of what does not fit.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedRuntime {
+    pub(super) runtime: Arc<RuntimeEnv>,
+    pub(super) spilled: Option<Arc<Scratch>>,
 }
 
 impl Limits {

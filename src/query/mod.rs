@@ -13,6 +13,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+pub(crate) mod completion;
 mod dialect;
 mod distinct;
 mod engine;
@@ -21,12 +22,15 @@ pub(crate) mod functions;
 mod library;
 pub(crate) mod limits;
 mod live;
+mod making_way;
 mod memory;
 mod mended;
 mod mistakes;
 mod names;
 mod placeholders;
 mod pruned;
+#[cfg(feature = "ui")]
+mod reading;
 mod relations;
 mod retracted;
 mod session;
@@ -50,10 +54,13 @@ pub use library::{
     questions,
 };
 pub use live::LiveSession;
+pub(crate) use making_way::making_way;
 pub use memory::memory_guard_bytes;
 pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
+#[cfg(feature = "ui")]
+pub(crate) use reading::{ask_reading, reads};
 pub use session::SessionOptions;
 pub use splits::SplitUnit;
 

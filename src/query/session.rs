@@ -7,8 +7,8 @@ use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::prelude::SessionContext;
 use url::Url;
 
-use super::engine::engine;
-use super::limits::Limits;
+use super::engine::{engine, shared};
+use super::limits::{Limits, SharedRuntime};
 use super::names::Names;
 use super::retracted::with_retracted;
 use super::shown::Shown;
@@ -30,6 +30,8 @@ pub struct SessionOptions {
     pub(crate) memory_limit_bytes: Option<usize>,
     pub(crate) memory_guard_bytes: Option<usize>,
     pub(crate) threads: Option<usize>,
+    pub(crate) shared: Option<SharedRuntime>,
+    pub(crate) store_only: bool,
     #[cfg(feature = "cluster")]
     pub(crate) workers: Option<Workers>,
 }
@@ -65,11 +67,29 @@ impl SessionOptions {
         self
     }
 
+    /// Sessions with these options, and with clones of them, have their memory together, whatever runs at a time.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] where there can be no folder for what does not fit.
+    pub fn sharing(mut self) -> Result<Self> {
+        self.shared = Some(shared(self.limits().pool_bytes())?);
+        Ok(self)
+    }
+
+    /// No files, folders or URLs are tables: answers come from the store alone.
+    #[must_use]
+    pub fn store_only(mut self) -> Self {
+        self.store_only = true;
+        self
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             memory_bytes: self.memory_limit_bytes,
             guard_bytes: self.memory_guard_bytes,
             threads: self.threads,
+            shared: self.shared.clone(),
+            store_only: self.store_only,
         }
     }
 
@@ -115,6 +135,11 @@ impl Store {
             Some(sql) => Names::of(sql, &context.state())?,
             None => Names::all()?,
         };
+        if options.store_only
+            && let Some(url) = names.urls.first()
+        {
+            return Err(elsewhere(url));
+        }
         reach(&context, &names).await?;
         let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
         self.show(&context, &names, &snapshots).await?;
@@ -168,9 +193,10 @@ impl Store {
             return engine(options.limits());
         };
         let store = self.object_store_url()?;
-        let builder = super::engine::builder(options.limits())?;
+        let limits = options.limits();
+        let builder = super::engine::builder(&limits)?;
         let builder = with_workers(builder, workers, store.as_str(), super::version())?;
-        Ok(super::engine::context(builder))
+        Ok(super::engine::context(builder, &limits))
     }
 
     #[cfg(not(feature = "cluster"))]
@@ -190,7 +216,7 @@ pub(super) fn tables_of(names: &Names) -> Result<Vec<&'static Table>> {
 pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()> {
     let mut places = BTreeSet::new();
     for file in &names.urls {
-        places.extend(elsewhere(file)?);
+        places.extend(bucket_of(file)?);
     }
     for url in places {
         context.register_object_store(&url, objects_at(&url).await?);
@@ -211,7 +237,7 @@ fn stored(context: &SessionContext) -> Result<Arc<dyn SchemaProvider>> {
 }
 
 /// The bucket or web server of a file; `None` for a file on this machine.
-fn elsewhere(file: &str) -> Result<Option<Url>> {
+fn bucket_of(file: &str) -> Result<Option<Url>> {
     let Ok(mut url) = Url::parse(file) else {
         return Ok(None);
     };
@@ -227,4 +253,11 @@ fn elsewhere(file: &str) -> Result<Option<Url>> {
     url.set_path("/");
     url.set_query(None);
     Ok(Some(url))
+}
+
+/// A file was named where there is only the store.
+pub(super) fn elsewhere(file: &str) -> Error {
+    Error::Refused(format!(
+        "`{file}` is a file: answers come from the store alone here\nhint: `tsql ui --files` lets whoever has its address read files"
+    ))
 }

@@ -346,12 +346,29 @@ fn every_ready_made_question_has_an_answer() {
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;
     let names = listed.lines().filter_map(|line| line.split(',').next());
     let names: Vec<&str> = names.filter(|name| name.starts_with("graphnet-")).collect();
-    assert_eq!(names.len(), 8);
+    assert_eq!(names.len(), 9);
     for name in names {
         assert!(
             place.ok(&["queries", name]).stdout.lines().count() > 1,
             "{name}"
         );
+    }
+    // The curves go through the scores at one tolerance.
+    for t in ["-5", "2"] {
+        let scores = place
+            .ok(&["queries", "graphnet-scores", "--set", &format!("t={t}")])
+            .stdout;
+        let curves = place.ok(&["queries", "graphnet-score-curves"]).stdout;
+        let at = |kind: &str, name: &str| {
+            let head = format!("{kind},{name},{t},");
+            let line = curves.lines().find(|line| line.starts_with(&head));
+            line.unwrap()[head.len()..].to_owned()
+        };
+        for line in scores.lines().skip(1) {
+            let fields: Vec<&str> = line.split(',').collect();
+            assert_eq!(at("S(t)", fields[0]), fields[3], "{t}");
+            assert_eq!(at("ES(t)", fields[0]), fields[4], "{t}");
+        }
     }
     let slower = place.ok(&["queries", "graphnet-regressions"]).stdout;
     let rows: Vec<&str> = slower.lines().skip(1).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::circles::{circles, references};
 
 /// Modules of the root by rank: an import goes only to a lower one.
-const RANKS: [&[&str]; 12] = [
+const RANKS: [&[&str]; 13] = [
     &["error"],
     &["schema", "column", "part"],
     &["store"],
@@ -40,6 +40,7 @@ const RANKS: [&[&str]; 12] = [
         "score",
         "tpugraphs",
     ],
+    &["ui"],
     &["cli"],
     &["fuzz"],
 ];

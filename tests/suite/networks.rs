@@ -65,6 +65,23 @@ fn tasks_meet_their_records_whichever_came_first() {
         // Four sums of three products.
         let wanted = ",2,250000.0,24.0,0.000096";
         assert!(speeds.contains(wanted), "{speeds} without {wanted}");
+        // `A` of 4 by 3 and `B` of 4 numbers of four bytes: 24 operations over 64 bytes, in 250 µs.
+        let roofline = &[
+            "queries",
+            "roofline",
+            "--set",
+            "peak=10",
+            "--set",
+            "bandwidth=5",
+        ];
+        let roofline = place.ok(roofline).stdout;
+        let lines: Vec<&str> = roofline.lines().collect();
+        assert_eq!(lines[1], "mine,0.375,0.000096,0.000256");
+        // Five times what there is for a byte, and ten at most, up to twice the ridge.
+        assert_eq!(lines[2], "roof,0.375,1.875,");
+        assert_eq!(*lines.last().unwrap(), "roof,4.0,10.0,");
+        let bare = place.ok(&["queries", "roofline"]).stdout;
+        assert_eq!(bare.lines().count(), 2, "no roof of what nobody knows");
         let asked = "SELECT count(*) FROM graphs g JOIN tasks t USING (graph_id) JOIN records r USING (graph_id)";
         assert_eq!(place.rows(asked), ["2"]);
         let asked = "SELECT network, parameter_bytes > 0 FROM relays";

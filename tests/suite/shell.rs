@@ -223,6 +223,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
             "no rows meet the conditions with has = epyc-1t, lacks = epyc-2t",
         ),
         ("network-latency", "the store has none"),
+        ("roofline", "the store has none"),
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),
         ("task-gflops", "the store has none"),

@@ -267,6 +267,35 @@ fn batches_are_rows_of_the_file() {
     );
 }
 
+/// By hand of `runs`, whose best is 100: medians of those that have a layout, whatever its code is.
+#[test]
+fn layouts_are_compared_group_by_group() {
+    let place = ingested();
+    let told = place
+        .ok(&["queries", "tpugraphs-layout-codes", "--format", "csv"])
+        .stdout;
+    let of = |group: &str| {
+        let rows = told.lines().filter(|line| line.starts_with(group));
+        let rows = rows.map(|line| {
+            line.split(',')
+                .skip(2)
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(",")
+        });
+        let mut rows: Vec<String> = rows.collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(of("0,"), ["1.0,1", "3.0,1", "5.1,3"], "{told}");
+    let middle = f64::midpoint(3.0, 9_007_199_254_740_991.0 / 100.0);
+    assert_eq!(
+        of("1,"),
+        [format!("{middle:?},2"), "5.0,3".to_owned()],
+        "{told}"
+    );
+}
+
 #[test]
 fn codes_and_their_table_are_the_rows() {
     let place = ingested();

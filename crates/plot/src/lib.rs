@@ -30,7 +30,7 @@ pub use chart::{
 };
 pub use curves::{Curve, curves};
 pub use graph::{Edge, Graph, Node};
-pub use html::{Document, Figure, Grid, Section};
+pub use html::{Document, Figure, Grid, PICTURE_SCRIPT, Section, colours};
 pub use page::Page;
 pub use picture::Picture;
 pub use scene::Theme;

@@ -13,7 +13,7 @@ use datafusion::physical_plan::execute_stream;
 use super::assignment::assignment;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::questions::{all, chosen, named, tell_empty};
+use super::questions::{all, chosen, tell_empty};
 use super::talk::talk;
 use super::watching;
 use crate::error::Error;
@@ -125,7 +125,7 @@ pub(super) async fn asked(
 ) -> Result<u8, Failure> {
     drawn.form()?;
     let spec = own.or(&crate::plot::of_question(question)?);
-    let context = place.session(store, Some(&named(question))).await?;
+    let context = place.session(store, Some(&question.names())).await?;
     let values = chosen(question, &context, set).await?;
     let frame = question.ask(&context, &values).await?;
     let chart = drawn_of(frame, &spec).await?;

@@ -3,10 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt as _;
@@ -19,10 +17,10 @@ use super::super::signals;
 use super::super::sql::{Shown, answer};
 use super::prompt::{NO_STORE, Standing, name, version};
 use super::settings::Settings;
-use super::vocabulary::{Shared, Vocabulary};
 use crate::error::{Error, Result};
+use crate::query::completion::{Shared, Vocabulary};
 use crate::query::statement::{planned, statements};
-use crate::query::{LiveSession, names_tables, question_among};
+use crate::query::{LiveSession, making_way, names_tables, question_among};
 use crate::store::Store;
 
 /// Batches that wait to be printed.
@@ -89,7 +87,7 @@ impl<'a> Asker<'a> {
         settings: &mut Settings,
     ) -> Result<(), Failure> {
         let question = question_among(questions::all(self.place)?, name)?;
-        self.bring_up_to_date(&questions::named(&question)).await?;
+        self.bring_up_to_date(&question.names()).await?;
         let context = self.session.context();
         let mut hidden = Vec::new();
         for (name, _) in &question.files {
@@ -214,18 +212,4 @@ fn led(
         Ok(())
     });
     Ok(builder.build())
-}
-
-/// The plan with nodes that make way where a few rows become many: a task ends only where it makes way, and what reads
-/// these rows may take all that one batch of files makes before it does.
-fn making_way(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-    const MANY: [&str; 3] = ["CrossJoinExec", "NestedLoopJoinExec", "UnnestExec"];
-    let made = plan.transform_up(|node| {
-        if !MANY.contains(&node.name()) {
-            return Ok(Transformed::no(node));
-        }
-        let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
-        Ok(Transformed::yes(makes_way))
-    });
-    made.data()
 }

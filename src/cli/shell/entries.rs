@@ -2,7 +2,7 @@
 
 use reedline::{ValidationResult, Validator};
 
-use super::tokens::tokens;
+use crate::query::completion::tokens;
 
 /// What commands begin with.
 const MARKS: [char; 2] = ['.', '\\'];

@@ -3,8 +3,7 @@
 use reedline::{Color, Highlighter, StyledText};
 
 use super::entries::is_command;
-use super::tokens::{Kind, Token, tokens};
-use super::vocabulary::{Shared, is_keyword};
+use crate::query::completion::{Kind, Shared, Token, is_keyword, tokens};
 
 /// Colours keywords, strings, numbers, comments and functions that the session knows.
 pub(super) struct Colours {
@@ -60,7 +59,7 @@ impl Colours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::shell::vocabulary::Vocabulary;
+    use crate::query::completion::Vocabulary;
 
     #[test]
     fn each_kind_has_its_colour_and_no_text_is_lost() {

@@ -17,8 +17,6 @@ mod highlighting;
 mod history;
 mod prompt;
 mod settings;
-mod tokens;
-mod vocabulary;
 
 use std::io::IsTerminal as _;
 
@@ -33,13 +31,13 @@ use super::signals;
 use super::sql::Query;
 use super::talk::talk;
 use crate::error::Error;
+use crate::query::completion::Shared;
 use acting::{Then, act};
 use asking::Asker;
 use completing::Words;
 use entries::{Ends, says_something};
 use highlighting::Colours;
 use settings::Settings;
-use vocabulary::Shared;
 
 /// Name of the menu of completions.
 const MENU: &str = "completions";

@@ -69,6 +69,15 @@ impl Question {
         question
     }
 
+    /// Its SQL with what it needs, by which the tables are known that it may look at.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let needs = self.needs.iter();
+        let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
+        let own = [format!("{}\n", self.sql)].into_iter();
+        own.chain(needs).collect()
+    }
+
     /// Takes what a comment line says; others are for whoever reads the file.
     fn said(&mut self, comment: &str) -> Option<()> {
         let (kind, rest) = comment.split_once(' ')?;

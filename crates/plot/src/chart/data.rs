@@ -183,9 +183,13 @@ impl Data {
     }
 
     /// Counts rows that a picture cannot show.
-    pub(crate) fn tell_left_out(&mut self, count: usize, why: &str) {
-        if count > 0 {
-            self.notes.push(format!("{} {why}", grouped(count as u64)));
+    pub(crate) fn tell_left_out(&mut self, count: usize, one: &str, several: &str) {
+        match count {
+            0 => {}
+            1 => self.notes.push(format!("1 row {one}")),
+            _ => self
+                .notes
+                .push(format!("{} rows {several}", grouped(count as u64))),
         }
     }
 }

@@ -134,10 +134,15 @@ impl Chart {
             up: &up,
         };
         let (none, below) = left_out(&known, &place);
-        data.tell_left_out(none, "rows without a number are left out");
+        data.tell_left_out(
+            none,
+            "without a number is left out",
+            "without a number are left out",
+        );
         data.tell_left_out(
             below,
-            "rows at or below 0 have no place on a logarithmic axis",
+            "at or below 0 has no place on a logarithmic axis",
+            "at or below 0 have no place on a logarithmic axis",
         );
         if data.panels.is_empty() || drawn(&known, &place) == 0 {
             return nothing(style, &title, &data);

@@ -119,15 +119,13 @@ impl Gather {
                 _ => self.roles.y,
             };
             if several && drawn.is_some() {
-                table
-                    .notes
-                    .push(format!("means of {} rows", grouped(self.seen)));
+                table.notes.push(format!("means of {}", rows(self.seen)));
             }
         } else if (table.rows() as u64) < self.seen {
             table.notes.push(format!(
-                "a sample: {} of {} rows",
+                "a sample: {} of {}",
                 grouped(table.rows() as u64),
-                grouped(self.seen)
+                rows(self.seen)
             ));
         }
         Ok(())
@@ -179,6 +177,14 @@ impl Gather {
             column.values.retain(&kept);
         }
         table.weights = joined.iter().map(|(_, _, weight)| *weight).collect();
+    }
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn rows(count: u64) -> String {
+    match count {
+        1 => "1 row".to_owned(),
+        _ => format!("{} rows", grouped(count)),
     }
 }
 

@@ -26,7 +26,7 @@ mod unit;
 
 pub use drawn::Chart;
 pub use gather::Gather;
-pub(crate) use gather::grouped;
+pub(crate) use gather::{grouped, rows};
 pub use roles::{Roles, What};
 pub use spec::{Kind, Log, Spec};
 pub use style::{Look, Size};

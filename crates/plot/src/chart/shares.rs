@@ -4,6 +4,7 @@ use tsql_metrics::stats::quantile;
 
 use super::axis::Axis;
 use super::data::{Data, Panel, Series};
+use super::gather::rows;
 use super::marks::{Columns, Marks, along, group, json};
 use super::place::Place;
 use super::spec::Kind;
@@ -148,8 +149,9 @@ impl Shares<'_> {
                     place.across.said(edge(bin + 1)),
                 );
                 scene.say(format!(
-                    "{}{from} to {to}\n{count} rows",
-                    head(&series.name)
+                    "{}{from} to {to}\n{}",
+                    head(&series.name),
+                    rows(whole(*count) as u64)
                 ));
                 let gap = if beside > 1 || style.is_terminal() {
                     0.0

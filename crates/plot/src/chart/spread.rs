@@ -4,6 +4,7 @@ use tsql_metrics::stats::quantile;
 
 use super::axis::Axis;
 use super::data::{Data, Panel, Series};
+use super::gather::rows;
 use super::groups::{Groups, slots};
 use super::marks::{Columns, Marks, group, json, json_names};
 use super::place::Place;
@@ -126,12 +127,12 @@ impl Marks for Spread<'_> {
                 };
                 let measured = place.measured();
                 let said = format!(
-                    "{}\nmedian {}\nquartiles {} and {}\n{} rows",
+                    "{}\nmedian {}\nquartiles {} and {}\n{}",
                     names.get(whole(values.name)).map_or("", |n| n.as_str()),
                     measured.said(quantile(&values.sorted, 0.5)),
                     measured.said(quantile(&values.sorted, 0.25)),
                     measured.said(quantile(&values.sorted, 0.75)),
-                    values.sorted.len()
+                    rows(values.sorted.len() as u64)
                 );
                 match self.is_violin {
                     true => one.violin(scene, &values.sorted, said),

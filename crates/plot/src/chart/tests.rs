@@ -148,7 +148,7 @@ fn what_cannot_be_drawn_is_said() {
         ] {
             let text = svg(columns(values), &spec);
             assert!(!text.contains("nothing to draw"), "{kind} {values:?}");
-            let is_told = text.contains("1 rows without a number are left out");
+            let is_told = text.contains("1 row without a number is left out");
             let has_none = values.iter().any(|value| value.is_nan());
             assert!(
                 is_told == has_none || matches!(kind, Kind::Bar | Kind::Heat),
@@ -167,7 +167,7 @@ fn logarithmic_axes_leave_out_what_they_have_not() {
         ],
         "kind=scatter x=x y=y log=y",
     );
-    assert!(text.contains("1 rows at or below 0 have no place on a logarithmic axis"));
+    assert!(text.contains("1 row at or below 0 has no place on a logarithmic axis"));
 }
 
 #[test]

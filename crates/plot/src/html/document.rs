@@ -7,6 +7,9 @@ use crate::scene::{Role, Theme, attribute};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
+/// What makes pictures say what is below a pointer, hide series and zoom: `tsqlPicture(svg)`. A page has an element `told`.
+pub const PICTURE_SCRIPT: &str = include_str!("picture.js");
+
 /// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -119,14 +122,16 @@ impl Document {
         }
         let _ = writeln!(
             out,
-            "<div id=\"told\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>"
+            "<div id=\"told\" role=\"status\" hidden></div>\n<script>\n{PICTURE_SCRIPT}{SCRIPT}</script>\n</body>\n</html>"
         );
         out
     }
 }
 
-/// The colours of both papers by their names.
-fn colours() -> String {
+/// The colours of both papers by their names, as a style: `--ink`, `--paper`, `--s0`. What `data-theme` of the root says goes before
+/// what the browser wants.
+#[must_use]
+pub fn colours() -> String {
     let of = |theme: Theme| {
         let named = [
             ("ink", Role::Ink),
@@ -224,8 +229,8 @@ impl Grid {
         let caption = attribute(&self.caption);
         let _ = writeln!(
             out,
-            "<div class=\"grid\">\n<div class=\"head\"><h3>{caption}</h3><input type=\"search\" placeholder=\"search {} rows\" aria-label=\"Search {caption}\"></div>",
-            self.rows.len()
+            "<div class=\"grid\">\n<div class=\"head\"><h3>{caption}</h3><input type=\"search\" placeholder=\"search {}\" aria-label=\"Search {caption}\"></div>",
+            crate::chart::rows(self.rows.len() as u64)
         );
         out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
         for (name, is_number) in &self.columns {

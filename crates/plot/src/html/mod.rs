@@ -2,4 +2,4 @@
 
 mod document;
 
-pub use document::{Document, Figure, Grid, Section};
+pub use document::{Document, Figure, Grid, PICTURE_SCRIPT, Section, colours};

@@ -3,11 +3,9 @@
 use clap::ValueEnum as _;
 
 use super::super::commands::{self, COMMANDS, Takes};
-use super::super::vocabulary::Vocabulary;
-use super::candidate::Candidate;
 use super::files;
-use super::statement::{of_sql, tables};
 use crate::cli::printer::Format;
+use crate::query::completion::{Candidate, Vocabulary, of_sql, tables};
 use crate::query::questions;
 
 /// The word that a text ends with.
@@ -43,7 +41,7 @@ pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, V
         Takes::Rows => (begun(rest), listed(&["all"])),
         Takes::Switch => (begun(rest), listed(&["on", "off"])),
         Takes::Table => (begun(rest), tables(words)),
-        Takes::Sql => of_sql(words, rest, rest),
+        Takes::Sql => of_sql(words, rest, rest, files::quoted),
         Takes::Question => question(rest),
         Takes::File => {
             let path = rest.trim_start_matches(['\'', '"']);

@@ -2,7 +2,7 @@
 
 use std::path::{MAIN_SEPARATOR, Path};
 
-use super::candidate::Candidate;
+use crate::query::completion::Candidate;
 
 /// Files and folders; a folder ends in a slash.
 pub(super) fn beginning_with(path: &str) -> Vec<Candidate> {

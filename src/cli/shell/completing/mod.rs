@@ -1,16 +1,13 @@
 //! What can stand where the cursor is.
 
-mod candidate;
 mod command;
 mod files;
-mod statement;
 
-use reedline::{Completer, CompletionResult, Span};
+use reedline::{Completer, CompletionResult, Span, Suggestion};
 
 use super::entries::is_command;
-use super::vocabulary::Shared;
+use crate::query::completion::{Candidate, Shared, of_sql};
 use command::of_command;
-use statement::of_sql;
 
 /// Suggests what the words of the session make of the beginning of a word.
 pub(super) struct Words {
@@ -24,21 +21,31 @@ impl Completer for Words {
             if is_command(line) {
                 of_command(words, before)
             } else {
-                of_sql(words, line, before)
+                of_sql(words, line, before, files::quoted)
             }
         });
         let (begun, mut found) = found;
         found.retain(|candidate| candidate.fits(begun));
         let span = Span::new(before.len() - begun.len(), before.len());
-        let suggestions = found.into_iter().map(|found| found.suggestion(begun, span));
+        let suggestions = found.iter().map(|found| suggestion(found, begun, span));
         CompletionResult::fresh(suggestions.collect::<Vec<_>>())
+    }
+}
+
+fn suggestion(found: &Candidate, begun: &str, span: Span) -> Suggestion {
+    Suggestion {
+        value: found.typed(begun),
+        description: Some(found.doc.clone()).filter(|doc| !doc.is_empty()),
+        append_whitespace: found.has_space(),
+        span,
+        ..Suggestion::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::shell::vocabulary::{Known, Named, Vocabulary};
+    use crate::query::completion::{Known, Named, Vocabulary};
 
     fn completer() -> Words {
         let named = |name: &str| Named {

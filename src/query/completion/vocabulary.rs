@@ -1,4 +1,4 @@
-//! The words that the shell knows: tables, columns, functions, keywords.
+//! The words that completion knows: tables, columns, functions, keywords.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::schema;
 
 /// Keywords that people type.
-pub(super) const KEYWORDS: &[&str] = &[
+pub(crate) const KEYWORDS: &[&str] = &[
     "ALL",
     "ANALYZE",
     "AND",
@@ -106,7 +106,7 @@ pub(super) const KEYWORDS: &[&str] = &[
 ];
 
 /// Is this word a keyword, in whatever case?
-pub(super) fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS
         .iter()
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
@@ -114,47 +114,47 @@ pub(super) fn is_keyword(word: &str) -> bool {
 
 /// What is said of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) doc: String,
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) doc: String,
 }
 
 /// A table or view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) doc: String,
+pub(crate) struct Known {
+    pub(crate) doc: String,
     /// In their order.
-    pub(super) columns: Vec<Named>,
+    pub(crate) columns: Vec<Named>,
 }
 
 /// All names of a session.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vocabulary {
+pub(crate) struct Vocabulary {
     /// By name.
-    pub(super) tables: BTreeMap<String, Known>,
+    pub(crate) tables: BTreeMap<String, Known>,
     /// By name: how it is called, and what it gives.
-    pub(super) functions: BTreeMap<String, String>,
+    pub(crate) functions: BTreeMap<String, String>,
 }
 
 /// A vocabulary that those who complete and highlight share with whoever learns words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shared(Arc<RwLock<Vocabulary>>);
+pub(crate) struct Shared(Arc<RwLock<Vocabulary>>);
 
 impl Shared {
     /// Looks something up.
-    pub(super) fn with<T>(&self, look: impl FnOnce(&Vocabulary) -> T) -> T {
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&Vocabulary) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the place of what was known.
-    pub(super) fn learn(&self, vocabulary: Vocabulary) {
+    pub(crate) fn learn(&self, vocabulary: Vocabulary) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = vocabulary;
     }
 }
 
 impl Vocabulary {
     /// What a session knows.
-    pub(super) async fn of(context: &SessionContext) -> Result<Self> {
+    pub(crate) async fn of(context: &SessionContext) -> Result<Self> {
         let mut tables = BTreeMap::new();
         let catalog = context.catalog("tsql");
         let public = catalog.and_then(|catalog| catalog.schema("public"));

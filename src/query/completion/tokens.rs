@@ -4,7 +4,7 @@
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Space,
     Word,
     /// A name in double quotes.
@@ -18,28 +18,28 @@ pub(super) enum Kind {
 
 /// A piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
-    pub(super) text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) text: &'a str,
     /// Where it begins, in bytes.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Its end has not been typed yet.
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
 }
 
 impl Token<'_> {
     /// The byte after its last.
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
     /// Neither space nor comment?
-    pub(super) fn is_said(&self) -> bool {
+    pub(crate) fn is_said(&self) -> bool {
         !matches!(self.kind, Kind::Space | Kind::Comment)
     }
 
     /// The name that it is, without its quotes.
-    pub(super) fn name(&self) -> Option<String> {
+    pub(crate) fn name(&self) -> Option<String> {
         match self.kind {
             Kind::Word => Some(self.text.to_ascii_lowercase()),
             Kind::Name => Some(self.text.trim_matches('"').replace("\"\"", "\"")),
@@ -49,7 +49,7 @@ impl Token<'_> {
 }
 
 /// The pieces of a text, which together are the text.
-pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut start) = (text, 0);
     while let Some(first) = rest.chars().next() {

@@ -1,25 +1,26 @@
 //! What can stand in SQL.
 
-use super::super::tokens::{Kind, Token, tokens};
-use super::super::vocabulary::{KEYWORDS, Vocabulary, is_keyword};
 use super::candidate::Candidate;
-use super::files;
+use super::tokens::{Kind, Token, tokens};
+use super::vocabulary::{KEYWORDS, Vocabulary, is_keyword};
 
 /// Keywords that a table follows.
 const BEFORE_TABLES: [&str; 6] = ["from", "join", "into", "table", "describe", "update"];
 
-/// What can stand in SQL: after a table's name and a point its columns, in quotes files, else names.
-pub(super) fn of_sql<'a>(
+/// What can stand in SQL: after a table's name and a point its columns, in quotes `files` that begin so, else names. With it the
+/// word that was begun, at the end of `before`.
+pub(crate) fn of_sql<'a>(
     words: &Vocabulary,
     line: &str,
     before: &'a str,
+    files: impl FnOnce(&str) -> Vec<Candidate>,
 ) -> (&'a str, Vec<Candidate>) {
     let typed = tokens(before);
     let last = typed.last().copied();
     if let Some(open) = last.filter(|last| last.is_open) {
         let path = open.text.strip_prefix('\'').unwrap_or_default();
         return match open.kind {
-            Kind::Text => (path, files::quoted(path)),
+            Kind::Text => (path, files(path)),
             _ => ("", Vec::new()),
         };
     }
@@ -54,7 +55,7 @@ fn begun_of(before: &str, start: usize) -> &str {
     before.get(start..).unwrap_or_default()
 }
 
-pub(super) fn tables(words: &Vocabulary) -> Vec<Candidate> {
+pub(crate) fn tables(words: &Vocabulary) -> Vec<Candidate> {
     let tables = words.tables.iter();
     let tables = tables.map(|(name, known)| Candidate::new(name, &known.doc));
     tables.collect()

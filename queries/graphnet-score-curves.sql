@@ -1,0 +1,21 @@
+-- S(t) and ES(t): the speedup score of each benchmark log of GraphNet at each tolerance, and the one that forgives errors from 1 on.
+-- parameter p = 0 : power that is added to slowdowns
+-- parameter b = 0.1 : speedup that a failure counts as
+-- parameter interpretation = default : `default` or `mismatch_extended`
+-- needs runs : benchmark runs of GraphNet
+-- plot: kind=line x=t y=score by=name facet=kind
+WITH scores AS (
+  SELECT f.name, at.t,
+    speedup_score(r.speedup, r.passes, r.upstream_status,
+      at.t, CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS s_t,
+    error_aware_speedup_score(r.speedup, r.passes, r.upstream_status,
+      at.t, CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS es_t
+  FROM runs AS r
+  JOIN files AS f ON f.source_id = r.source_id
+  CROSS JOIN (SELECT value AS t FROM generate_series(-10, 5)) AS at
+  GROUP BY f.name, at.t
+)
+SELECT 'S(t)' AS kind, name, t, s_t AS score FROM scores
+UNION ALL
+SELECT 'ES(t)', name, t, es_t FROM scores
+ORDER BY kind DESC, name, t

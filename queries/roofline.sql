@@ -1,0 +1,47 @@
+-- Roofline: GFLOPS of the best program of each task by how much it computes for each byte that goes in or comes out, below what the machine can do.
+-- platform platform : platform as in records.platform
+-- parameter peak = 0 : GFLOPS that the machine has at most: of its data sheet, or of the best `matmul` that was measured on it
+-- parameter bandwidth = 0 : GB/s of its memory: of its data sheet, or of the best `row_sum` that was measured on it; no roof where one of both is 0
+-- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks whose operations are known (ingest TenSet's network_info beside them)
+-- plot: kind=scatter x=flop_per_byte y=gflops by=op log=xy
+WITH best AS (
+  SELECT graph_id, min(runtime_ns) AS best_ns
+  FROM records
+  WHERE platform = $platform AND status = 'ok'
+  GROUP BY graph_id
+),
+-- `"shape":[1,56,56,64],"dtype":"float32"` of each tensor.
+pieces AS (
+  SELECT t.graph_id, t.op, t.flop_count, b.best_ns, unnest(string_to_array(replace(t.tensors, ' ', ''), '"shape":[')) AS piece,
+    unnest(range(0, CAST(cardinality(string_to_array(replace(t.tensors, ' ', ''), '"shape":[')) AS BIGINT))) AS place
+  FROM best AS b
+  JOIN tasks AS t ON t.graph_id = b.graph_id
+  WHERE t.flop_count > 0 AND replace(t.tensors, ' ', '') NOT LIKE '%"shape":null%'
+),
+sizes AS (
+  SELECT graph_id, op, flop_count, best_ns, place, unnest(string_to_array(split_part(piece, ']', 1), ',')) AS size,
+    coalesce(TRY_CAST(regexp_replace(split_part(split_part(piece, '"dtype":"', 2), '"', 1), '[^0-9]', '', 'g') AS DOUBLE) / 8, 1) AS width_bytes
+  FROM pieces
+  WHERE place > 0
+),
+tensors AS (
+  SELECT graph_id, op, flop_count, best_ns, place, round(exp(sum(ln(CAST(size AS DOUBLE))))) * max(width_bytes) AS tensor_bytes
+  FROM sizes
+  GROUP BY graph_id, op, flop_count, best_ns, place
+),
+tasks_of AS (
+  SELECT graph_id, op, flop_count / sum(tensor_bytes) AS flop_per_byte, flop_count / best_ns AS gflops, sum(tensor_bytes) / best_ns AS gb_per_s
+  FROM tensors
+  GROUP BY graph_id, op, flop_count, best_ns
+),
+-- From the left of all tasks and of the ridge to the right of them.
+roof AS (
+  SELECT least(min(flop_per_byte), max(ridge) / 2) AS least_x, greatest(max(flop_per_byte), max(ridge) * 2) AS most_x
+  FROM tasks_of, (SELECT CAST($peak AS DOUBLE) / nullif(CAST($bandwidth AS DOUBLE), 0) AS ridge) AS r
+)
+SELECT op, flop_per_byte, gflops, gb_per_s FROM tasks_of
+UNION ALL
+SELECT 'roof', x, least(CAST($peak AS DOUBLE), CAST($bandwidth AS DOUBLE) * x), NULL
+FROM (SELECT least_x * power(most_x / least_x, value / 120.0) AS x FROM roof, generate_series(0, 120)) AS xs
+WHERE CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0
+ORDER BY op, flop_per_byte

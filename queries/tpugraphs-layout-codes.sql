@@ -1,0 +1,39 @@
+-- Layout codes of TpuGraphs: how many times slower than the best its graph is where a group of nodes has a layout, of the graph with most configurations; median, and the groups that matter most.
+-- parameter groups = 16 : how many groups
+-- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' AND collection LIKE 'layout:%' : configurations of layouts with runtimes
+-- plot: kind=heat x=group y=code value=times_slower
+WITH most AS (
+  SELECT graph_id, source_id, min(runtime_ns) AS best_ns
+  FROM records
+  WHERE dataset = 'tpugraphs' AND status = 'ok' AND collection LIKE 'layout:%'
+  GROUP BY graph_id, source_id
+  ORDER BY count(*) DESC, graph_id, source_id
+  LIMIT 1
+),
+programs AS (
+  SELECT r.runtime_ns / m.best_ns AS times_slower, sketch_params(c.sketch, c.params) AS codes
+  FROM most AS m
+  JOIN records AS r ON r.graph_id = m.graph_id AND r.source_id = m.source_id
+  JOIN stored.configurations AS c ON c.config_id = r.config_id
+  WHERE r.status = 'ok'
+),
+taken AS (
+  SELECT times_slower, unnest(codes) AS code, unnest(range(0, CAST(cardinality(codes) AS BIGINT))) AS place FROM programs
+),
+layouts AS (
+  SELECT place, code, count(*) AS config_count, median(times_slower) AS times_slower
+  FROM taken
+  GROUP BY place, code
+),
+-- How far the layouts of a group are apart.
+groups AS (
+  SELECT place, max(times_slower) / min(times_slower) AS spread
+  FROM layouts
+  GROUP BY place
+  ORDER BY spread DESC, place
+  LIMIT $groups
+)
+SELECT CAST(l.place AS VARCHAR) AS group, l.code, l.times_slower, l.config_count, g.spread
+FROM layouts AS l
+JOIN groups AS g ON g.place = l.place
+ORDER BY g.spread DESC, l.place, l.code

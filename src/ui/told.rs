@@ -1,0 +1,51 @@
+//! What went wrong, for the page.
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::error::shown::without_secrets;
+
+/// Where in what was typed: line and column from 1, in characters.
+#[derive(Debug, Serialize)]
+struct Place {
+    line: usize,
+    column: usize,
+    length: usize,
+}
+
+/// An error.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    kind: &'static str,
+    message: String,
+    hint: Option<String>,
+    spot: Option<Place>,
+}
+
+impl From<&Error> for Told {
+    fn from(error: &Error) -> Self {
+        if let Error::Sql(mistake) = error {
+            return Self {
+                kind: error.kind(),
+                message: without_secrets(&mistake.message).into_owned(),
+                hint: mistake.hint.clone(),
+                spot: mistake.spot.map(|spot| Place {
+                    line: spot.line,
+                    column: spot.column,
+                    length: spot.length,
+                }),
+            };
+        }
+        let text = error.to_string();
+        let (message, hint) = match text.split_once("\nhint: ") {
+            Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
+            None => (text, None),
+        };
+        Self {
+            kind: error.kind(),
+            message,
+            hint,
+            spot: None,
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! The page on which a store is asked, as a browser speaks with it. The page itself is tried in a browser: `browser`.
+
+mod server;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::Place;
+use server::Server;
+
+#[test]
+fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
+    let server = Server::sample();
+    let (host, cookie) = (server.host(), server.cookie.clone());
+    let page = server.get("");
+    assert!(page.code == 200 && page.body.contains("script.js"));
+    let policy = page
+        .headers
+        .split_once("content-security-policy: ")
+        .unwrap()
+        .1;
+    let policy = policy.lines().next().unwrap();
+    assert!(
+        policy.contains("default-src 'none'")
+            && !policy.contains("unsafe")
+            && !policy.contains("http")
+    );
+    assert!(!page.headers.contains("access-control"));
+    // The store's page has its own script in it, and so nothing of this one's rights. (To make it takes a while.)
+    let store = format!("GET {}/store.html HTTP/1.1", server.place);
+    let store = server.asked(&store, &[("host", &server.host())], "");
+    let sandbox = "content-security-policy: sandbox allow-scripts; default-src 'none';";
+    assert!(store.code == 403 && store.headers.contains(sandbox));
+    let place = server.place.as_str();
+    let inside = format!("GET {place}/catalog HTTP/1.1");
+    let door = format!("GET /?token={} HTTP/1.1", server.token);
+    let localhost = host.replace("127.0.0.1", "localhost");
+    let foreign = format!("evil.example:{}", server.port);
+    let own = ("host", host.as_str());
+    let known = ("cookie", cookie.as_str());
+    for (line, headers) in [
+        (&inside, vec![own, known]),
+        (&inside, vec![("host", &localhost), known]),
+        (&door, vec![("host", &localhost)]),
+    ] {
+        assert_eq!(
+            server.asked(line, &headers, "").code,
+            200,
+            "{line} {headers:?}"
+        );
+    }
+    let wrong = format!("{}0", &cookie[..cookie.len() - 1]);
+    let wrong = if wrong == cookie {
+        format!("{}1", &cookie[..cookie.len() - 1])
+    } else {
+        wrong
+    };
+    let wrong_door = format!("GET /?token={} HTTP/1.1", "0".repeat(32));
+    let absolute = format!("GET http://{foreign}{place}/catalog HTTP/1.1");
+    for (line, headers) in [
+        (&inside, vec![own]),
+        (&inside, vec![own, ("cookie", &wrong)]),
+        (&"GET / HTTP/1.1".to_owned(), vec![own]),
+        (&"GET / HTTP/1.1".to_owned(), vec![own, known]),
+        (&wrong_door, vec![own]),
+        // A name of a foreign page that means 127.0.0.1 now.
+        (&inside, vec![("host", &foreign), known]),
+        (&door, vec![("host", &foreign)]),
+        (&absolute, vec![own, known]),
+        (&inside, vec![known]),
+        // A page of another site, or of another port.
+        (
+            &inside,
+            vec![own, known, ("origin", "https://evil.example")],
+        ),
+        (&inside, vec![own, known, ("origin", "http://127.0.0.1:1")]),
+        (&inside, vec![own, known, ("origin", "null")]),
+        (&inside, vec![own, known, ("sec-fetch-site", "cross-site")]),
+        (&inside, vec![own, known, ("sec-fetch-site", "same-site")]),
+        // What a form of another page can post.
+        (
+            &format!("POST {place}/ask HTTP/1.1"),
+            vec![own, known, ("content-type", "text/plain")],
+        ),
+        (&format!("DELETE {place}/ask HTTP/1.1"), vec![own, known]),
+        (&format!("OPTIONS {place}/ask HTTP/1.1"), vec![own, known]),
+        (&"GET /elsewhere HTTP/1.1".to_owned(), vec![own]),
+    ] {
+        let answer = server.asked(line, &headers, r#"{"sql":"SELECT 1"}"#);
+        // Without a name there is nothing to answer: hyper or the gate says so.
+        assert!(
+            matches!(answer.code, 400 | 403),
+            "{line} {headers:?}: {}",
+            answer.code
+        );
+        assert!(
+            !answer.headers.contains("set-cookie") && !answer.body.contains("records"),
+            "{line} {headers:?}"
+        );
+    }
+    assert_eq!(server.get("elsewhere").code, 404);
+}
+
+#[test]
+fn it_only_reads_and_no_files_unless_it_was_told_to() {
+    let folder = Place::new();
+    let file = folder.write("x.csv", "a\n7\n");
+    let out = folder.path().join("out.csv");
+    let server = Server::start(folder.command(&["ui", "--sample", "--no-open"]));
+    let read = format!("SELECT a FROM '{}'", file.display());
+    for sql in [
+        format!("COPY (SELECT 1) TO '{}'", out.display()),
+        format!(
+            "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{}'",
+            file.display()
+        ),
+        "INSERT INTO records SELECT * FROM records".to_owned(),
+        "DROP VIEW nodes".to_owned(),
+        "SELECT 1; SELECT 2".to_owned(),
+        read.clone(),
+    ] {
+        let (_, end) = server.ask(&json!({"sql": sql}));
+        assert_eq!(end["failed"]["kind"], "sql", "{sql}: {end}");
+    }
+    assert!(!out.exists());
+    let (_, end) = server
+        .ask(&json!({"question": {"name": "tpugraphs-score", "values": {"predictions": file}}}));
+    assert!(
+        end["failed"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("tsql ui --files"),
+        "{end}"
+    );
+    let told = Server::start(folder.command(&["ui", "--sample", "--no-open", "--files"]));
+    let (begun, end) = told.ask(&json!({"sql": read}));
+    assert_eq!(end["done"]["rows"], 1);
+    let rows = told.json(&format!("answers/{}/rows", begun["id"]));
+    assert_eq!(rows["rows"], json!([["7"]]));
+}
+
+/// Processor time of a process, in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn processor_time(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_question_ends_with_whoever_asked_it() {
+    let server = Server::sample();
+    for sql in [
+        "SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value = 3",
+        "SELECT a.value + b.value AS v FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b ORDER BY v DESC",
+        "SELECT a.value FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value < 0",
+    ] {
+        let stream = server.posting("ask", &json!({"sql": sql}));
+        server.wait("it runs", |server| server.running() == 1);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(server.running(), 1, "it takes long");
+        drop(stream);
+        server.wait("it ends", |server| server.running() == 0);
+        let process = server.child.as_ref().unwrap().id();
+        server.wait("nothing computes", |_| {
+            let before = processor_time(process);
+            std::thread::sleep(Duration::from_millis(300));
+            processor_time(process) - before <= 5
+        });
+    }
+    // The next is answered.
+    assert_eq!(server.ask(&json!({"sql": "SELECT 1"})).1["done"]["rows"], 1);
+}
+
+#[test]
+fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
+    let server = Server::start(Place::new().command(&[
+        "ui",
+        "--sample",
+        "--no-open",
+        "--memory-limit",
+        "64MiB",
+    ]));
+    let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000) ORDER BY n";
+    let (one, end) = server.ask(&json!({"sql": million}));
+    assert_eq!(
+        (&end["done"]["rows"], &end["done"]["is_cut"]),
+        (&json!(1_000_000), &json!(false))
+    );
+    let (other, _) =
+        server.ask(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5) ORDER BY n"}));
+    let window = |id: &Value, query: &str| {
+        let found = server.json(&format!("answers/{id}/rows?{query}"));
+        let rows = found["rows"].as_array().unwrap().clone();
+        (found["all"].as_u64().unwrap(), rows)
+    };
+    let id = &one["id"];
+    for (from, first) in [(0_u64, "1"), (499_990, "499991"), (999_990, "999991")] {
+        let (all, rows) = window(id, &format!("from={from}&count=10"));
+        assert_eq!((all, rows.len()), (1_000_000, 10));
+        assert_eq!(rows[0][0], first);
+        assert_eq!(rows[9][0], (from + 10).to_string());
+    }
+    assert!(window(id, "from=1000000").1.is_empty());
+    assert_eq!(window(id, "from=5&count=100000").1.len(), 1000, "at most");
+    let (_, rows) = window(id, "from=0&count=2&by=1");
+    assert_eq!(
+        rows,
+        [json!(["1000000", "1", "0"]), json!(["999999", "2", "9"])]
+    );
+    // 100,000 rows of each digit, each in the order of the answer: nines first.
+    let (_, rows) = window(id, "from=99999&count=2&by=2&down=1");
+    assert_eq!(
+        rows,
+        [json!(["999999", "2", "9"]), json!(["8", "999993", "8"])]
+    );
+    let value = server.json(&format!(
+        "answers/{id}/value?row=99999&column=0&by=2&down=1"
+    ));
+    assert_eq!(value["value"], "999999");
+    assert_eq!(
+        window(&other["id"], "").1,
+        [["2"], ["4"], ["6"], ["8"], ["10"]].map(|row| json!(row))
+    );
+    assert_eq!(server.get(&format!("answers/{id}/rows?by=3")).code, 422);
+    assert_eq!(server.json("state")["answers"], 2);
+    server.post(&format!("answers/{id}/forget"), &json!({}));
+    assert_eq!(server.get(&format!("answers/{id}/rows")).code, 422);
+    assert_eq!(server.json("state")["answers"], 1);
+    #[cfg(target_os = "linux")]
+    {
+        let process = server.child.as_ref().unwrap().id();
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let most = status
+            .split_once("VmHWM:")
+            .unwrap()
+            .1
+            .split_whitespace()
+            .next();
+        let most_kib: u64 = most.unwrap().parse().unwrap();
+        assert!(most_kib < 600 << 10, "{most_kib} KiB");
+    }
+}
+
+#[test]
+fn what_has_no_room_is_left_out_and_old_answers_go() {
+    use tsql::ui::{Ui, UiOptions};
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let ui = runtime.block_on(async {
+        let store = tsql::Store::create("memory:").await.unwrap();
+        let options = UiOptions::default().answer_bytes(1 << 20);
+        Ui::start(store, options).await.unwrap()
+    });
+    let url = ui.url().to_owned();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let served = std::thread::spawn(move || {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        runtime.block_on(ui.serve(stopped)).unwrap();
+    });
+    let server = Server::let_in(&url, None);
+    let (begun, end) =
+        server.ask(&json!({"sql": "SELECT value FROM generate_series(1, 10000000)"}));
+    let rows = end["done"]["rows"].as_u64().unwrap();
+    // Eight bytes a row, and less than a part more than there is room for.
+    assert!(
+        end["done"]["is_cut"] == true && (100_000..800_000).contains(&rows),
+        "{end}"
+    );
+    for _ in 0..12 {
+        server.ask(&json!({"sql": "SELECT 1"}));
+    }
+    assert_eq!(server.json("state")["answers"], 12);
+    let old = server.get(&format!("answers/{}/rows", begun["id"]));
+    assert!(
+        old.code == 422 && old.body.contains("ask again"),
+        "{}",
+        old.body
+    );
+    stop.send(()).unwrap();
+    served.join().unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", server.port)).is_err());
+}
+
+#[test]
+fn mistakes_words_questions_and_pictures() {
+    let server = Server::sample();
+    let (_, end) = server.ask(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
+    assert_eq!(
+        end["failed"]["spot"],
+        json!({"line": 2, "column": 3, "length": 9}),
+        "{end}"
+    );
+    let suggested = |before: &str, after: &str| {
+        let typed = json!({"text": format!("{before}{after}"), "before": before});
+        let answer = server.post("suggest", &typed);
+        let found: Value = serde_json::from_str(&answer.body).unwrap();
+        let words = found["words"].as_array().unwrap().iter();
+        let words = words.map(|word| word["value"].as_str().unwrap().to_owned());
+        words.collect::<Vec<_>>()
+    };
+    assert!(suggested("SELECT * FROM rec", "").contains(&"records".to_owned()));
+    let column = suggested("SELECT r.runtime_", " FROM records AS r");
+    assert_eq!(column, ["runtime_ns"]);
+    assert!(suggested("sel", "").contains(&"select ".to_owned()));
+    assert!(suggested("SELECT * FROM '/et", "").is_empty(), "no files");
+    let catalog = server.json("catalog");
+    let tables = catalog["tables"].as_array().unwrap();
+    let records = tables
+        .iter()
+        .find(|table| table["name"] == "records")
+        .unwrap();
+    let columns = records["columns"].as_array().unwrap();
+    let runtime = columns
+        .iter()
+        .find(|column| column["name"] == "runtime_ns")
+        .unwrap();
+    assert!(runtime["unit"] == "ns" && !runtime["doc"].as_str().unwrap().is_empty());
+    assert!(catalog["questions"].as_array().unwrap().len() >= 50);
+    let asked = json!({"question": {"name": "top-k-per-graph", "values": {"k": "1"}}});
+    let (begun, end) = server.ask(&asked);
+    assert_eq!(begun["question"]["values"]["k"], "1", "{begun}");
+    assert!(end["done"]["rows"].as_u64().unwrap() > 0);
+    let (_, end) = server.ask(&json!({"question": {"name": "tpugraphs-spread"}}));
+    assert!(
+        end["done"]["note"]
+            .as_str()
+            .unwrap()
+            .contains("the store has no"),
+        "{end}"
+    );
+    let (begun, _) = server.ask(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
+    let picture = |drawn: Value, form: &str| {
+        let path = format!("answers/{}/picture", begun["id"]);
+        server.post(&path, &json!({"drawn": drawn, "form": form}))
+    };
+    let bars = picture(json!({"kind": "bar", "x": "platform", "y": "v"}), "page");
+    // Means of those of one name: (2 + 6) / 2.
+    assert!(
+        bars.body
+            .contains("data-names=\"[&quot;b&quot;,&quot;a&quot;]\" data-y=\"[4,4]\""),
+        "{}",
+        bars.body
+    );
+    let refused = picture(json!({"kind": "histogram", "x": "platform"}), "page");
+    assert!(
+        refused.code == 422 && refused.body.contains("is text"),
+        "{}",
+        refused.body
+    );
+}
+
+#[test]
+fn what_others_write_shows() {
+    let folder = Place::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let ingest = |what: &str| {
+        let ran = folder.tsql(&["ingest", "--store", "s", &format!("{data}/{what}")]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    };
+    ingest("epyc-1t");
+    let server = Server::start(folder.command(&["ui", "--store", "s", "--no-open"]));
+    let own = server.own();
+    let own: Vec<(&str, &str)> = own
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let stream = server.send(&format!("GET {}/news HTTP/1.1", server.place), &own, "");
+    let mut lines = BufReader::new(stream).lines();
+    let mut records = || {
+        let line = lines
+            .find_map(|line| line.unwrap().strip_prefix("data: ").map(str::to_owned))
+            .unwrap();
+        let news: Value = serde_json::from_str(&line).unwrap();
+        let tables = news["tables"].as_array().unwrap();
+        let records = tables
+            .iter()
+            .find(|table| table["name"] == "records")
+            .unwrap();
+        records["rows"].as_u64().unwrap()
+    };
+    let count = |sql: &str| {
+        let ran = folder.tsql(&["--store", "s", "--format", "csv", sql]);
+        ran.stdout.lines().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let counted = "SELECT count(*) FROM records";
+    assert_eq!(records(), count(counted));
+    ingest("epyc-2t");
+    let expected = count(counted);
+    while records() != expected {}
+    // A session sees it at once, too.
+    let (begun, _) = server.ask(&json!({"sql": counted}));
+    let rows = server.json(&format!("answers/{}/rows", begun["id"]));
+    assert_eq!(rows["rows"], json!([[expected.to_string()]]));
+}
