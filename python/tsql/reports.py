@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._features import FeaturesImported, RefusedRow
 from ._findings import (
     Change,
     ComparedPairs,
@@ -65,6 +66,7 @@ __all__ = [
     "Difference",
     "Exported",
     "FeatureTold",
+    "FeaturesImported",
     "Finding",
     "Ingested",
     "KnownSample",
@@ -86,6 +88,7 @@ __all__ = [
     "Probe",
     "Published",
     "PublishedTable",
+    "RefusedRow",
     "Regression",
     "Resumed",
     "ScoreCurve",

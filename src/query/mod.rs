@@ -18,6 +18,7 @@ mod distinct;
 mod engine;
 mod files;
 pub(crate) mod functions;
+pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;
 mod live;
