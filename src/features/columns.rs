@@ -40,7 +40,8 @@ fn numbers(from: &str, schema: &Schema, column: Option<&str>) -> Result<String> 
         (Some(name), _) => Err(lacks(from, schema, &format!("`{name}`"), RENAMED)),
         (None, [name]) => Ok(list(name)),
         (None, []) => {
-            let numbers = named(DataType::is_numeric);
+            // Of the columns of a file without rows nothing is known.
+            let numbers = named(|of| of.is_numeric() || of.is_null());
             if numbers.is_empty() {
                 let what = "with a list of numbers, nor one with a number";
                 return Err(lacks(from, schema, what, RENAMED));

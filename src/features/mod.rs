@@ -8,8 +8,7 @@
 //! * A version of a name has numbers of one length, and one row for a configuration; other numbers for it are refused, and are
 //!   another version.
 //! * What is there already is not written again: the same import twice is one.
-//! * Files for training take them as `--features NAME` ([`TrainingFilesOptions`](crate::training::TrainingFilesOptions)); in SQL they are
-//!   the table `features`.
+//! * Files for training take them as `--features NAME`; in SQL they are the table `features`.
 
 mod columns;
 mod configurations;
