@@ -216,7 +216,10 @@ fn all_formats_say_the_same() {
     let latex = place
         .ok(&["score", "tenset", "p.csv", "--format", "latex"])
         .stdout;
-    let snapshot = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots/score_latex.txt");
+    let snapshot = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/snapshots/score_latex.txt"
+    );
     if std::env::var_os("TSQL_WRITE_SNAPSHOTS").is_some() {
         std::fs::write(snapshot, &latex).unwrap();
     }
