@@ -61,8 +61,9 @@ impl Asked {
             }
             Label::Metaschedule => "list_median(repeats_ns)",
         };
+        // As views, texts of a side of a join would count as held by each batch that comes of it.
         let chosen = format!(
-            "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, config_key, source_id, line, runtime_ns, status, \
+            "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, arrow_cast(config_key, 'Utf8') AS config_key, source_id, line, runtime_ns, status, \
              {cost} AS cost FROM records WHERE ({predicate})"
         );
         let counts = format!(
