@@ -76,6 +76,8 @@
 //! - **key** of a graph, a configuration or an environment: 128 bits of its content, the same in every store.
 //! - **split**: a division of records into the **parts** train, valid and test, by **units** that stay together. **leak**: what records
 //!   of two parts share.
+//! - **feature**: numbers of a record that a model learns from: computed here by a SQL function, or **imported**, computed by another
+//!   program and joined by key.
 //! - **rank** of a **world**: one of several processes that share the steps of an epoch.
 //!
 //! Of several machines:
@@ -175,6 +177,7 @@ pub mod corrections;
 mod demo;
 pub mod diff;
 pub mod export;
+pub mod features;
 pub mod notes;
 #[cfg(feature = "plot")]
 pub mod plot;

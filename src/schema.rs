@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// The tables in the order in which they are committed: what is referred to comes first, the
 /// ledger (`sources`) last; those after it are no part of what is ingested. What was taken out of a table is looked
 /// at before that table is.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 22] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -36,6 +36,7 @@ const TABLES: [&str; 21] = [
     include_str!("../schemas/notes.toml"),
     include_str!("../schemas/subsets.toml"),
     include_str!("../schemas/splits.toml"),
+    include_str!("../schemas/features.toml"),
     include_str!("../schemas/tags.toml"),
     include_str!("../schemas/corrections.toml"),
 ];

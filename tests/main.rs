@@ -60,6 +60,8 @@ mod durable;
 mod engines;
 #[path = "suite/exports.rs"]
 mod exports;
+#[path = "suite/features.rs"]
+mod features;
 #[path = "suite/files.rs"]
 mod files;
 #[cfg(all(feature = "measure", target_os = "linux"))]

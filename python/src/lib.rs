@@ -8,6 +8,7 @@ mod columns;
 mod datasets;
 mod errors;
 mod facts;
+mod features;
 #[cfg(target_os = "linux")]
 mod measuring;
 mod messages;

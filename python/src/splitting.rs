@@ -1,7 +1,7 @@
 //! Splits: each call gives its report as JSON.
 
 use pyo3::prelude::*;
-use tsql::splits::{LeakLevel, SplitOptions, SplitUnit};
+use tsql::splits::{AskedSplit, LeakLevel};
 
 use crate::errors::raised;
 use crate::runtime::wait;
@@ -19,32 +19,25 @@ struct Splitting {
     query: Option<String>,
 }
 
-impl Splitting {
-    fn options(self) -> tsql::Result<SplitOptions> {
-        let mut options = match &self.preset {
-            Some(preset) => SplitOptions::preset(preset)?,
-            None => SplitOptions::default(),
-        };
-        if let Some(unit) = &self.unit {
-            options = options.unit(SplitUnit::parse(unit)?);
+impl From<Splitting> for AskedSplit {
+    fn from(how: Splitting) -> Self {
+        Self {
+            preset: how.preset,
+            unit: how.unit,
+            ratio: how.ratio,
+            seed: how.seed,
+            hold_out: how.hold_out,
+            query: how.query,
         }
-        if let Some(ratio) = self.ratio {
-            options = options.ratio(ratio);
-        }
-        if let Some(sql) = self.hold_out {
-            options = options.hold_out(sql);
-        }
-        if let Some(sql) = self.query {
-            options = options.query(sql);
-        }
-        Ok(options.seed(self.seed))
     }
 }
 
 #[pymethods]
 impl Store {
     fn create_split(&self, py: Python<'_>, name: String, how: Splitting) -> PyResult<String> {
-        let options = how.options().map_err(|error| raised(py, &error))?;
+        let options = AskedSplit::from(how)
+            .options()
+            .map_err(|error| raised(py, &error))?;
         let store = self.get(py)?;
         let call = move || async move { store.create_split(&name, &options).await };
         json(py, &wait(py, call)?)

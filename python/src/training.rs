@@ -30,6 +30,7 @@ struct RowsHow {
     params: Vec<(String, String)>,
     batch_rows: u64,
     group: Option<String>,
+    balance: Option<String>,
     shuffle: bool,
     seed: u64,
     drop_last: bool,
@@ -70,6 +71,9 @@ impl Store {
             .threads(how.threads);
         if let Some(group) = how.group {
             options = options.group(group);
+        }
+        if let Some(column) = how.balance {
+            options = options.balance(column);
         }
         for (name, value) in how.params {
             options = options.parameter(name, value);

@@ -39,6 +39,15 @@ def test_an_epoch_has_every_row_once_and_another_order(store: tsql.Store) -> Non
     assert [lines(batch) for batch in store.training_rows(SQL, batch_rows=50, seed=8)] != first
 
 
+def test_families_take_turns(store: tsql.Store) -> None:
+    sql = "SELECT status, source_id, line FROM records WHERE dataset = 'tenset' ORDER BY source_id, line"
+    rows = store.training_rows(sql, batch_rows=40, balance="status")
+    counts = [[row[0] for row in batch.rows()].count("failed") for batch in rows]
+    assert len(rows) == 480 and counts == [20] * 12
+    with pytest.raises(tsql.Error, match="family"):
+        store.training_rows(sql, balance="family")
+
+
 def test_it_goes_on_after_every_batch_twice(store: tsql.Store) -> None:
     whole = [lines(batch) for batch in store.training_rows(SQL, batch_rows=60, seed=1)]
     for stop in range(len(whole)):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy
 import polars
 import pytest
 from conftest import DATA
@@ -175,6 +176,29 @@ def test_splits_in_sql_and_in_loaders(own: tsql.Store) -> None:
     assert own.drop_split("by-dag") == 1 and own.splits == []
 
 
+def test_features_of_others_become_columns_of_training_files(own: tsql.Store, tmp_path: Path) -> None:
+    own.ingest(DATA / "epyc-1t")
+    keys = own.sql("SELECT DISTINCT config_key FROM configurations ORDER BY 1").rows()
+    numbers = numpy.arange(len(keys) * 3, dtype=numpy.float32).reshape(-1, 3)
+    binary = numpy.array([list(bytes.fromhex(key)) for (key,) in keys], dtype=numpy.uint8)
+    numpy.savez(tmp_path / "tvm.npz", config_key=binary, feature=numbers)
+    told = own.import_features(tmp_path / "tvm.npz", "tvm")
+    assert told.is_clean and (told.added, told.number_count, told.missing) == (len(keys), 3, 0)
+    assert own.import_features(tmp_path / "tvm.npz", "tvm").known == len(keys)
+    manifest = own.write_training_files(tmp_path / "files", ["tvm"], form="npz", group=None)
+    assert (manifest.features[0].name, manifest.features[0].version) == ("tvm@1", 1)
+    arrays = numpy.load(tmp_path / "files" / "all" / "part-00000.npz")
+    place = {key: row for row, (key,) in enumerate(keys)}
+    rows = [place[key if isinstance(key, str) else key.decode()] for key in arrays["config_key"].tolist()]
+    assert len(rows) > 200 and (arrays["tvm"] == numbers[rows]).all()
+    numpy.savez(tmp_path / "other.npz", config_key=binary[:2], feature=numpy.zeros((2, 4), numpy.float32))
+    refused = own.import_features(tmp_path / "other.npz", "tvm")
+    assert refused.refused == {"other_length": 2} and refused.refused_rows[0].line == 1
+
+
+COMPUTED = "(SELECT config_key, schedule_numbers(steps) AS x FROM configurations)"
+
+
 def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsql.Store) -> None:
     told = {
         tsql.reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
@@ -185,6 +209,7 @@ def test_reports_are_dataclasses_of_all_that_is_told(store: tsql.Store, own: tsq
         tsql.reports.Tag: own._native.create_tag("t", None),
         tsql.reports.CreatedSplit: own._native.create_split("s", _split()),
         tsql.reports.SplitLeaks: own._native.check_split("s", None),
+        tsql.reports.FeaturesImported: own._native.import_features(COMPUTED, "mine", None, None),
     }
     for kind, text in told.items():
         assert set(json.loads(text)) == {field.name for field in dataclasses.fields(kind)}, kind

@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._features import Features
 from ._finding import Finding
 from ._measuring import Measuring
 from ._parsed import later, pairs, parsed, parsed_list
@@ -75,7 +76,7 @@ def sample() -> Store:
     return Store(_native.Store("sample:"), None, None, None)
 
 
-class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring):
+class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, Measuring):
     """A store, for any number of threads; see `tsql.open`.
 
     A process that was forked opens it anew when it asks the first time. A pickled store is its location, what it is
@@ -214,6 +215,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
         *,
         batch_rows: int = 1024,
         group: str | None = None,
+        balance: str | None = None,
         shuffle: bool = True,
         seed: int = 0,
         drop_last: bool = False,
@@ -232,7 +234,8 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
                 x = batch.numpy()["x"]          # (rows, 113), float32
 
         The rows are written once into the user's cache folder and found there by the next process. With a `group`
-        column, its rows stay together and `batch.group_sizes` tells how many each has. `part_of_split` in the query
+        column, its rows stay together and `batch.group_sizes` tells how many each has. The values of a `balance` column take
+        turns: each comes as often as any other, whatever the number of its rows. `part_of_split` in the query
         keeps a task, or whatever is not to leak, in one part. Of `world` processes each takes its `rank`.
         """
         recipe = {
@@ -240,6 +243,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, TrainingFiles, Measuring)
             "params": pairs(params),
             "batch_rows": batch_rows,
             "group": group,
+            "balance": balance,
             "shuffle": shuffle,
             "seed": seed,
             "drop_last": drop_last,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._features import FeaturesImported, RefusedRow
 from ._findings import (
     Change,
     ComparedPairs,
@@ -70,6 +71,7 @@ __all__ = [
     "Executed",
     "Exported",
     "FeatureTold",
+    "FeaturesImported",
     "Finding",
     "Ingested",
     "KnownSample",
@@ -93,6 +95,7 @@ __all__ = [
     "Probe",
     "Published",
     "PublishedTable",
+    "RefusedRow",
     "Regression",
     "RepeatedRecord",
     "Resumed",

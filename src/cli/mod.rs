@@ -20,6 +20,7 @@ mod examples;
 mod export;
 mod functions;
 mod history;
+mod import;
 mod ingest;
 mod init;
 mod known;
@@ -121,6 +122,7 @@ enum Command {
     Init(init::Init),
     Ingest(ingest::Ingest),
     Append(append::Append),
+    Import(import::Import),
     Export(export::Export),
     Batch(batch::Batch),
     Score(score::Score),
@@ -279,6 +281,7 @@ async fn run_command(
         Some(Command::Init(command)) => init::run(place, command).await,
         Some(Command::Ingest(command)) => ingest::run(place, command).await,
         Some(Command::Append(command)) => append::run(place, command).await,
+        Some(Command::Import(command)) => import::run(place, command).await,
         Some(Command::Export(command)) => export::run(place, command).await,
         Some(Command::Batch(command)) => batch::run(place, command).await,
         Some(Command::Score(command)) => score::run(place, command).await,

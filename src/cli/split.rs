@@ -9,7 +9,7 @@ use super::outcome::{DONE, Failure, UNANSWERED};
 use super::output::{Output, show};
 use super::place::Place;
 use super::talk::{counted, talk};
-use crate::splits::{self, LeakLevel, Leaks, PartCount, SplitOptions, SplitUnit, split_presets};
+use crate::splits::{self, AskedSplit, LeakLevel, Leaks, PartCount, split_presets};
 
 /// Divide records into train, valid and test so that it stays so, and count what leaks
 ///
@@ -119,8 +119,9 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
     match command.action {
         Action::Create(create) => {
             let name = create.name.clone().or_else(|| create.preset.clone());
+            let options = AskedSplit::from(create).options()?;
             let made = store
-                .create_split(&name.unwrap_or_default(), &create.options()?)
+                .create_split(&name.unwrap_or_default(), &options)
                 .await?;
             let split = &made.split;
             let what = if made.is_new { "" } else { " is that already" };
@@ -177,25 +178,16 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
     }
 }
 
-impl Create {
-    fn options(self) -> Result<SplitOptions, Failure> {
-        let mut options = match &self.preset {
-            Some(preset) => SplitOptions::preset(preset)?,
-            None => SplitOptions::default(),
-        };
-        if let Some(unit) = &self.unit {
-            options = options.unit(SplitUnit::parse(unit)?);
+impl From<Create> for AskedSplit {
+    fn from(create: Create) -> Self {
+        Self {
+            preset: create.preset,
+            unit: create.unit,
+            ratio: create.ratio,
+            seed: create.seed,
+            hold_out: create.hold_out,
+            query: create.query,
         }
-        if let Some(ratio) = self.ratio {
-            options = options.ratio(ratio);
-        }
-        if let Some(sql) = self.hold_out {
-            options = options.hold_out(sql);
-        }
-        if let Some(sql) = self.query {
-            options = options.query(sql);
-        }
-        Ok(options.seed(self.seed))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a store knows beside its sources: notes, subsets, splits, what was corrected.
+//! What a store knows beside its sources: notes, subsets, splits, features of others, what was corrected.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::schema;
 use crate::store::{CORRECTIONS, Snapshot};
 
 /// Tables whose rows are known by their keys.
-const TABLES: [&str; 4] = ["notes", "subsets", "splits", CORRECTIONS];
+const TABLES: [&str; 5] = ["notes", "subsets", "splits", "features", CORRECTIONS];
 
 impl Copy<'_> {
     /// Copies such rows, but for those whose keys the other store has. Where sources were renamed or left out, what refers to

@@ -19,6 +19,7 @@ mod distinct;
 mod engine;
 mod files;
 pub(crate) mod functions;
+pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;
 mod live;

@@ -7,10 +7,11 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
-use super::predictions::{Predictions, Slot, wrong};
+use super::predictions::{Predictions, Slot};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::frame;
+use crate::query::keyed::wrong;
 
 /// Predictions by the numbers of configurations in this store.
 pub(super) struct Matched {

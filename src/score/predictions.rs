@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use arrow::array::{
-    Array as _, AsArray as _, BinaryViewArray, FixedSizeListArray, RecordBatch, UInt8Array,
-};
-use arrow::datatypes::{DataType, Float64Type, Schema, UInt8Type};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Float64Type, Schema};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
@@ -14,9 +12,7 @@ use futures::StreamExt as _;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::frame;
-
-/// What names the configuration.
-const KEY: &str = "config_key";
+use crate::query::keyed::{KEY, Keys, columns_of, key_sql, key_text, lacks, relation, wrong};
 
 /// What names the platform, where predictions are of several.
 const PLATFORM: &str = "platform";
@@ -26,6 +22,9 @@ const PREDICTION: &str = "prediction";
 
 /// A time in nanoseconds.
 const PREDICTED_NS: &str = "predicted_ns";
+
+/// How a query gives columns their names.
+const RENAMED: &str = "(SELECT key AS config_key, score AS prediction FROM '...')";
 
 /// Ends a chain.
 const NONE: u32 = u32::MAX;
@@ -64,14 +63,9 @@ impl Predictions {
     /// # Errors
     /// [`Error::Source`] where a column is missing, ambiguous or of another type, [`Error::Query`] where it cannot be read.
     pub(super) async fn read(context: &SessionContext, from: &str) -> Result<Self> {
-        let table = match from.trim_start().starts_with('(') {
-            true => from.to_owned(),
-            false => format!("'{}'", from.replace('\'', "''")),
-        };
-        let columns = frame(context, &format!("SELECT * FROM {table} AS p LIMIT 0")).await?;
-        let schema = columns.schema().as_arrow().clone();
+        let schema = columns_of(context, from).await?;
         let mut predictions = Self::of(from, &schema)?;
-        let sql = predictions.sql(&schema, &table)?;
+        let sql = predictions.sql(&schema)?;
         let rows = frame(context, &sql).await?.execute_stream().await;
         predictions.take(rows.map_err(Error::Query)?).await?;
         Ok(predictions)
@@ -97,11 +91,12 @@ impl Predictions {
                     &format!(
                         "`{PREDICTION}` (higher for a faster configuration) or `{PREDICTED_NS}` (a time)"
                     ),
+                    RENAMED,
                 ));
             }
         };
         if !has(KEY) {
-            return Err(lacks(from, schema, &format!("`{KEY}`")));
+            return Err(lacks(from, schema, &format!("`{KEY}`"), RENAMED));
         }
         Ok(Self {
             from: from.to_owned(),
@@ -117,33 +112,8 @@ impl Predictions {
         })
     }
 
-    fn sql(&self, schema: &Schema, table: &str) -> Result<String> {
-        let kind = schema.field_with_name(KEY).map(|field| field.data_type());
-        let key = match kind {
-            // Of the columns of a file without rows nothing is known.
-            Ok(other) if other.is_null() || is_text(other) => {
-                format!("key_bytes(arrow_cast({KEY}, 'Utf8View'))")
-            }
-            Ok(
-                DataType::Binary
-                | DataType::LargeBinary
-                | DataType::BinaryView
-                | DataType::FixedSizeBinary(16),
-            ) => format!("arrow_cast({KEY}, 'BinaryView')"),
-            // Rows of an array of npz: 16 numbers each.
-            Ok(DataType::FixedSizeList(of, 16)) if of.data_type() == &DataType::UInt8 => {
-                KEY.to_owned()
-            }
-            Ok(other) => {
-                return Err(wrong(
-                    &self.from,
-                    format!(
-                        "`{KEY}` is {other}, it must be 32 hexadecimal digits, 16 bytes or a row of 16 uint8"
-                    ),
-                ));
-            }
-            Err(error) => return Err(wrong(&self.from, error.to_string())),
-        };
+    fn sql(&self, schema: &Schema) -> Result<String> {
+        let key = key_sql(&self.from, schema)?;
         let value = match self.is_time {
             true => PREDICTED_NS,
             false => PREDICTION,
@@ -154,7 +124,8 @@ impl Predictions {
         };
         Ok(format!(
             "SELECT {key} AS key, arrow_cast({value}, 'Float64') AS value, \
-             {platform} AS platform FROM {table} AS p"
+             {platform} AS platform FROM {} AS p",
+            relation(&self.from)
         ))
     }
 
@@ -208,7 +179,7 @@ impl Predictions {
         while let Some(row) = self.rows.get(at(next)) {
             if row.platform == platform {
                 self.doubled += 1;
-                self.a_doubled.get_or_insert_with(|| text(key));
+                self.a_doubled.get_or_insert_with(|| key_text(key));
                 return Ok(());
             }
             next = row.next;
@@ -264,7 +235,7 @@ impl Predictions {
                     unused.known += 1;
                 } else if !row.is_used {
                     unused.unknown += 1;
-                    unused.an_unknown.get_or_insert_with(|| text(*key));
+                    unused.an_unknown.get_or_insert_with(|| key_text(*key));
                 }
                 next = row.next;
             }
@@ -298,39 +269,6 @@ impl Predictions {
     }
 }
 
-/// Keys of a batch.
-enum Keys<'a> {
-    Bytes(&'a BinaryViewArray),
-    Lists(&'a FixedSizeListArray, &'a UInt8Array),
-}
-
-impl<'a> Keys<'a> {
-    fn of(batch: &'a RecordBatch) -> Result<Self> {
-        let column = batch.column_by_name("key");
-        let lists = column.and_then(|column| column.as_fixed_size_list_opt());
-        let bytes = lists.and_then(|lists| lists.values().as_primitive_opt::<UInt8Type>());
-        match (lists, bytes) {
-            (Some(lists), Some(bytes)) => Ok(Self::Lists(lists, bytes)),
-            _ => Ok(Self::Bytes(column::bytes(batch, "key")?)),
-        }
-    }
-
-    /// The key of a row, if it is one.
-    fn at(&self, row: usize) -> Option<[u8; 16]> {
-        let key = match self {
-            Self::Bytes(keys) => keys.is_valid(row).then(|| keys.value(row))?,
-            Self::Lists(keys, bytes) => {
-                let start = usize::try_from(keys.value_offset(row)).ok()?;
-                let whole = keys
-                    .is_valid(row)
-                    .then(|| bytes.values().get(start..start + 16));
-                whole.flatten()?
-            }
-        };
-        key.try_into().ok()
-    }
-}
-
 /// Predictions that no record took.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unused {
@@ -346,43 +284,6 @@ impl Slot {
     }
 }
 
-fn is_text(of: &DataType) -> bool {
-    match of {
-        DataType::Dictionary(_, of) => of.is_string(),
-        other => other.is_string(),
-    }
-}
-
 fn at(place: u32) -> usize {
     usize::try_from(place).unwrap_or(usize::MAX)
-}
-
-fn text(key: [u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(key))
-}
-
-pub(super) fn wrong(from: &str, reason: String) -> Error {
-    Error::Source {
-        location: from.to_owned(),
-        reason,
-    }
-}
-
-fn lacks(from: &str, schema: &Schema, what: &str) -> Error {
-    let names: Vec<String> = schema
-        .fields()
-        .iter()
-        .take(12)
-        .map(|field| format!("`{}`", field.name()))
-        .collect();
-    let has = match names.is_empty() {
-        true => "no columns".to_owned(),
-        false => names.join(", "),
-    };
-    wrong(
-        from,
-        format!(
-            "it has no column {what}, but {has}\nhint: a query may rename one: (SELECT key AS {KEY}, score AS {PREDICTION} FROM '...')"
-        ),
-    )
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::clusters::Clusters;
 use super::cuts::{in_files, in_time, integers};
 use super::held::{Known, held};
-use super::listed::{SPLITS, with_parts};
+use super::listed::{SPLITS, given, numbers_of, with_parts};
 use super::options::SplitOptions;
 use super::scope::Scope;
 use super::session::session;
@@ -63,10 +63,11 @@ impl Store {
         self.commit(SPLITS, &detail, async |snapshot: &Snapshot| {
             let last = last(self, snapshot, name).await?;
             is_new = last.as_ref().is_none_or(|(_, known)| *known != digest);
-            version = last.map_or(0, |(version, _)| version) + i64::from(is_new);
+            version = last.map_or(0, |(version, _)| version);
             if !is_new {
                 return Ok(None);
             }
+            version = version.max(given(snapshot, name).await?) + 1;
             let row = Row {
                 name,
                 version,
@@ -74,9 +75,9 @@ impl Store {
                 digest: &digest,
                 unit_count: made.unit_count,
             };
-            one_file(self, SPLITS, columns(&row, options))
-                .await
-                .map(Some)
+            let mut change = one_file(self, SPLITS, columns(&row, options)).await?;
+            change.transactions = vec![(numbers_of(name), version)];
+            Ok(Some(change))
         })
         .await?;
         let full_name = format!("{name}@{version}");

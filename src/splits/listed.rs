@@ -12,7 +12,7 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::query::SessionOptions;
 use crate::query::splits::{Definition, all, find};
-use crate::store::Store;
+use crate::store::{Rests, Snapshot, Store};
 
 /// The table of splits.
 pub(super) const SPLITS: &str = "splits";
@@ -45,7 +45,7 @@ impl Store {
         Ok(parts)
     }
 
-    /// Takes a split away: `NAME@VERSION`, or `NAME` with all its versions; says how many there were.
+    /// Takes a split away: `NAME@VERSION`, or `NAME` with all its versions; says how many there were. Their numbers are not given out again.
     ///
     /// # Errors
     /// [`Error::Unknown`] where there is none; [`Error::ReadOnly`] for a store as it was.
@@ -57,9 +57,28 @@ impl Store {
             own = own.and(col("version").eq(lit(found.version)));
         }
         let detail = format!("drop split {name}");
-        let taken = self.take_out(SPLITS, &detail, async |_| Ok(Some(own.clone())));
-        taken.await
+        let mut dropped = 0;
+        let mut rests = Rests::default();
+        self.commit(SPLITS, &detail, async |snapshot: &Snapshot| {
+            let (rows, mut change) = self.without(SPLITS, snapshot, &own, &mut rests).await?;
+            dropped = rows;
+            let highest = given(snapshot, &found.name).await?.max(found.version);
+            change.transactions = vec![(numbers_of(&found.name), highest)];
+            Ok((rows > 0).then_some(change))
+        })
+        .await?;
+        Ok(dropped)
     }
+}
+
+/// The highest version that a split of this name was given, whether it is there or not; 0 where nobody noted any.
+pub(super) async fn given(at: &Snapshot, name: &str) -> Result<i64> {
+    Ok(at.transaction(&numbers_of(name)).await?.unwrap_or_default())
+}
+
+/// The application transaction that counts the versions of a split.
+pub(super) fn numbers_of(name: &str) -> String {
+    format!("tsql split {name}")
 }
 
 /// A split with its parts.

@@ -18,6 +18,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod asked;
 mod check;
 mod clusters;
 mod create;
@@ -33,6 +34,7 @@ mod session;
 mod split;
 
 pub use crate::query::SplitUnit;
+pub use asked::AskedSplit;
 pub use check::SplitLeaks;
 pub use create::CreatedSplit;
 pub use leaks::Leaks;

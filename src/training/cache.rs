@@ -20,7 +20,7 @@ use super::file::RowsFile;
 use super::options::RowsOptions;
 use super::order::Units;
 use super::selection::Selection;
-use super::written::{ABOUT, About, Content, GROUPS, ROWS, write};
+use super::written::{ABOUT, About, Content, FAMILIES, GROUPS, ROWS, write};
 use crate::error::{Error, Result};
 
 /// Folder of selections in the user's cache.
@@ -34,6 +34,8 @@ const VARIABLE: &str = "TSQL_CACHE";
 pub(super) struct Kept {
     pub(super) file: RowsFile,
     pub(super) units: Units,
+    /// Where families of units end, if these take turns.
+    pub(super) families: Option<Arc<[u64]>>,
     /// The folder of one that nobody else will find; it goes with this.
     _own: Option<Scratch>,
 }
@@ -91,23 +93,35 @@ fn opened(folder: &Path) -> Result<Kept, String> {
     let text = fs::read_to_string(folder.join(ABOUT)).map_err(|error| error.to_string())?;
     let about: About = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let file = RowsFile::of(compared(&folder.join(ROWS), &about.rows)?)?;
+    let rows = file.row_count();
     let units = match &about.groups {
-        None => Units::Rows(file.row_count()),
-        Some(content) => {
-            let ends = compared(&folder.join(GROUPS), content)?;
-            let ends = ends.as_ref().as_chunks::<8>().0.iter();
-            let ends: Arc<[u64]> = ends.map(|end| u64::from_le_bytes(*end)).collect();
-            if ends.last().copied().unwrap_or_default() != file.row_count() || !ends.is_sorted() {
-                return Err("groups that are not those of its rows".to_owned());
-            }
-            Units::Groups(ends)
-        }
+        None => Units::Rows(rows),
+        Some(content) => Units::Groups(ends(&folder.join(GROUPS), content, rows)?),
     };
+    let unit_count = match &units {
+        Units::Rows(rows) => *rows,
+        Units::Groups(ends) => ends.len() as u64,
+    };
+    let families = about.families.as_ref();
+    let families = families.map(|content| ends(&folder.join(FAMILIES), content, unit_count));
+    let families = families.transpose()?;
     Ok(Kept {
         file,
         units,
+        families,
         _own: None,
     })
+}
+
+/// Ends of ranges that are `count` things in all.
+fn ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, String> {
+    let ends = compared(path, content)?;
+    let ends = ends.as_ref().as_chunks::<8>().0.iter();
+    let ends: Arc<[u64]> = ends.map(|end| u64::from_le_bytes(*end)).collect();
+    if ends.last().copied().unwrap_or_default() != count || !ends.is_sorted() {
+        return Err("groups that are not those of its rows".to_owned());
+    }
+    Ok(ends)
 }
 
 fn compared(path: &Path, content: &Content) -> Result<Mapped, String> {
@@ -150,7 +164,7 @@ fn listed(place: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let found = entries.filter_map(|entry| {
         let about = fs::metadata(entry.path().join(ABOUT)).ok()?;
         let bytes = |name| fs::metadata(entry.path().join(name)).map_or(0, |file| file.len());
-        let bytes = about.len() + bytes(ROWS) + bytes(GROUPS);
+        let bytes = about.len() + bytes(ROWS) + bytes(GROUPS) + bytes(FAMILIES);
         Some((about.modified().ok()?, bytes, entry.path()))
     });
     found.collect()

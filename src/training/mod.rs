@@ -26,13 +26,15 @@ mod options;
 mod permutation;
 mod position;
 mod prefetch;
+mod turns;
 
 mod boundaries;
 mod file;
-mod numbered;
 mod readable;
-mod selection;
 mod streamed;
+
+mod numbered;
+mod selection;
 mod written;
 
 mod order;

@@ -16,6 +16,7 @@ pub struct RowsOptions {
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) batch_rows: u64,
     pub(crate) group: Option<String>,
+    pub(crate) balance: Option<String>,
     pub(crate) shuffle: bool,
     pub(crate) seed: u64,
     pub(crate) drop_last: bool,
@@ -35,6 +36,7 @@ impl Default for RowsOptions {
             parameters: Vec::new(),
             batch_rows: 1024,
             group: None,
+            balance: None,
             shuffle: true,
             seed: 0,
             drop_last: false,
@@ -68,6 +70,16 @@ impl RowsOptions {
     #[must_use]
     pub fn group(mut self, column: impl Into<String>) -> Self {
         self.group = Some(column.into());
+        self
+    }
+
+    /// Values of this column of the selection take turns, so that each comes as often as any other, whatever the number of its rows: rare ones
+    /// are repeated, of frequent ones each epoch has others, and none comes again before all of its value have come. An epoch has
+    /// as many rows (of groups: groups) as the selection, down to a multiple of the number of values. With groups a group is of rows
+    /// that share both values.
+    #[must_use]
+    pub fn balance(mut self, column: impl Into<String>) -> Self {
+        self.balance = Some(column.into());
         self
     }
 

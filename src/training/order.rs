@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::options::RowsOptions;
 use super::permutation::Permutation;
 use super::position::Position;
+use super::turns::Turns;
 use crate::error::{Error, Result};
 
 /// What is shuffled, and put into batches.
@@ -21,6 +22,7 @@ pub(crate) enum Units {
 #[derive(Debug)]
 pub(crate) struct Order {
     units: Units,
+    turns: Option<Turns>,
     batch_rows: u64,
     shuffle: bool,
     seed: u64,
@@ -29,6 +31,23 @@ pub(crate) struct Order {
     world: u64,
     /// Ends of the batches among the shuffled groups of the epoch that was last asked for.
     packed: Mutex<Option<(u64, Arc<[usize]>)>>,
+}
+
+/// Which unit comes at a place of an epoch.
+enum Sequence<'a> {
+    AsTheyAre,
+    Shuffled(Permutation),
+    Turns(&'a Turns, u64),
+}
+
+impl Sequence<'_> {
+    fn at(&self, place: u64) -> u64 {
+        match self {
+            Self::AsTheyAre => place,
+            Self::Shuffled(of) => of.at(place),
+            Self::Turns(of, epoch) => of.at(place, *epoch),
+        }
+    }
 }
 
 /// The rows of a batch.
@@ -43,6 +62,7 @@ impl Order {
     pub(crate) fn new(units: Units, options: &RowsOptions) -> Self {
         Self {
             units,
+            turns: None,
             batch_rows: options.batch_rows.max(1),
             shuffle: options.shuffle,
             seed: options.seed,
@@ -50,6 +70,34 @@ impl Order {
             rank: options.rank,
             world: options.world.max(1),
             packed: Mutex::new(None),
+        }
+    }
+
+    /// The same where families of units, which follow each other, take turns; by their ends.
+    pub(crate) fn in_turns(self, families: Arc<[u64]>) -> Self {
+        let turns = Turns::new(families, self.seed, self.shuffle);
+        Self {
+            turns: Some(turns),
+            ..self
+        }
+    }
+
+    /// Places of an epoch, of a unit each.
+    fn places(&self) -> u64 {
+        match (&self.turns, &self.units) {
+            (Some(turns), _) => turns.places(),
+            (None, Units::Rows(rows)) => *rows,
+            (None, Units::Groups(ends)) => ends.len() as u64,
+        }
+    }
+
+    fn sequence(&self, epoch: u64) -> Sequence<'_> {
+        match &self.turns {
+            Some(turns) => Sequence::Turns(turns, epoch),
+            None if self.shuffle => {
+                Sequence::Shuffled(Permutation::new(self.places(), self.seed, epoch))
+            }
+            None => Sequence::AsTheyAre,
         }
     }
 
@@ -74,8 +122,8 @@ impl Order {
     /// Batches of an epoch for all ranks.
     fn batches(&self, epoch: u64) -> u64 {
         match &self.units {
-            Units::Rows(rows) if self.drop_last => rows / self.batch_rows,
-            Units::Rows(rows) => rows.div_ceil(self.batch_rows),
+            Units::Rows(_) if self.drop_last => self.places() / self.batch_rows,
+            Units::Rows(_) => self.places().div_ceil(self.batch_rows),
             Units::Groups(ends) => self.packed(ends, epoch).len() as u64,
         }
     }
@@ -96,13 +144,12 @@ impl Order {
         // The last step gives the first batches again to ranks that would have none.
         let batch = (at.step * self.world + self.rank) % self.batches(at.epoch).max(1);
         Ok(match &self.units {
-            Units::Rows(rows) => {
+            Units::Rows(_) => {
                 let first = batch * self.batch_rows;
-                let last = first.saturating_add(self.batch_rows).min(*rows);
-                let permutation = self.permutation(*rows, at.epoch);
-                let row = |place| permutation.map_or(place, |of| of.at(place));
+                let last = first.saturating_add(self.batch_rows).min(self.places());
+                let sequence = self.sequence(at.epoch);
                 Chosen {
-                    rows: (first..last).map(row).collect(),
+                    rows: (first..last).map(|place| sequence.at(place)).collect(),
                     group_sizes: None,
                 }
             }
@@ -115,20 +162,15 @@ impl Order {
         let batch = usize::try_from(batch).unwrap_or(usize::MAX);
         let last = packed.get(batch).copied().unwrap_or_default();
         let before = batch.checked_sub(1).and_then(|before| packed.get(before));
-        let permutation = self.permutation(ends.len() as u64, epoch);
+        let sequence = self.sequence(epoch);
         let mut chosen = Chosen::default();
         let sizes = chosen.group_sizes.get_or_insert_default();
         for place in before.copied().unwrap_or_default()..last {
-            let rows = group(ends, permutation.as_ref(), place);
+            let rows = group(ends, &sequence, place);
             sizes.push(rows.end - rows.start);
             chosen.rows.extend(rows);
         }
         chosen
-    }
-
-    fn permutation(&self, count: u64, epoch: u64) -> Option<Permutation> {
-        self.shuffle
-            .then(|| Permutation::new(count, self.seed, epoch))
     }
 
     /// Where batches end among the shuffled groups: each takes groups as long as they fit.
@@ -137,10 +179,11 @@ impl Order {
         if let Some((_, packed)) = kept.as_ref().filter(|(of, _)| *of == epoch) {
             return Arc::clone(packed);
         }
-        let permutation = self.permutation(ends.len() as u64, epoch);
+        let sequence = self.sequence(epoch);
+        let places = usize::try_from(self.places()).unwrap_or(usize::MAX);
         let (mut packed, mut rows) = (Vec::new(), 0);
-        for place in 0..ends.len() {
-            let group = group(ends, permutation.as_ref(), place);
+        for place in 0..places {
+            let group = group(ends, &sequence, place);
             let size = group.end - group.start;
             if rows > 0 && size > self.batch_rows.saturating_sub(rows) {
                 packed.push(place);
@@ -149,7 +192,7 @@ impl Order {
             rows += size;
         }
         if rows > 0 {
-            packed.push(ends.len());
+            packed.push(places);
         }
         let packed: Arc<[usize]> = packed.into();
         *kept = Some((epoch, Arc::clone(&packed)));
@@ -157,11 +200,9 @@ impl Order {
     }
 }
 
-/// The rows of the group at a place of the shuffle.
-fn group(ends: &[u64], permutation: Option<&Permutation>, place: usize) -> Range<u64> {
-    let place = permutation.map_or(place, |of| {
-        usize::try_from(of.at(place as u64)).unwrap_or(usize::MAX)
-    });
+/// The rows of the group at a place of an epoch.
+fn group(ends: &[u64], sequence: &Sequence, place: usize) -> Range<u64> {
+    let place = usize::try_from(sequence.at(place as u64)).unwrap_or(usize::MAX);
     let end_of = |group: Option<usize>| group.and_then(|at| ends.get(at)).copied();
     let end = end_of(Some(place)).unwrap_or_default();
     end_of(place.checked_sub(1)).unwrap_or_default()..end
@@ -253,6 +294,51 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn families_take_turns_by_rows_and_by_groups() {
+        // Families of 15 and 7 rows, of four groups and two.
+        let options = RowsOptions::default().batch_rows(4);
+        let by_rows = order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22]));
+        let by_groups = order(&groups(), &options).in_turns(Arc::from([4, 6]));
+        for number in 0..3 {
+            let rows = sorted(&epoch(&by_rows, number));
+            let least = rows.iter().filter(|row| **row < 15).count();
+            assert_eq!((rows.len(), least), (22, 11));
+            let batches = epoch(&by_groups, number);
+            let sizes = batches
+                .iter()
+                .flat_map(|batch| batch.group_sizes.clone().unwrap());
+            assert_eq!(sizes.count(), 6);
+            let groups_of_second = batches.iter().flat_map(|batch| &batch.rows);
+            // The groups of the second family have 2 and 5 rows, and come three times in all.
+            let rows = groups_of_second.filter(|row| **row >= 15).count();
+            assert!([9, 12].contains(&rows), "{rows}");
+            assert!(batches.iter().all(
+                |batch| batch.rows.len() <= 4 || batch.group_sizes.as_ref().unwrap().len() == 1
+            ));
+        }
+        let again = order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22]));
+        assert_eq!(epoch(&by_rows, 2), epoch(&again, 2));
+        for world in [2, 3] {
+            let ranks = (0..world).map(|rank| {
+                let options = options.clone().rank(rank, world);
+                epoch(
+                    &order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22])),
+                    2,
+                )
+            });
+            let ranks: Vec<_> = ranks.collect();
+            let union =
+                (0..ranks[0].len()).flat_map(|step| ranks.iter().map(move |rank| &rank[step]));
+            let alone = epoch(&by_rows, 2);
+            assert!(
+                union
+                    .zip(alone.iter().cycle())
+                    .all(|(one, other)| one == other)
+            );
         }
     }
 

@@ -67,6 +67,10 @@ impl Store {
 impl TrainingRows {
     fn of(kept: Arc<Kept>, options: RowsOptions) -> Self {
         let order = Order::new(kept.units.clone(), &options);
+        let order = match &kept.families {
+            Some(families) => order.in_turns(Arc::clone(families)),
+            None => order,
+        };
         Self(Arc::new(Rows {
             kept,
             order,

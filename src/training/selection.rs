@@ -31,6 +31,8 @@ pub(super) struct Selection {
     pub(super) schema: SchemaRef,
     /// Place of the column that says which rows belong together.
     pub(super) group: Option<usize>,
+    /// Place of the column whose values take turns.
+    pub(super) family: Option<usize>,
     /// What the rows follow from; `None` where they follow from more than the store has.
     pub(super) key: Option<String>,
 }
@@ -57,11 +59,17 @@ impl Selection {
         let frame = statement::planned_with(&context, first, sql, given).await?;
         let is_known = looked_at(frame.logical_plan())?;
         let schema = Arc::clone(frame.schema().inner());
-        let group = group_of(&schema, options)?;
+        let group = place_of(&schema, options.group.as_deref())?;
+        let family = place_of(&schema, options.balance.as_deref())?;
         let mut plan = frame.create_physical_plan().await.map_err(Error::Query)?;
         ordered(&plan)?;
-        if let Some(column) = &options.group {
-            let sorted = together(&context, plan, column).await;
+        let by: Vec<&str> = [&options.balance, &options.group]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        if !by.is_empty() {
+            let sorted = together(&context, plan, &by).await;
             plan = sorted.map_err(Error::Query)?;
         }
         Ok(Self {
@@ -70,19 +78,20 @@ impl Selection {
             plan,
             schema,
             group,
+            family,
         })
     }
 }
 
-fn group_of(schema: &SchemaRef, options: &RowsOptions) -> Result<Option<usize>> {
-    let Some(name) = &options.group else {
+fn place_of(schema: &SchemaRef, name: Option<&str>) -> Result<Option<usize>> {
+    let Some(name) = name else {
         return Ok(None);
     };
     let unknown = |_| {
         let names = schema.fields().iter().map(|field| field.name().as_str());
         Error::Unknown {
             kind: "column of the selection",
-            name: name.clone(),
+            name: name.to_owned(),
             known: names.collect::<Vec<_>>().join(", "),
         }
     };
@@ -179,6 +188,9 @@ fn key(snapshots: &Snapshots, sql: &str, options: &RowsOptions) -> String {
         add(value);
     }
     add(&format!("{:?}", options.group));
+    if let Some(family) = &options.balance {
+        add(&format!("balance {family:?}"));
+    }
     for (table, snapshot) in snapshots {
         add(table);
         for file in snapshot.files().iter() {

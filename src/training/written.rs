@@ -3,7 +3,8 @@
 //! ```text
 //! <folder>/rows.arrow    the rows, in blocks of 16,384 (Arrow file format, no compression)
 //!          groups        where groups of rows end: unsigned numbers of 8 bytes, little-endian
-//!          about.json    written last: sizes and XXH3-64 of both
+//!          families      where families of groups, or of rows, end, in the same form
+//!          about.json    written last: sizes and XXH3-64 of all
 //! ```
 
 use std::fs::{self, File};
@@ -29,6 +30,7 @@ use crate::error::{Error, Result};
 
 pub(super) const ROWS: &str = "rows.arrow";
 pub(super) const GROUPS: &str = "groups";
+pub(super) const FAMILIES: &str = "families";
 pub(super) const ABOUT: &str = "about.json";
 
 /// What a folder holds.
@@ -38,6 +40,8 @@ pub(super) struct About {
     pub(super) sql: String,
     pub(super) rows: Content,
     pub(super) groups: Option<Content>,
+    #[serde(default)]
+    pub(super) families: Option<Content>,
 }
 
 /// What a file must be.
@@ -61,7 +65,9 @@ impl Content {
 pub(super) async fn write(selection: &Selection, sql: &str, folder: &Path) -> Result<()> {
     let schema = Arc::new(readable(&selection.schema));
     let mut rows = Rows::new(&folder.join(ROWS), &schema)?;
-    let mut groups = selection.group.map(Groups::new);
+    let by = selection.family.into_iter().chain(selection.group);
+    let mut groups = selection.group.map(|_| Groups::new(by.collect()));
+    let mut families = selection.family.map(|family| Groups::new(vec![family]));
     let parts = selection.plan.output_partitioning().partition_count();
     for part in 0..parts {
         let task = selection.context.task_ctx();
@@ -69,18 +75,29 @@ pub(super) async fn write(selection: &Selection, sql: &str, folder: &Path) -> Re
         let mut stream = stream.map_err(Error::Query)?;
         while let Some(batch) = stream.try_next().await.map_err(Error::Query)? {
             let batch = plain(&batch, &schema)?;
+            if let Some(families) = &mut families {
+                families.take(&batch)?;
+            }
             if let Some(groups) = &mut groups {
                 groups.take(&batch)?;
             }
             rows.push(batch)?;
         }
     }
+    let groups = groups.map(Groups::finish);
+    let mut families = families.map(Groups::finish);
+    if let (Some(groups), Some(families)) = (&groups, &mut families) {
+        // In rows so far: each of these ends is one of a group, too.
+        for end in families {
+            *end = groups.partition_point(|group| group <= end) as u64;
+        }
+    }
+    let written = |ends: Option<Vec<u64>>, name| ends.map(|ends| write_ends(&ends, folder, name));
     let about = About {
         sql: sql.to_owned(),
         rows: rows.finish()?,
-        groups: groups
-            .map(|groups| groups.finish(&folder.join(GROUPS)))
-            .transpose()?,
+        groups: written(groups, GROUPS).transpose()?,
+        families: written(families, FAMILIES).transpose()?,
     };
     let text = serde_json::to_vec_pretty(&about);
     let text = text.map_err(|error| Error::Internal(error.to_string()))?;
@@ -159,7 +176,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// Where groups of rows end.
+/// Where groups of rows end, by the values of some columns.
 struct Groups {
     boundaries: Boundaries,
     rows: u64,
@@ -167,9 +184,9 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(column: usize) -> Self {
+    fn new(columns: Vec<usize>) -> Self {
         Self {
-            boundaries: Boundaries::new(vec![column]),
+            boundaries: Boundaries::new(columns),
             rows: 0,
             ends: Vec::new(),
         }
@@ -183,12 +200,17 @@ impl Groups {
         Ok(())
     }
 
-    fn finish(mut self, path: &Path) -> Result<Content> {
+    fn finish(mut self) -> Vec<u64> {
         if self.rows > 0 {
             self.ends.push(self.rows);
         }
-        let bytes: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
-        fs::write(path, &bytes).map_err(Error::io(path))?;
-        Ok(Content::of(&bytes))
+        self.ends
     }
+}
+
+fn write_ends(ends: &[u64], folder: &Path, name: &str) -> Result<Content> {
+    let path = folder.join(name);
+    let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+    fs::write(&path, &bytes).map_err(Error::io(&path))?;
+    Ok(Content::of(&bytes))
 }

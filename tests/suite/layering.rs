@@ -18,6 +18,7 @@ const RANKS: [&[&str]; 13] = [
     &["ingest"],
     &[
         "export",
+        "features",
         "upkeep",
         "demo",
         "diff",

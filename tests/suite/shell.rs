@@ -226,6 +226,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         ("roofline", "the store has none"),
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),
+        ("task-bounds", "the store has none"),
         ("task-gflops", "the store has none"),
     ];
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;

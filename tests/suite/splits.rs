@@ -339,7 +339,7 @@ fn a_split_whose_making_was_killed_is_whole_or_not_there() {
         );
         assert!(rows == ["0,0"] || rows == ["1,3"], "{rows:?}");
         if rows == ["1,3"] {
-            place.ok(&["split", "drop", "k@1"]);
+            place.ok(&["split", "drop", "k"]);
         }
     }
     place.ok(&args);
@@ -348,6 +348,36 @@ fn a_split_whose_making_was_killed_is_whole_or_not_there() {
         ["test,18"]
     );
     place.ok(&["check"]);
+}
+
+/// What was written down about a version that was dropped is never true of another one.
+#[test]
+fn numbers_of_dropped_versions_are_not_given_out_again() {
+    let place = Place::new();
+    place.write("logs/a/x.json", log(1, 4));
+    place.ok(&["ingest", "-q", "logs"]);
+    let made = |seed: &str| {
+        let create = ["split", "create", "s", "--unit", "task", "--seed", seed];
+        place.ok(&create).stderr
+    };
+    for (seed, name) in [("1", "s@1:"), ("1", "s@1 is that already"), ("2", "s@2:")] {
+        assert!(made(seed).starts_with(name), "{seed}");
+    }
+    place.ok(&["split", "drop", "s@2"]);
+    assert!(made("3").starts_with("s@3:"));
+    place.ok(&["split", "drop", "s"]);
+    assert!(
+        made("3").starts_with("s@4:"),
+        "the same as one that was dropped"
+    );
+    let another = place.ok(&["split", "create", "t", "--unit", "task"]).stderr;
+    assert!(another.starts_with("t@1:"), "{another}");
+    let gone = place.tsql(&["SELECT split('s@1') FROM records"]);
+    assert!(
+        gone.code != Some(0) && gone.stderr.contains("s@4"),
+        "{}",
+        gone.stderr
+    );
 }
 
 /// A copy has the splits, which mean the same there.

@@ -386,3 +386,53 @@ async fn processes_at_once_make_one_selection() {
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+/// Failed records are a twentieth of all: as families of their own they come as often as the others.
+#[tokio::test]
+async fn families_take_turns_whatever_their_size() {
+    let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
+    let sql = "SELECT graph_id, status, runtime_ns FROM records ORDER BY source_id, line";
+    let options = cache.options().balance("status");
+    let all = rows(&store, sql, &options).await;
+    let failed = |batch: &RecordBatch| batch.column_by_name("runtime_ns").unwrap().null_count();
+    assert_eq!(all.len(), 480);
+    let first = epoch(&all, Position::default());
+    let counts: Vec<(usize, usize)> = first
+        .iter()
+        .map(|batch| (batch.rows.num_rows(), failed(&batch.rows)))
+        .collect();
+    // Each turn of two has one of each.
+    assert!(
+        counts.iter().all(|(rows, failed)| rows == &(2 * failed)),
+        "{counts:?}"
+    );
+    assert_eq!(counts.iter().map(|(rows, _)| rows).sum::<usize>(), 480);
+    // It goes on in the middle as it would have, and is kept under a name of its own.
+    let second = Position { epoch: 1, step: 3 };
+    let again = rows(&store, sql, &options).await;
+    assert_eq!(
+        epoch(&again, second),
+        epoch(&all, Position::start_of(1))[3..]
+    );
+    assert_ne!(epoch(&all, Position::start_of(1))[0].rows, first[0].rows);
+    let plain = rows(&store, sql, &cache.options()).await;
+    assert_eq!(
+        (cache.kept().len(), epoch(&plain, Position::default()).len()),
+        (2, 10)
+    );
+    // Whole groups take turns, too: those of 24 failed records beside those of all others.
+    let grouped = rows(
+        &store,
+        sql,
+        &options.clone().group("graph_id").batch_rows(1),
+    )
+    .await;
+    let batches = epoch(&grouped, Position::default());
+    let groups_of_failed = batches
+        .iter()
+        .filter(|batch| failed(&batch.rows) > 0)
+        .count();
+    assert_eq!(batches.len(), 2 * groups_of_failed);
+    let told = refused(&store, sql, &cache.options().balance("family")).await;
+    assert!(told.contains("family"), "{told}");
+}

@@ -86,14 +86,14 @@ async fn a_step_is_what_the_file_says() {
         assert_eq!(*step.graph, alone.arrays().unwrap());
         let (slots, groups) = (alone.slot_count(), alone.group_count());
         if step.is_layout {
-            assert_eq!(step.layouts.values, alone.expand::<i8>(samples));
+            assert_eq!(step.layouts.values, alone.expand::<i8>(samples).unwrap());
             assert_eq!(step.layouts.shape, [4, slots, 18]);
             assert_eq!(step.codes.values, alone.codes(samples));
             assert_eq!(step.codes.shape, [4, groups]);
             assert_eq!(step.tiles.shape, [0, 24]);
             assert_eq!(looked_up(&step), step.layouts.values);
         } else {
-            assert_eq!(step.tiles.values, alone.expand::<f32>(samples));
+            assert_eq!(step.tiles.values, alone.expand::<f32>(samples).unwrap());
             assert_eq!(step.tiles.shape, [4, 24]);
             assert_eq!(step.normalizers_ns.values, [100; 4]);
             assert_eq!(step.layouts.shape, [0, 0, 18]);

@@ -129,6 +129,7 @@ fn each_format_prints_what_was_looked_at() {
         ("json.txt", Format::Json, pipe),
         ("jsonl.txt", Format::Jsonl, pipe),
         ("markdown.txt", Format::Markdown, pipe),
+        ("latex.txt", Format::Latex, pipe),
         ("vertical.txt", Format::Vertical, pipe),
         ("table_pipe.txt", Format::Table, pipe),
         ("table_80.txt", Format::Table, screen(80)),

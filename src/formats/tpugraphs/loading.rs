@@ -136,7 +136,7 @@ impl Loader {
         }
         let sql = format!(
             "SELECT graph_id, config_id, sketch, params FROM stored.configurations \
-             WHERE graph_id IN ({}) ORDER BY graph_id, config_id",
+             WHERE graph_id IN ({})",
             listed(graph_ids)
         );
         let mut found: HashMap<i64, Configurations> = HashMap::new();
@@ -163,6 +163,8 @@ impl Loader {
                 of_graph.rows.push((place, params.into()));
             }
         }
+        // Files have them in order, and those of a graph are in one file, as a rule: a sort of all would take longer than reading them.
+        found.values_mut().for_each(Configurations::put_in_order);
         Ok(found)
     }
 
@@ -190,28 +192,56 @@ impl Loader {
         }
         let (graphs, sources): (Vec<i64>, Vec<i64>) = files.iter().copied().unzip();
         let sql = format!(
-            "SELECT source_id, config_id, runtime_ns, baseline_ns FROM {records} \
-             WHERE graph_id IN ({}) AND source_id IN ({}) ORDER BY source_id, line",
+            "SELECT source_id, line, config_id, runtime_ns, baseline_ns FROM {records} \
+             WHERE graph_id IN ({}) AND source_id IN ({})",
             listed(&graphs),
             listed(&sources)
         );
-        let mut found: HashMap<i64, Samples> = HashMap::new();
+        let mut found: HashMap<i64, (Vec<i64>, Samples)> = HashMap::new();
         for batch in self.collect(&sql).await? {
+            let lines = column::numbers::<Int64Type>(&batch, "line")?;
             let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
             let configs = column::numbers::<Int64Type>(&batch, "config_id")?;
             let times = column::numbers::<Float64Type>(&batch, "runtime_ns")?;
             let baselines = column::numbers::<Float64Type>(&batch, "baseline_ns")?;
             let whole = |time: Option<f64>, withheld| time.map_or(withheld, nanoseconds);
             for row in 0..batch.num_rows() {
-                let samples = found.entry(sources.value(row)).or_default();
+                let (of_lines, samples) = found.entry(sources.value(row)).or_default();
+                of_lines.push(lines.value(row));
                 samples.config_ids.push(configs.value(row));
                 let (time, baseline) = (column::value(times, row), column::value(baselines, row));
                 samples.runtimes.push(whole(time, 0));
                 samples.normalizers.push(whole(baseline, 1));
             }
         }
-        Ok(found)
+        let in_order = found.into_iter().map(|(source, (lines, mut samples))| {
+            if !lines.is_sorted() {
+                let order = order_of(&lines);
+                for numbers in [
+                    &mut samples.config_ids,
+                    &mut samples.runtimes,
+                    &mut samples.normalizers,
+                ] {
+                    *numbers = taken(numbers, &order);
+                }
+            }
+            (source, samples)
+        });
+        Ok(in_order.collect())
     }
+}
+
+/// The places of numbers, in the order of these.
+fn order_of(numbers: &[i64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by_key(|&place| numbers.get(place));
+    order
+}
+
+/// What is at these places.
+fn taken<T: Clone>(values: &[T], places: &[usize]) -> Vec<T> {
+    let values = places.iter().filter_map(|&place| values.get(place));
+    values.cloned().collect()
 }
 
 /// Numbers as SQL lists them.
@@ -273,6 +303,32 @@ impl Sketch {
 }
 
 impl Configurations {
+    /// Puts them in the order of their numbers, and the sketches in that in which these have them.
+    fn put_in_order(&mut self) {
+        if self.numbers.is_sorted() {
+            return;
+        }
+        let order = order_of(&self.numbers);
+        self.numbers = taken(&self.numbers, &order);
+        self.rows = taken(&self.rows, &order);
+        let mut known: Vec<Option<usize>> = vec![None; self.sketches.len()];
+        let mut used = Vec::new();
+        for (sketch, _) in &mut self.rows {
+            if let Some(new) = known.get_mut(*sketch) {
+                let place = new.get_or_insert_with(|| {
+                    used.push(*sketch);
+                    used.len() - 1
+                });
+                *sketch = *place;
+            }
+        }
+        let mut old: Vec<Option<Sketch>> = self.sketches.drain(..).map(Some).collect();
+        let in_order = used
+            .iter()
+            .filter_map(|&sketch| old.get_mut(sketch)?.take());
+        self.sketches = in_order.collect();
+    }
+
     /// Place of a sketch among those of the graph, where it is put if it is new.
     fn sketch(&mut self, text: &str, place: Entry<'_, (i64, String), usize>) -> Result<usize> {
         Ok(match place {
@@ -333,4 +389,29 @@ pub(crate) fn node_features(graph: &Graph) -> Result<Vec<[i64; FEATURE_COUNT]>> 
     let rows = graph.type_of_node.iter();
     let rows = rows.map(|&place| types.get(place as usize).copied());
     rows.collect::<Option<Vec<_>>>().ok_or_else(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_of_several_files_are_put_in_order() {
+        let steps = |text: &str| Sketch::Steps(text.to_owned());
+        let row =
+            |sketch: usize, params: u8| -> (usize, Box<[u8]>) { (sketch, Box::from([params])) };
+        let mut found = Configurations {
+            numbers: vec![7, 9, 1, 3],
+            rows: vec![row(0, 70), row(1, 90), row(2, 10), row(0, 30)],
+            sketches: vec![steps("a"), steps("b"), steps("c")],
+        };
+        found.put_in_order();
+        assert_eq!(found.numbers, [1, 3, 7, 9]);
+        assert_eq!(found.rows, [row(0, 10), row(1, 30), row(1, 70), row(2, 90)]);
+        let texts = found.sketches.iter().map(|sketch| match sketch {
+            Sketch::Steps(text) => text.as_str(),
+            Sketch::Layouts(_) => "",
+        });
+        assert!(texts.eq(["c", "a", "b"]));
+    }
 }

@@ -21,6 +21,8 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
 
+use kind::Kind;
+
 pub(super) use options::as_table;
 
 /// The state of the session that asks, as long as there is one.
@@ -45,6 +47,12 @@ impl UrlTableFactory for Files {
         let gone = || DataFusionError::Internal("the session is gone".to_owned());
         read::table(&state.ok_or_else(gone)?, &options::wanted(name)?).await
     }
+}
+
+/// Lines of a file before its first row, as its name tells.
+pub(super) fn lines_before_rows(path: &str) -> u64 {
+    let has_header = [Kind::Csv, Kind::Tsv];
+    u64::from(kind::named(path).is_some_and(|(_, kind)| has_header.contains(&kind)))
 }
 
 /// The session, where what is no table may be the path of files.

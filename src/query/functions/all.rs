@@ -11,7 +11,7 @@ use super::{
     histogram, hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text,
     macro_speedup_score, metric, node_feature, odd_repeats, open_sketch, packed_repeats,
     part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule, segments,
-    sketch_params, speedup, split, time_at, unpack_calls, unpack_checks, unpack_graph,
+    sketch_params, speedup, split, task_bytes, time_at, unpack_calls, unpack_checks, unpack_graph,
     unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
@@ -49,6 +49,7 @@ pub(super) fn scalars() -> Vec<Scalar> {
         unpack_graph::nodes(),
         unpack_graph::edges(),
         unpack_graph::steps(),
+        task_bytes::bytes(),
         unpack_tasks::operations(),
         unpack_tasks::uses(),
         unpack_tensors::function(),

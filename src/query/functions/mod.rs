@@ -48,6 +48,7 @@ mod segments;
 mod sketch_params;
 mod speedup;
 mod split;
+mod task_bytes;
 #[cfg(test)]
 mod tests;
 mod time_at;

@@ -71,6 +71,7 @@ const FILES: &[(&str, &str)] = &questions![
     "source-regressions",
     "sources",
     "speed-over-time",
+    "task-bounds",
     "task-gflops",
     "tenset-labels",
     "tenset-labels-valid",

@@ -70,6 +70,14 @@ struct CommitTransaction {
 }
 
 impl Snapshot {
+    /// How far an application has come, as its last commit says, however long ago that was; `None` where it never made one.
+    pub(crate) async fn transaction(&self, application: &str) -> Result<Option<i64>> {
+        let state = self.state.snapshot();
+        let store = self.log.log_store.as_ref();
+        let version = state.transaction_version(store, application).await;
+        version.map_err(|error| failure(self.log.table, error))
+    }
+
     /// The applications that commits after the version `since` name, up to this one; `None` where the log
     /// does not have such a commit any more.
     pub(crate) async fn named_since(&self, since: u64) -> Result<Option<HashSet<String>>> {

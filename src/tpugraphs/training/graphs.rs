@@ -21,6 +21,9 @@ use crate::training::{Ahead, Order, Position, Prefetch, Units, mixed};
 /// Stack of threads that plan and answer questions; what is not used of it takes no memory.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Files that are opened together the first time.
+const FIRST_GRAPHS: usize = 64;
+
 /// Files of TpuGraphs as steps of any epoch.
 ///
 /// * A step follows from the files, the options and its [`Position`] alone: to resume is to begin there.
@@ -208,7 +211,7 @@ impl TrainingGraphs {
         let arrays = graphs.arrays.of(&open)?;
         let split = file.split.clone();
         let form = graphs.options.form;
-        Ok(open.graph.step(position, split, samples, form, arrays))
+        open.graph.step(position, split, samples, form, arrays)
     }
 
     fn file_at(&self, position: Position) -> Result<usize> {
@@ -226,7 +229,7 @@ impl TrainingGraphs {
             return Ok(open);
         }
         let mut wanted = Vec::new();
-        for step in self.together(position)? {
+        for step in self.together(position, state.1.opened())? {
             let file = self.file_at(Position { step, ..position })?;
             if state.1.find(file).is_none() && !wanted.contains(&file) {
                 wanted.push(file);
@@ -244,10 +247,12 @@ impl TrainingGraphs {
     }
 
     /// The steps whose files are opened together: from this one on, as long as half of what may be open is not full. At
-    /// least this one.
-    fn together(&self, from: Position) -> Result<Range<u64>> {
+    /// least this one, and no more than were opened before: each time reads all places of the tables that files lie in, so few times
+    /// are best, and the first step is not to wait for all of them.
+    fn together(&self, from: Position, opened: usize) -> Result<Range<u64>> {
         let options = &self.0.options;
         let (graphs, samples) = (options.open_graphs / 2, options.open_samples / 2);
+        let graphs = graphs.min(opened.max(FIRST_GRAPHS));
         let (mut end, mut sum) = (from.step, 0_u64);
         while end < self.step_count() {
             let file = self.file_at(Position { step: end, ..from })?;

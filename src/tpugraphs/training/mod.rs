@@ -19,8 +19,10 @@ mod portions;
 mod step;
 mod stream;
 mod table;
+mod tiles;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::{Configurations, Loader, Samples, node_features};
@@ -34,9 +36,10 @@ pub(super) use portions::loaded_in_portions;
 pub use step::{GraphArrays, GraphStep, Tensor};
 pub use stream::StepTable;
 pub use table::Form;
+use tiles::Tiles;
 use tsql_codecs::graph::{Graph, Kind};
 use tsql_codecs::layout::{Layouts, Merged, VECTOR_WIDTH};
-use tsql_codecs::tile::{self, Tile};
+use tsql_codecs::tile;
 
 /// One file of TpuGraphs: its graph, its configurations, its runtimes.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub struct TrainingGraph {
     /// Codes of each sample's configuration, after each other.
     codes: Vec<u8>,
     /// Bounds of each sample's tile.
-    tiles: Vec<Tile>,
+    tiles: Tiles,
     config_ids: Vec<i64>,
     runtimes: Vec<i64>,
     normalizers: Vec<i64>,
@@ -69,9 +72,12 @@ impl TrainingGraph {
         of.sort_unstable();
         of.dedup();
         let graphs = loader.graphs(&of).await?;
-        let known = loader.configurations_of(&of).await?;
+        let known = loader.configurations_of(&of).await?.into_iter();
+        let known: HashMap<i64, Arc<Configurations>> = known
+            .map(|(graph, known)| (graph, Arc::new(known)))
+            .collect();
         let mut samples = loader.samples_of("stored.records", &places).await?;
-        let none = Configurations::default();
+        let none = Arc::default();
         let each = files.iter().map(|file| {
             let missing = || Error::damaged("graphs", format!("{}: not there", file.graph_id));
             let graph = graphs.get(&file.graph_id).ok_or_else(missing)?.clone();
@@ -86,20 +92,20 @@ impl TrainingGraph {
     fn of(
         file: &TrainingFile,
         graph: Graph,
-        known: &Configurations,
+        known: &Arc<Configurations>,
         samples: Samples,
     ) -> Result<Self> {
         let damaged = || Error::damaged("configurations", "they do not fit their graph");
         let places = samples.config_ids.iter().map(|&id| known.place(id));
         let places: Vec<usize> = places.collect::<Result<_>>()?;
-        let (mut layouts, mut codes, mut tiles) = (Layouts::default(), Vec::new(), Vec::new());
+        let count = u32::try_from(places.len()).map_err(|_| damaged())?;
+        let (mut layouts, mut codes, mut tiles) =
+            (Layouts::default(), Vec::new(), Tiles::default());
         if graph.kind == Kind::Layout {
             (layouts, codes) = merged(known, &places).ok_or_else(damaged)?;
         } else {
-            let each = places.iter().map(|&place| known.tile(place));
-            tiles = each.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
+            tiles = Tiles::new(Arc::clone(known), places);
         }
-        let count = u32::try_from(places.len()).map_err(|_| damaged())?;
         let mut seen = HashSet::new();
         let first = (0..count).zip(&samples.config_ids);
         let first = first.filter(|(_, id)| seen.insert(**id));
@@ -163,13 +169,14 @@ impl TrainingGraph {
 
     /// The rows of `node_config_feat` of these samples: `(k, slots, 18)` numbers, or for tiles
     /// those of `config_feat`: `(k, 24)`. Samples that the file does not have are left out.
-    #[must_use]
-    pub fn expand<T: Number>(&self, samples: &[u32]) -> Vec<T> {
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for a tile that is none.
+    pub fn expand<T: Number>(&self, samples: &[u32]) -> Result<Vec<T>> {
         if self.graph.kind == Kind::Tile {
-            let tiles = samples
-                .iter()
-                .filter_map(|&sample| self.tiles.get(sample as usize));
-            return tiles.flatten().map(|&bound| T::from_bound(bound)).collect();
+            let tiles = self.tiles.of(samples)?;
+            let bounds = tiles.iter().flatten();
+            return Ok(bounds.map(|&bound| T::from_bound(bound)).collect());
         }
         let groups = self.layouts.vectors.iter();
         let vectors: Vec<Vec<[T; VECTOR_WIDTH]>> = groups
@@ -190,7 +197,7 @@ impl TrainingGraph {
                 }
             }
         }
-        rows
+        Ok(rows)
     }
 
     /// The codes of these samples: `(k, groups)` numbers.

@@ -99,10 +99,9 @@ impl TrainingGraph {
             let normalizers = samples.iter();
             let normalizers = normalizers.filter_map(|&sample| chosen(&self.normalizers, sample));
             npz.array("config_runtime_normalizers", "<i8", &[count], normalizers)?;
-            let tiles = samples.iter();
-            let tiles = tiles.filter_map(|&sample| self.tiles.get(sample as usize));
+            let tiles = self.tiles.of(samples)?;
             let shape = [count, tsql_codecs::tile::WIDTH];
-            npz.array("config_feat", "<f4", &shape, tiles.flatten().copied())?;
+            npz.array("config_feat", "<f4", &shape, tiles.into_iter().flatten())?;
             return npz.finish();
         }
         let slots = graph.slots.iter().map(|&node| node.into());
@@ -113,12 +112,12 @@ impl TrainingGraph {
         match form {
             Form::Codes => self.write_codes(samples, &mut npz)?,
             Form::Int8 => {
-                let rows = self.expand::<i8>(samples);
+                let rows = self.expand::<i8>(samples)?;
                 let rows = rows.into_iter().map(i64::from);
                 npz.array("node_config_feat", "|i1", &expanded, rows)?;
             }
             Form::Float32 => {
-                let rows = self.expand::<i8>(samples);
+                let rows = self.expand::<i8>(samples)?;
                 let rows = rows.into_iter().map(i64::from);
                 npz.array("node_config_feat", "<f4", &expanded, rows)?;
             }

@@ -34,6 +34,8 @@ impl OpenGraph {
 pub(super) struct Open {
     most_graphs: usize,
     most_samples: u64,
+    /// How many were put there, whether they still are or not.
+    opened: usize,
     /// The one that was opened first in front.
     graphs: VecDeque<Arc<OpenGraph>>,
 }
@@ -43,8 +45,13 @@ impl Open {
         Self {
             most_graphs,
             most_samples,
+            opened: 0,
             graphs: VecDeque::new(),
         }
+    }
+
+    pub(super) fn opened(&self) -> usize {
+        self.opened
     }
 
     pub(super) fn find(&self, file: usize) -> Option<Arc<OpenGraph>> {
@@ -54,6 +61,7 @@ impl Open {
 
     /// Puts graphs beside those that there are, or in the place of the first ones.
     pub(super) fn put(&mut self, graphs: Vec<Arc<OpenGraph>>) {
+        self.opened += graphs.len();
         self.graphs.extend(graphs);
         let samples = |one: &Arc<OpenGraph>| one.graph.sample_count() as u64;
         let mut sum: u64 = self.graphs.iter().map(samples).sum();

@@ -29,7 +29,7 @@ pub struct GraphsOptions {
 }
 
 impl GraphsOptions {
-    /// Picks so, from files of all splits in another order each epoch; 4 steps ahead by two threads, at most 256 files and
+    /// Picks so, from files of all splits in another order each epoch; 4 steps ahead by two threads, at most 4,096 files and
     /// 8 million samples open. The seed of `picking` is that of the order, too.
     #[must_use]
     pub fn new(picking: Picking) -> Self {
@@ -43,7 +43,7 @@ impl GraphsOptions {
             world: 1,
             prefetch: 4,
             threads: 2,
-            open_graphs: 256,
+            open_graphs: 4096,
             open_samples: 8_000_000,
         }
     }
@@ -99,8 +99,8 @@ impl GraphsOptions {
         Self { threads, ..self }
     }
 
-    /// Files that are open at a time, at most, beside those of steps that are made ahead; at least 1. Half of them are
-    /// opened together, with three questions.
+    /// Files that are open at a time, at most, beside those of steps that are made ahead; at least 1. Up to half of them are
+    /// opened together, with three questions: few the first time, then as many as were opened before.
     #[must_use]
     pub fn open_graphs(self, open_graphs: usize) -> Self {
         Self {

@@ -133,6 +133,9 @@ impl TrainingGraph {
     }
 
     /// The step of these samples.
+    ///
+    /// # Errors
+    /// As [`TrainingGraph::expand`].
     pub(super) fn step(
         &self,
         position: Position,
@@ -140,7 +143,7 @@ impl TrainingGraph {
         samples: Vec<u32>,
         form: Form,
         graph: Arc<GraphArrays>,
-    ) -> GraphStep {
+    ) -> Result<GraphStep> {
         let is_layout = self.graph.kind == Kind::Layout;
         let count = samples.len();
         let of = |numbers: &[i64]| {
@@ -160,17 +163,17 @@ impl TrainingGraph {
         };
         let expanded = is_layout && form != Form::Codes;
         let layouts = if expanded {
-            self.expand(&samples)
+            self.expand(&samples)?
         } else {
             Vec::new()
         };
         let tiles = if is_layout {
             Vec::new()
         } else {
-            self.expand(&samples)
+            self.expand(&samples)?
         };
         let only = |is_there: bool| if is_there { count } else { 0 };
-        GraphStep {
+        Ok(GraphStep {
             position,
             id: self.id.clone(),
             split,
@@ -184,6 +187,6 @@ impl TrainingGraph {
             tiles: Tensor::new([only(!is_layout), tile::WIDTH], tiles),
             samples: Tensor::new([count], samples),
             graph,
-        }
+        })
     }
 }

@@ -98,12 +98,12 @@ impl TrainingGraph {
             }
             (Form::Int8, Kind::Layout) => (
                 name,
-                Arc::new(Int8Array::from(self.expand::<i8>(samples))),
+                Arc::new(Int8Array::from(self.expand::<i8>(samples)?)),
                 width,
             ),
             _ => (
                 name,
-                Arc::new(Float32Array::from(self.expand::<f32>(samples))),
+                Arc::new(Float32Array::from(self.expand::<f32>(samples)?)),
                 width,
             ),
         })

@@ -3,23 +3,29 @@
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
+use super::imported::Imported;
+use super::keys::OF_RECORDS;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{Elements, collect, function};
 
 /// Where the values of a feature come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+pub(super) enum Origin {
     /// An expression over the program of a row: `steps`.
     Steps,
     /// An expression over the graph of a row: `workload_key`.
     Key,
     /// An aggregate over the nodes of a graph of TpuGraphs.
     Nodes,
+    /// An aggregate over the operations of a sample of GraphNet, whose run a row is.
+    Operations,
+    /// One over its weights and inputs.
+    Tensors,
 }
 
 /// How a feature is computed.
-struct Known {
+pub(super) struct Known {
     name: &'static str,
     /// Rises when the same row gets other numbers.
     version: u32,
@@ -30,7 +36,7 @@ struct Known {
     of: &'static str,
 }
 
-const KNOWN: [Known; 8] = [
+const KNOWN: [Known; 10] = [
     of_program(
         "schedule_numbers",
         "schedule_numbers(steps)",
@@ -57,10 +63,32 @@ const KNOWN: [Known; 8] = [
         function: "workload_shape",
         of: "",
     },
-    of_nodes("op_histogram", "op_histogram(opcode)"),
-    of_nodes("node_features_sum", "node_features_sum(features)"),
-    of_nodes("node_features_mean", "node_features_mean(features)"),
-    of_nodes("node_features_max", "node_features_max(features)"),
+    gathered("op_histogram", Origin::Nodes, "op_histogram(opcode)"),
+    gathered(
+        "node_features_sum",
+        Origin::Nodes,
+        "node_features_sum(features)",
+    ),
+    gathered(
+        "node_features_mean",
+        Origin::Nodes,
+        "node_features_mean(features)",
+    ),
+    gathered(
+        "node_features_max",
+        Origin::Nodes,
+        "node_features_max(features)",
+    ),
+    gathered(
+        "graphnet_op_histogram",
+        Origin::Operations,
+        "graphnet_op_histogram(op)",
+    ),
+    gathered(
+        "graphnet_tensor_histogram",
+        Origin::Tensors,
+        "graphnet_tensor_histogram(kind, dtype, shape)",
+    ),
 ];
 
 const fn of_program(
@@ -79,11 +107,11 @@ const fn of_program(
     }
 }
 
-const fn of_nodes(name: &'static str, sql: &'static str) -> Known {
+const fn gathered(name: &'static str, from: Origin, sql: &'static str) -> Known {
     Known {
         name,
         version: 1,
-        from: Origin::Nodes,
+        from,
         sql,
         function: name,
         of: "",
@@ -91,11 +119,17 @@ const fn of_nodes(name: &'static str, sql: &'static str) -> Known {
 }
 
 /// A feature that was asked for.
-#[derive(Clone, Copy)]
-pub(super) struct Feature(&'static Known);
+#[derive(Clone)]
+pub(super) enum Feature {
+    /// One that is computed here.
+    Computed(&'static Known),
+    /// One that another program computed.
+    Imported(Imported),
+}
 
 impl Feature {
-    /// The features of these names. `tlp_tokens` is the one for the kind of target that the records are for.
+    /// The features of these names. `tlp_tokens` is the one for the kind of target that the records are for; `NAME` of imported ones
+    /// is their newest version, `NAME@VERSION` any.
     ///
     /// # Errors
     /// [`Error::Unknown`] for a name that none has; [`Error::Argument`] for one that was named twice, and for `tlp_tokens` of
@@ -106,64 +140,116 @@ impl Feature {
         predicate: &str,
     ) -> Result<Vec<Self>> {
         let mut features: Vec<Self> = Vec::new();
-        for name in names {
-            let name = match name.as_str() {
+        for asked in names {
+            let name = match asked.as_str() {
                 "tlp_tokens" => format!("tlp_tokens:{}", kind(context, predicate).await?),
                 other => other.to_owned(),
             };
-            let known = KNOWN.iter().find(|known| known.name == name);
-            let feature = Self(known.ok_or_else(|| Error::Unknown {
-                kind: "feature",
-                name: name.clone(),
-                known: format!("tlp_tokens, {}", KNOWN.map(|known| known.name).join(", ")),
-            })?);
-            if features.iter().any(|one| one.column() == feature.column()) {
-                return Err(Error::Argument {
-                    name: "features",
-                    reason: format!("`{}` was named twice", feature.column()),
-                });
+            let feature = match KNOWN.iter().find(|known| known.name == name) {
+                Some(known) => Self::Computed(known),
+                None => {
+                    let own = KNOWN.iter().map(|known| known.name);
+                    let own = ["tlp_tokens"].into_iter().chain(own).collect();
+                    Self::Imported(Imported::find(context, asked, own).await?)
+                }
+            };
+            let column = feature.column();
+            let wrong = |reason: String| {
+                let name = "features";
+                Err(Error::Argument { name, reason })
+            };
+            if features.iter().any(|one| one.column() == column) {
+                return wrong(format!("`{column}` was named twice"));
+            }
+            if is_taken(column) {
+                return wrong(format!(
+                    "files have another column `{column}`\nhint: `tsql import features` under another name"
+                ));
             }
             features.push(feature);
         }
         Ok(features)
     }
 
-    /// Its name.
-    pub(super) fn name(&self) -> &'static str {
-        self.0.name
+    /// Its name, and its version where it is one of several.
+    pub(super) fn full_name(&self) -> String {
+        match self {
+            Self::Computed(known) => known.name.to_owned(),
+            Self::Imported(imported) => imported.full_name(),
+        }
     }
 
     /// The column that it becomes.
-    pub(super) fn column(&self) -> &'static str {
-        self.0.function
+    pub(super) fn column(&self) -> &str {
+        match self {
+            Self::Computed(known) => known.function,
+            Self::Imported(imported) => &imported.name,
+        }
     }
 
     /// Of which definition.
     pub(super) fn version(&self) -> u32 {
-        self.0.version
+        match self {
+            Self::Computed(known) => known.version,
+            Self::Imported(imported) => u32::try_from(imported.version).unwrap_or(u32::MAX),
+        }
     }
 
-    /// As SQL has it.
-    pub(super) fn sql(&self) -> &'static str {
-        self.0.sql
+    /// As SQL has it: over the columns that it follows from, or over those that it is gathered from.
+    pub(super) fn sql(&self) -> String {
+        match self {
+            Self::Computed(known) => known.sql.to_owned(),
+            Self::Imported(imported) => imported.sql(),
+        }
     }
 
     /// Does it follow from a row's program, whose text is large?
     pub(super) fn is_of_program(&self) -> bool {
-        self.0.from == Origin::Steps
+        self.origin() == Some(Origin::Steps)
     }
 
-    /// Is it gathered from the nodes of a graph?
-    pub(super) fn is_of_nodes(&self) -> bool {
-        self.0.from == Origin::Nodes
+    /// Is it gathered from such rows of other tables?
+    pub(super) fn is_from(&self, origin: Origin) -> bool {
+        self.origin() == Some(origin)
+    }
+
+    /// Is it a column of the rows that are sorted, and not computed of them?
+    pub(super) fn is_gathered(&self) -> bool {
+        !matches!(self.origin(), Some(Origin::Steps | Origin::Key))
+    }
+
+    /// The one that was imported.
+    pub(super) fn imported(&self) -> Option<&Imported> {
+        match self {
+            Self::Computed(_) => None,
+            Self::Imported(imported) => Some(imported),
+        }
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        match self {
+            Self::Computed(known) => Some(known.from),
+            Self::Imported(_) => None,
+        }
     }
 
     /// The names of its elements.
     pub(super) fn elements(&self) -> Result<Vec<String>> {
-        let elements = function(self.0.function)?.elements.into_iter();
-        let mut own = elements.filter(|one: &Elements| one.of == self.0.of);
-        Ok(own.next().map(|one| one.names).unwrap_or_default())
+        match self {
+            Self::Computed(known) => {
+                let elements = function(known.function)?.elements.into_iter();
+                let mut own = elements.filter(|one: &Elements| one.of == known.of);
+                Ok(own.next().map(|one| one.names).unwrap_or_default())
+            }
+            Self::Imported(imported) => Ok(imported.elements()),
+        }
     }
+}
+
+/// Has every file a column of this name?
+fn is_taken(column: &str) -> bool {
+    let own = ["query", "part", "failed", "label", "relevance", "weight"];
+    OF_RECORDS.contains(&column) || own.contains(&column) || column.starts_with("group_")
 }
 
 /// Nothing was chosen.

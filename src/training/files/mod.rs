@@ -10,11 +10,13 @@
 //! └── valid/..., test/...
 //! ```
 
+mod keys;
 mod manifest;
 mod npz;
 mod options;
 
 mod features;
+mod imported;
 
 mod query;
 mod split;

@@ -2,16 +2,14 @@
 //!
 //! Features are computed of the rows when these are sorted: what is sorted is what they follow from, which is a hundredth of their size.
 
-use super::features::Feature;
+use super::features::{Feature, Origin};
+use super::keys::OF_RECORDS;
 use super::options::{Label, TrainingFilesOptions};
 use crate::error::{Error, Result};
 use crate::schema;
 
 /// The part of all rows where there is no split.
 pub(super) const ALL: &str = "all";
-
-/// Columns of a row that are not features, in the order of the files. Those of the key tell a row from others.
-pub(super) const KEYS: [&str; 3] = ["config_key", "platform", "runtime_ns"];
 
 /// The SQL of an export.
 pub(super) struct Asked {
@@ -63,8 +61,9 @@ impl Asked {
             }
             Label::Metaschedule => "list_median(repeats_ns)",
         };
+        // As views, texts of a side of a join would count as held by each batch that comes of it.
         let chosen = format!(
-            "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, config_key, source_id, line, runtime_ns, status, \
+            "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, arrow_cast(config_key, 'Utf8') AS config_key, source_id, line, runtime_ns, status, \
              {cost} AS cost FROM records WHERE ({predicate})"
         );
         let counts = format!(
@@ -143,19 +142,7 @@ fn sorted(
             ),
         ),
     };
-    let of_nodes: Vec<&Feature> = features.iter().filter(|one| one.is_of_nodes()).collect();
-    let gathered = of_nodes
-        .iter()
-        .map(|one| format!(", {} AS {}", one.sql(), one.column()));
-    let gathered: String = gathered.collect();
-    let nodes = if of_nodes.is_empty() {
-        String::new()
-    } else {
-        format!(
-            " LEFT JOIN (SELECT graph_id AS of_graph{gathered} FROM nodes WHERE opcode IS NOT NULL GROUP BY graph_id) AS n \
-             ON n.of_graph = l.graph_id"
-        )
-    };
+    let (gathered, joins) = gathered(features);
     let is_of_program = features.iter().any(Feature::is_of_program);
     let (program, programs) = if is_of_program {
         (
@@ -167,14 +154,10 @@ fn sorted(
     };
     let numbers = (0..groups).map(|place| format!("group_{place}, "));
     let numbers: String = numbers.collect();
-    let own_nodes: String = of_nodes
-        .iter()
-        .map(|one| format!("n.{}, ", one.column()))
-        .collect();
     let order = format!("part, {numbers}platform, graph_id, source_id, line");
     format!(
         "SELECT l.part, {groups}l.platform, l.graph_id, l.config_key, l.source_id, l.line, l.runtime_ns, l.status, l.label, \
-         {weight}{program}{own_nodes}g.workload_key FROM ({labelled}) AS l JOIN graphs AS g ON g.graph_id = l.graph_id{programs}{nodes}{weighed} \
+         {weight}{program}{gathered}g.workload_key FROM ({labelled}) AS l JOIN graphs AS g ON g.graph_id = l.graph_id{programs}{joins}{weighed} \
          ORDER BY {order}",
         groups = numbers.replace("group_", "l.group_"),
         order = order
@@ -187,6 +170,47 @@ fn sorted(
     )
 }
 
+/// Features that other tables have rows of: their columns with a comma behind each, and how these tables are joined with rows `l`.
+fn gathered(features: &[Feature]) -> (String, String) {
+    let (mut columns, mut joins) = (String::new(), String::new());
+    let of = |origin| features.iter().filter(move |one| one.is_from(origin));
+    let values = |origin| -> String {
+        let each = of(origin).map(|one| format!(", {} AS {}", one.sql(), one.column()));
+        each.collect()
+    };
+    let nodes = values(Origin::Nodes);
+    if !nodes.is_empty() {
+        joins += &format!(
+            " LEFT JOIN (SELECT graph_id AS of_graph{nodes} FROM nodes WHERE opcode IS NOT NULL GROUP BY graph_id) AS n \
+             ON n.of_graph = l.graph_id"
+        );
+    }
+    columns.extend(of(Origin::Nodes).map(|one| format!("n.{}, ", one.column())));
+    for (origin, rows, alias) in [
+        (Origin::Operations, "sample_nodes", "o"),
+        (Origin::Tensors, "tensors", "t"),
+    ] {
+        let values = values(origin);
+        if values.is_empty() {
+            continue;
+        }
+        // A log names its samples by their paths; of several with one path the graphs are the same.
+        joins += &format!(
+            " LEFT JOIN (SELECT r.source_id AS of_source, r.line AS of_line, v.* FROM runs AS r \
+             JOIN (SELECT sample, min(sample_id) AS sample_id FROM samples GROUP BY sample) AS s ON s.sample = r.sample \
+             JOIN (SELECT sample_id{values} FROM {rows} GROUP BY sample_id) AS v ON v.sample_id = s.sample_id) AS {alias} \
+             ON {alias}.of_source = l.source_id AND {alias}.of_line = l.line"
+        );
+        columns.extend(of(origin).map(|one| format!("{alias}.{}, ", one.column())));
+    }
+    for (place, imported) in features.iter().filter_map(Feature::imported).enumerate() {
+        let alias = format!("i{place}");
+        joins += &imported.joined(&alias);
+        columns += &format!("{alias}.{}, ", imported.name);
+    }
+    (columns, joins)
+}
+
 /// The columns of an answer from those of sorted rows.
 fn columns(
     options: &TrainingFilesOptions,
@@ -197,15 +221,7 @@ fn columns(
     let same = |name: &str| (name.to_owned(), name.to_owned());
     let mut columns = vec![same("part")];
     columns.extend((0..groups).map(|place| same(&format!("group_{place}"))));
-    let own = [
-        "graph_id",
-        "source_id",
-        "line",
-        "config_key",
-        "platform",
-        "runtime_ns",
-    ];
-    columns.extend(own.map(same));
+    columns.extend(OF_RECORDS.map(same));
     for (sql, name) in [
         ("status <> 'ok'", "failed"),
         ("CAST(label AS REAL)", "label"),
@@ -216,7 +232,7 @@ fn columns(
     columns.extend(options.balance.is_some().then(|| same("weight")));
     columns.extend(features.iter().map(|feature| {
         let column = feature.column();
-        if feature.is_of_nodes() {
+        if feature.is_gathered() {
             return same(column);
         }
         (feature.sql().replace("steps", &steps), column.to_owned())

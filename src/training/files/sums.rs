@@ -4,7 +4,7 @@ use arrow::array::{Array as _, AsArray as _, RecordBatch};
 use arrow::datatypes::Float64Type;
 use twox_hash::XxHash3_128;
 
-use super::query::KEYS;
+use super::keys::KEYS;
 use crate::error::{Error, Result};
 
 /// The sum so far.

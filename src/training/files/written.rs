@@ -81,7 +81,7 @@ impl Store {
         let records_version = versions.get("records").copied();
         let at = At::Versions(versions);
         let store = self.at(&at).await?;
-        let named = "SELECT 1 FROM records, environments, splits";
+        let named = "SELECT 1 FROM records, environments, splits, features";
         let context = SessionOptions::default().sql(named);
         let context = store.session_with(&context).await?;
         let split = match &options.split {
@@ -96,7 +96,7 @@ impl Store {
         options.split = split.as_ref().map(|split| split.told.name.clone());
         let predicate = options.predicate.as_deref().unwrap_or("true");
         let features = Feature::all(&options.features, &context, predicate).await?;
-        options.features = features.iter().map(|one| one.name().to_owned()).collect();
+        options.features = features.iter().map(Feature::full_name).collect();
         let asked = Asked::of(&options, &features)?;
         let rows = RowsOptions::default();
         let selection = Selection::of(&store, &asked.sorted, &rows).await?;
@@ -251,10 +251,10 @@ fn told(features: &[Feature], schema: &Schema) -> Result<Vec<FeatureTold>> {
             other => other.to_string(),
         };
         Ok(FeatureTold {
-            name: feature.name().to_owned(),
+            name: feature.full_name(),
             column: feature.column().to_owned(),
             version: feature.version(),
-            sql: feature.sql().to_owned(),
+            sql: feature.sql(),
             element_type,
             elements: feature.elements()?,
         })

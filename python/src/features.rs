@@ -1,0 +1,31 @@
+//! Features of others.
+
+use pyo3::prelude::*;
+use tsql::features::FeaturesOptions;
+
+use crate::runtime::wait;
+use crate::store::{Store, json};
+
+#[pymethods]
+impl Store {
+    /// Imports features; the report as JSON.
+    fn import_features(
+        &self,
+        py: Python<'_>,
+        source: String,
+        name: &str,
+        version: Option<i64>,
+        column: Option<String>,
+    ) -> PyResult<String> {
+        let mut options = FeaturesOptions::new(name);
+        if let Some(version) = version {
+            options = options.version(version);
+        }
+        if let Some(column) = column {
+            options = options.column(column);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { store.import_features(&source, &options).await };
+        json(py, &wait(py, call)?)
+    }
+}

@@ -1,0 +1,120 @@
+//! Features of others come into the store.
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::{col, lit};
+use futures::StreamExt as _;
+
+use super::columns::question;
+use super::configurations::Configurations;
+use super::options::{FeaturesOptions, argument};
+use super::report::FeaturesImported;
+use super::taken::{FEATURES, Known, Taken, known};
+use crate::column;
+use crate::error::{Error, Result};
+use crate::query::keyed::columns_of;
+use crate::query::{SessionOptions, frame};
+use crate::store::{Snapshot, Store};
+
+impl Store {
+    /// Imports features that another program computed: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in parentheses, whose rows
+    /// name a configuration by `config_key` (text, 16 bytes, or a row of 16 uint8) and have its numbers, as a list or as a column for
+    /// each. All new rows are one commit; those that cannot be used are counted, and the first of each kind told with their lines.
+    ///
+    /// ```
+    /// use tsql::features::FeaturesOptions;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let store = tsql::Store::demo().await?;
+    /// let computed = "(SELECT config_key, schedule_numbers(steps) AS numbers FROM configurations)";
+    /// let options = FeaturesOptions::new("mine");
+    /// let first = store.import_features(computed, &options).await?;
+    /// assert_eq!((first.number_count, first.missing), (113, 0));
+    /// assert!(first.is_clean() && first.added > 0);
+    /// let again = store.import_features(computed, &options).await?;
+    /// assert_eq!((again.added, again.known), (0, first.added));
+    /// # Ok::<(), tsql::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for a name or a version that cannot be, [`Error::Source`] where a column is missing, ambiguous or of another type,
+    /// [`Error::Empty`] for a file without rows, [`Error::Query`] where it cannot be read, [`Error::ReadOnly`] for a store as it was, and
+    /// failures of the storage. Nothing is written then.
+    pub async fn import_features(
+        &self,
+        from: &str,
+        options: &FeaturesOptions,
+    ) -> Result<FeaturesImported> {
+        self.changeable()?;
+        options.checked()?;
+        // One thread: rows come in the order of their lines.
+        let context = self
+            .session_with(&SessionOptions::default().threads(1))
+            .await?;
+        let schema = columns_of(&context, from).await?;
+        let sql = question(from, &schema, options.column.as_deref())?;
+        let configurations = Configurations::of(&context).await?;
+        let name = options.name.as_str();
+        let mut told = FeaturesImported::default();
+        let detail = format!("import features {name}");
+        self.commit(FEATURES, &detail, async |snapshot: &Snapshot| {
+            let version = version(self, snapshot, options).await?;
+            let known = version_of(self, snapshot, name, version).await?;
+            let mut taken = Taken::new(self, from, &configurations, known, name, version);
+            let rows = frame(&context, &sql).await?.execute_stream().await;
+            let mut rows = rows.map_err(Error::Query)?;
+            while let Some(batch) = rows.next().await {
+                taken.take(&batch.map_err(Error::Query)?).await?;
+            }
+            let (report, change) = taken.finish().await?;
+            told = report;
+            Ok(change)
+        })
+        .await?;
+        if told.rows == 0 {
+            return Err(Error::Empty(format!("{from}: it has no rows")));
+        }
+        Ok(told)
+    }
+}
+
+/// The version that rows go into.
+///
+/// # Errors
+/// [`Error::Argument`] for one that is neither there nor the next.
+async fn version(store: &Store, at: &Snapshot, options: &FeaturesOptions) -> Result<i64> {
+    let name = &options.name;
+    let mut newest = 0;
+    if !at.files().is_empty() {
+        let own = col("name").eq(lit(name));
+        for batch in store.read(FEATURES, at, &["version"], Some(own)).await? {
+            let versions = column::numbers::<Int64Type>(&batch, "version")?;
+            newest = newest.max(arrow::compute::max(versions).unwrap_or_default());
+        }
+    }
+    match options.version {
+        None => Ok(newest.max(1)),
+        Some(version) if version <= newest + 1 => Ok(version),
+        Some(version) => {
+            let next = newest + 1;
+            let reason = format!(
+                "{name} has {newest} versions: {version} cannot be the next\nhint: --version {next}"
+            );
+            Err(argument("version", reason))
+        }
+    }
+}
+
+/// What the store has of a version, read file by file.
+async fn version_of(store: &Store, at: &Snapshot, name: &str, version: i64) -> Result<Known> {
+    let mut all = Known::default();
+    for file in at.files().iter() {
+        let only = at.only(vec![file.clone()]);
+        let own = col("name")
+            .eq(lit(name))
+            .and(col("version").eq(lit(version)));
+        let columns = ["config_key", "numbers"];
+        for batch in store.read(FEATURES, &only, &columns, Some(own)).await? {
+            known(&batch, &mut all)?;
+        }
+    }
+    Ok(all)
+}
