@@ -26,7 +26,8 @@ pub(super) struct Training {
     )]
     graphs: Vec<String>,
     /// Features, with commas between: schedule_numbers, tlp_tokens, workload_shape, op_histogram, node_features_sum,
-    /// node_features_mean, node_features_max; `tsql describe --function NAME` says what their elements are
+    /// node_features_mean, node_features_max, graphnet_op_histogram, graphnet_tensor_histogram (`tsql describe --function NAME` says what
+    /// their elements are), and imported ones: NAME, or NAME@VERSION (`tsql import features`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "format")]
     features: Vec<String>,
     /// A folder for each part of this split [default: all rows in one folder]
