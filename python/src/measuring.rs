@@ -112,6 +112,16 @@ impl How {
     }
 }
 
+/// Which records are measured again, as Python hands it over.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Repeat {
+    predicate: String,
+    limit: u64,
+    minimal_change: f64,
+    trust: bool,
+}
+
 /// How the records of another program are taken, as Python hands it over.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -224,13 +234,16 @@ impl Store {
     fn measure_repeat(
         &self,
         py: Python<'_>,
-        predicate: String,
-        limit: u64,
-        minimal_change: f64,
-        trust: bool,
+        asked: Repeat,
         how: How,
         heard: Option<Py<PyAny>>,
     ) -> PyResult<String> {
+        let Repeat {
+            predicate,
+            limit,
+            minimal_change,
+            trust,
+        } = asked;
         let store = self.get(py)?;
         let chosen = wait(py, move || async move {
             store.repeatable(&predicate, limit).await

@@ -17,23 +17,25 @@ pub(crate) struct Serving {
     #[pyo3(get)]
     url: String,
     /// `None` when it was closed.
-    stop: Mutex<Option<(u32, Sender<()>, thread::JoinHandle<()>)>>,
+    served: Mutex<Option<Served>>,
+}
+
+/// The thread that serves, how it is stopped, and the process that has it.
+struct Served {
+    process: u32,
+    stop: Sender<()>,
+    thread: thread::JoinHandle<()>,
 }
 
 #[pymethods]
 impl Serving {
     fn close(&self, py: Python<'_>) {
-        let stop = self
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        let served = served.take();
         // A forked process has the handle, and not the threads.
-        if let Some((process, stop, served)) = stop
-            && process == process::id()
-        {
-            let _ = stop.send(());
-            let _ = py.detach(|| served.join());
+        if let Some(served) = served.filter(|served| served.process == process::id()) {
+            let _ = served.stop.send(());
+            let _ = py.detach(|| served.thread.join());
         }
     }
 }
@@ -52,7 +54,7 @@ impl Store {
         let url = ui.url().to_owned();
         let (stop, stopped) = oneshot::channel::<()>();
         let runtime = runtime()?;
-        let served = thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("tsql ui".to_owned())
             .spawn(move || {
                 let stopped = async {
@@ -62,7 +64,11 @@ impl Store {
             })?;
         Ok(Serving {
             url,
-            stop: Mutex::new(Some((process::id(), stop, served))),
+            served: Mutex::new(Some(Served {
+                process: process::id(),
+                stop,
+                thread,
+            })),
         })
     }
 }

@@ -160,8 +160,9 @@ class Measuring:
             "seed": None,
             "skip_existing": False,
         }
+        asked = {"predicate": where, "limit": limit, "minimal_change": change, "trust": trust}
         with Shown(progress) as heard:
-            told = self._native.measure_repeat(where, limit, change, trust, how, heard)
+            told = self._native.measure_repeat(asked, how, heard)
         return parsed(_findings.MeasuredAgain, told)
 
     def measure_exec(

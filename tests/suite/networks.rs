@@ -226,23 +226,7 @@ fn real_tasks_are_those_that_tvm_has() {
         classes.iter().any(|row| row.starts_with("batch_matmul,")),
         "{classes:?}"
     );
-    // 4.09 GMAC of ResNet-50 at 224x224, as torchvision counts them, are 8.18 GFLOP; biases, sums and clips come on top. Eight of its
-    // convolutions of 3x3 are Winograd's, which multiply less: as others they have 2 * 28 * 28 * 128 * 9 * 128 each. BERT-base at 128 words:
-    // 12 layers of (4 * 768^2 + 2 * 768 * 3072) weights for each word and 2 * 128^2 * 768 for attention, twice for a product and a sum, are 22.347 GFLOP of products.
-    let flops = |network: &str| {
-        let sql = format!(
-            "SELECT sum(n.weight * CASE WHEN t.op = 'conv2d_winograd' THEN 231211008 ELSE t.flop_count END) / 1e9 \
-             FROM network_tasks n JOIN tasks t USING (graph_id) WHERE network = '{network}' AND target_kind = 'llvm'"
-        );
-        place.rows(&sql)[0].parse::<f64>().unwrap()
-    };
-    let (resnet, bert) = (flops("resnet_50"), flops("bert_base"));
-    assert!((8.18..8.25).contains(&resnet), "{resnet}");
-    assert!((22.34..22.8).contains(&bert), "{bert}");
-    // Two inputs, a bias, what is added, what comes out, in numbers of 4 bytes.
-    let bytes = "SELECT moved_bytes FROM tasks JOIN graphs USING (graph_id) WHERE workload_key LIKE '[\"8addb915d36723c9d7e5db67bda4e7d2\", 1, 128, 3072,%'";
-    let moved = 4 * (128 * 3072 + 768 * 3072 + 768 + 2 * 128 * 768);
-    assert_eq!(place.rows(bytes), [moved.to_string()]);
+    operations_and_bytes_are_those_of_a_hand(&place);
     // What tasks compute is among all nodes and edges.
     let counted = "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)";
     let wanted = "SELECT sum(operation_count), sum(edge_count) FROM tasks";
@@ -266,6 +250,27 @@ fn real_tasks_are_those_that_tvm_has() {
         let back = place.read(&format!("back/network_info/{name}"));
         assert!(back == std::fs::read(&path).unwrap(), "{name} differs");
     }
+}
+
+/// Operations and bytes of the real networks.
+fn operations_and_bytes_are_those_of_a_hand(place: &Place) {
+    // 4.09 GMAC of ResNet-50 at 224x224, as torchvision counts them, are 8.18 GFLOP; biases, sums and clips come on top. Eight of its
+    // convolutions of 3x3 are Winograd's, which multiply less: as others they have 2 * 28 * 28 * 128 * 9 * 128 each. BERT-base at 128 words:
+    // 12 layers of (4 * 768^2 + 2 * 768 * 3072) weights for each word and 2 * 128^2 * 768 for attention, twice for a product and a sum, are 22.347 GFLOP of products.
+    let flops = |network: &str| {
+        let sql = format!(
+            "SELECT sum(n.weight * CASE WHEN t.op = 'conv2d_winograd' THEN 231211008 ELSE t.flop_count END) / 1e9 \
+             FROM network_tasks n JOIN tasks t USING (graph_id) WHERE network = '{network}' AND target_kind = 'llvm'"
+        );
+        place.rows(&sql)[0].parse::<f64>().unwrap()
+    };
+    let (resnet, bert) = (flops("resnet_50"), flops("bert_base"));
+    assert!((8.18..8.25).contains(&resnet), "{resnet}");
+    assert!((22.34..22.8).contains(&bert), "{bert}");
+    // Two inputs, a bias, what is added, what comes out, in numbers of 4 bytes.
+    let bytes = "SELECT moved_bytes FROM tasks JOIN graphs USING (graph_id) WHERE workload_key LIKE '[\"8addb915d36723c9d7e5db67bda4e7d2\", 1, 128, 3072,%'";
+    let moved = 4 * (128 * 3072 + 768 * 3072 + 768 + 2 * 128 * 768);
+    assert_eq!(place.rows(bytes), [moved.to_string()]);
 }
 
 /// The sum of weight times best, by hand: the weights that TVM has, the least mean of each task's lines.
