@@ -3,7 +3,8 @@
     terminal.py COLUMNS ROWS COMMAND [ARGUMENT ...]
 
 Reads one JSON object per line and answers each with one: {"keys": TEXT} types; {"until": TEXT, "seconds": N} waits
-until the screen shows a text, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
+until the screen shows a text, {"typed": TEXT, "seconds": N} until it shows what was typed, also where that goes on in the
+next line, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
 of its line, {"end": N} until the command ends, {"wait": N} so long; {} only looks. An answer has the lines of the
 screen, the line of the cursor, whether what was waited for came, the exit code, what colours there are, the process of
 the command, and whether the terminal echoes what is typed.
@@ -85,6 +86,8 @@ class Terminal:
         if "until" in asked:
             text = asked["until"]
             came = self.until(lambda: text in "\n".join(self.screen.display), asked["seconds"])
+        if "typed" in asked:
+            came = self.until(lambda: asked["typed"] in "".join(self.screen.display), asked["seconds"])
         if "prompt" in asked:
             came = self.until(lambda: self.is_behind(asked["prompt"]), asked["seconds"])
         if "wait" in asked:

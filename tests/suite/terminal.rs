@@ -98,8 +98,10 @@ impl Terminal {
     /// Types a line on a clear screen, and waits for the prompt; the screen.
     fn line(&mut self, line: &str, prompt: &str) -> String {
         self.keys(CTRL_L).prompt(prompt);
-        self.keys(line).keys(ENTER);
-        self.prompt(prompt)
+        // Until it is shown, the prompt of before is there.
+        let typed = self.ask(&json!({ "keys": line, "typed": line, "seconds": SECONDS }));
+        assert_eq!(typed["came"], json!(true), "{line}:\n{}", shown(&typed));
+        self.keys(ENTER).prompt(prompt)
     }
 
     /// The exit code, when it has ended.
