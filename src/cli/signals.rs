@@ -81,7 +81,8 @@ pub(super) fn tidy_up(stops: Stops) {
     };
     let kinds: Vec<SignalKind> = kinds
         .into_iter()
-        .filter(|kind| !is_ignored(kind.as_raw_value()))
+        // Who types at a prompt is gone with the terminal, whoever ignores that.
+        .filter(|kind| stops == Stops::AtPrompt || !is_ignored(kind.as_raw_value()))
         .collect();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()

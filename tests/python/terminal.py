@@ -7,7 +7,8 @@ until the screen shows a text, {"typed": TEXT, "seconds": N} until it shows what
 next line, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
 of its line, {"end": N} until the command ends, {"wait": N} so long; {} only looks. An answer has the lines of the
 screen, the line of the cursor, whether what was waited for came, the exit code, what colours there are, the process of
-the command, and whether the terminal echoes what is typed.
+the command, and whether the terminal echoes what is typed. With IGNORES_HANGUP in the environment the command begins as
+`nohup` would begin it.
 """
 
 import fcntl
@@ -15,6 +16,7 @@ import json
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -34,6 +36,8 @@ class Terminal:
     def __init__(self, columns, rows, command):
         self.child, self.terminal = pty.fork()
         if self.child == 0:
+            if "IGNORES_HANGUP" in os.environ:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
             os.execvpe(command[0], command, os.environ)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.screen = Screen(columns, rows)

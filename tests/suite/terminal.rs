@@ -314,6 +314,23 @@ fn what_was_typed_is_there_after_a_restart_and_for_nobody_else() {
 }
 
 #[test]
+fn the_shell_ends_with_its_terminal_also_where_that_is_ignored() {
+    let place = lab();
+    let ignores = [("IGNORES_HANGUP", "1")];
+    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &ignores) else {
+        return;
+    };
+    shell.prompt("lab@1> ");
+    let process = shell.ask(&json!({}))["process"].as_u64().unwrap();
+    drop(shell);
+    let begun = Instant::now();
+    while std::path::Path::new(&format!("/proc/{process}")).exists() {
+        assert!(begun.elapsed() < Duration::from_secs(SECONDS), "it goes on");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
 fn commands_do_what_their_help_says() {
     let place = lab();
     place.write(
