@@ -364,13 +364,12 @@ os.kill(os.getpid(), signal.SIGKILL)
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert child.returncode == -signal.SIGKILL and len(list((state / "journals").iterdir())) == 1, child.stderr
     mine, other = tsql.create("memory:"), tsql.create("memory:")
-    run = tsql.measure.Run(mine, "left", platform="here")
-    run.callable(sorted, [[2, 1]], **QUICK)
-    del run
-    assert other.resume_measured().journals == 0 and mine.sql("SELECT count(*) FROM records").scalar() == 0
-    resumed = mine.resume_measured()
-    assert (resumed.journals, resumed.records) == (1, 1)
-    assert mine.sql("SELECT DISTINCT platform FROM records").rows() == [("here",)]
+    with tsql.measure.Run(mine, "mine", platform="here") as run:
+        run.callable(sorted, [[2, 1]], **QUICK)
+        resumed = other.resume_measured()
+        assert (resumed.journals, resumed.elsewhere) == (0, [])
+    assert mine.sql("SELECT platform FROM records").rows() == [("here",)]
+    assert other.sql("SELECT count(*) FROM records").scalar() == 0
     assert list((state / "journals").iterdir()) == []
 
 
