@@ -32,6 +32,7 @@ use url::form_urlencoded;
 
 use super::answers::Order;
 use super::gate::{Gate, guard};
+use super::kept::Kept;
 use super::pictures::{Drawn, drawn};
 use super::served::Served;
 use super::told::Told;
@@ -187,52 +188,47 @@ async fn ask(State(served): Shared, body: Bytes) -> Response {
     }
 }
 
+/// The order that a query string asks for.
+fn order(asked: &HashMap<String, u64>) -> Option<Order> {
+    let column = *asked.get("by")?;
+    Some(Order {
+        column: usize::try_from(column).unwrap_or(usize::MAX),
+        is_down: asked.get("down") == Some(&1),
+    })
+}
+
+/// The rows of an answer, in this order or as the question gave them.
+async fn ordered(served: &Arc<Served>, id: u64, order: Option<Order>) -> Result<Arc<Kept>> {
+    let answer = served.answers.get(id)?;
+    let Some(order) = order else {
+        return Ok(Arc::clone(&answer.rows));
+    };
+    let _running = served.begun();
+    let context = served.session(Some("SELECT 1")).await?;
+    sorting::sorted(&served.answers, &answer, &context, order).await
+}
+
 async fn rows(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
     let asked = numbers(&uri);
     let number = |name: &str| asked.get(name).copied();
-    let order = number("by").map(|column| Order {
-        column: usize::try_from(column).unwrap_or(usize::MAX),
-        is_down: number("down") == Some(1),
-    });
+    let order = order(&asked);
     let (from, count) = (number("from").unwrap_or(0), number("count").unwrap_or(100));
     let computing = served.computing.clone();
-    let window = async move || {
-        let answer = served.answers.get(id)?;
-        let Some(order) = order else {
-            return windows::window(&answer.rows, from, count);
-        };
-        let _running = served.begun();
-        let context = served.session(Some("SELECT 1")).await?;
-        let rows = sorting::sorted(&served.answers, &answer, &context, order).await?;
-        windows::window(&rows, from, count)
-    };
+    let window = async move || windows::window(&*ordered(&served, id, order).await?, from, count);
     of(computing.run(window).await)
 }
 
 async fn value(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
     let asked = numbers(&uri);
     let number = |name: &str| asked.get(name).copied();
-    let order = number("by").map(|column| Order {
-        column: usize::try_from(column).unwrap_or(usize::MAX),
-        is_down: number("down") == Some(1),
-    });
+    let order = order(&asked);
     let column = number("column").and_then(|column| usize::try_from(column).ok());
     let (row, column) = (
         number("row").unwrap_or(u64::MAX),
         column.unwrap_or(usize::MAX),
     );
     let computing = served.computing.clone();
-    let found = async move || {
-        let answer = served.answers.get(id)?;
-        let rows = match order {
-            None => Arc::clone(&answer.rows),
-            Some(order) => {
-                let context = served.session(Some("SELECT 1")).await?;
-                sorting::sorted(&served.answers, &answer, &context, order).await?
-            }
-        };
-        windows::value(&rows, row, column)
-    };
+    let found = async move || windows::value(&*ordered(&served, id, order).await?, row, column);
     of(computing.run(found).await)
 }
 

@@ -185,6 +185,36 @@ fn files_for_training_have_them_with_their_version() {
 }
 
 /// The runs of a log have the features of the sample that it names by its path.
+/// Any name goes, words of SQL, too, but those of the other columns.
+#[test]
+fn names_are_columns_of_the_files_unless_they_are_taken() {
+    let (place, keys) = four();
+    let rows = keys
+        .iter()
+        .map(|key| format!("{{\"config_key\": \"{key}\", \"f\": [7]}}\n"));
+    place.write("f.jsonl", rows.collect::<String>());
+    for (name, is_taken) in [
+        ("select", false),
+        ("config_id", false),
+        ("numbers", false),
+        ("status", true),
+        ("workload_key", true),
+        ("of_key", true),
+        ("label", true),
+    ] {
+        place.ok(&["import", "features", "f.jsonl", "--name", name]);
+        let args = ["export", "--format", "training", "--features", name, "-o"];
+        let exported = place.tsql(&[&args[..], &[name]].concat());
+        assert_eq!(exported.code == Some(0), !is_taken, "{}", exported.stderr);
+        let told = exported.stderr;
+        assert_eq!(told.contains("another column here"), is_taken, "{told}");
+        if !is_taken {
+            let file = format!("SELECT DISTINCT \"{name}\" FROM '{name}/all/*.parquet'");
+            assert_eq!(place.rows(&file), ["[7.0]"]);
+        }
+    }
+}
+
 #[test]
 fn runs_of_graphnet_have_the_features_of_their_samples() {
     let place = Place::new();

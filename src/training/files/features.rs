@@ -163,7 +163,7 @@ impl Feature {
             }
             if is_taken(column) {
                 return wrong(format!(
-                    "files have another column `{column}`\nhint: `tsql import features` under another name"
+                    "`{column}` is another column here\nhint: `tsql import features` under another name"
                 ));
             }
             features.push(feature);
@@ -246,9 +246,19 @@ impl Feature {
     }
 }
 
-/// Has every file a column of this name?
+/// Has every file a column of this name, or the question that it is written from?
 fn is_taken(column: &str) -> bool {
-    let own = ["query", "part", "failed", "label", "relevance", "weight"];
+    let own = [
+        "query",
+        "part",
+        "failed",
+        "label",
+        "relevance",
+        "weight",
+        "status",
+        "workload_key",
+        "of_key",
+    ];
     OF_RECORDS.contains(&column) || own.contains(&column) || column.starts_with("group_")
 }
 
