@@ -3,18 +3,28 @@
 -- needs records WHERE status = 'ok' : records that were measured
 -- plot: kind=step x=trial y=median_share low=low_share high=high_share by=platform
 WITH trials AS (
-  SELECT platform, CAST(row_number() OVER search AS BIGINT) AS trial, count(*) OVER whole AS trial_count,
-    min(runtime_ns) OVER search AS best_so_far_ns, min(runtime_ns) OVER whole AS best_ns
+  SELECT platform, source_id, graph_id, trial,
+    min(runtime_ns) OVER (PARTITION BY source_id, graph_id ORDER BY trial ROWS UNBOUNDED PRECEDING) AS best_so_far_ns
+  FROM (
+    SELECT platform, source_id, graph_id, runtime_ns,
+      CAST(row_number() OVER (PARTITION BY source_id, graph_id ORDER BY line) AS BIGINT) AS trial
+    FROM records
+    WHERE status IN ('ok', 'failed')
+  ) AS numbered
+  WHERE trial <= $trials
+),
+searches AS (
+  SELECT source_id, graph_id, count(*) AS trial_count, min(runtime_ns) AS best_ns
   FROM records
   WHERE status IN ('ok', 'failed')
-  WINDOW whole AS (PARTITION BY source_id, graph_id),
-    search AS (PARTITION BY source_id, graph_id ORDER BY line ROWS UNBOUNDED PRECEDING)
+  GROUP BY source_id, graph_id
 ),
 -- Before anything worked there was nothing of the speed.
 shares AS (
-  SELECT platform, trial, coalesce(best_ns / best_so_far_ns, 0) AS share
-  FROM trials
-  WHERE trial <= $trials AND trial_count >= $trials AND best_ns IS NOT NULL
+  SELECT t.platform, t.trial, coalesce(s.best_ns / t.best_so_far_ns, 0) AS share
+  FROM trials AS t
+  JOIN searches AS s ON s.source_id = t.source_id AND s.graph_id = t.graph_id
+  WHERE s.trial_count >= $trials AND s.best_ns IS NOT NULL
 )
 SELECT platform, trial, count(*) AS search_count, percentile_cont(0.25) WITHIN GROUP (ORDER BY share) AS low_share,
   median(share) AS median_share, percentile_cont(0.75) WITHIN GROUP (ORDER BY share) AS high_share

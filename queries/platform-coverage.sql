@@ -2,33 +2,34 @@
 -- needs records : records
 -- plot: kind=bar x=platform y=program_percent by=dataset
 WITH measured AS (
-  SELECT DISTINCT dataset, platform, graph_id, config_id
+  SELECT dataset, platform, count(DISTINCT graph_id) AS graph_count, count(DISTINCT config_id) AS program_count,
+    row_number() OVER (ORDER BY dataset, platform) AS number, dense_rank() OVER (ORDER BY dataset) AS dataset_number
   FROM records
   WHERE status = 'ok'
-),
-shared AS (
-  SELECT dataset, graph_id, config_id, count(*) AS platform_count, min(platform) AS platform
-  FROM measured
-  GROUP BY dataset, graph_id, config_id
+  GROUP BY dataset, platform
 ),
 total AS (
   SELECT dataset, count(DISTINCT graph_id) AS graph_count, count(DISTINCT config_id) AS program_count
-  FROM measured
+  FROM records
+  WHERE status = 'ok'
   GROUP BY dataset
 ),
+-- Programs that one platform alone has; numbers are compared faster than names.
 own AS (
-  SELECT dataset, platform, count(*) AS own_program_count
-  FROM shared
-  WHERE platform_count = 1
-  GROUP BY dataset, platform
+  SELECT number, count(*) AS own_program_count
+  FROM (
+    SELECT m.dataset_number, r.config_id, min(m.number) AS number, max(m.number) AS last
+    FROM records AS r
+    JOIN measured AS m ON m.dataset = r.dataset AND m.platform = r.platform
+    WHERE r.status = 'ok'
+    GROUP BY m.dataset_number, r.config_id
+  ) AS programs
+  WHERE number = last
+  GROUP BY number
 )
-SELECT m.dataset, m.platform, count(DISTINCT m.graph_id) AS graph_count,
-  100.0 * count(DISTINCT m.graph_id) / t.graph_count AS graph_percent,
-  count(DISTINCT m.config_id) AS program_count,
-  100.0 * count(DISTINCT m.config_id) / t.program_count AS program_percent,
-  coalesce(o.own_program_count, 0) AS own_program_count
+SELECT m.dataset, m.platform, m.graph_count, 100.0 * m.graph_count / t.graph_count AS graph_percent, m.program_count,
+  100.0 * m.program_count / t.program_count AS program_percent, coalesce(o.own_program_count, 0) AS own_program_count
 FROM measured AS m
 JOIN total AS t ON t.dataset = m.dataset
-LEFT JOIN own AS o ON o.dataset = m.dataset AND o.platform = m.platform
-GROUP BY m.dataset, m.platform, t.graph_count, t.program_count, o.own_program_count
+LEFT JOIN own AS o ON o.number = m.number
 ORDER BY m.dataset, m.platform

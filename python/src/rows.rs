@@ -13,6 +13,7 @@ use tsql::arrow::compute::{CastOptions, cast_with_options};
 use tsql::arrow::datatypes::SchemaRef;
 use tsql::arrow::error::ArrowError;
 use tsql::datafusion::dataframe::DataFrame;
+use tsql::query::ending_rows;
 
 use crate::runtime::{LOOK_EVERY, leave_stuck, look, runtime};
 
@@ -42,11 +43,11 @@ impl Rows {
         let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
         let (sender, batches) = sync_channel(AHEAD);
         let task = runtime()?.spawn(async move {
-            let mut stream = match frame.execute_stream().await {
+            let mut stream = match ending_rows(frame).await {
                 Ok(stream) => stream,
                 Err(error) => {
                     // Nobody reads any more where this fails.
-                    let _ = sender.send(Some(Err(Error::Query(error))));
+                    let _ = sender.send(Some(Err(error)));
                     return;
                 }
             };

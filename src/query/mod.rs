@@ -16,6 +16,7 @@
 pub(crate) mod completion;
 mod dialect;
 mod distinct;
+mod ending;
 mod engine;
 mod files;
 pub(crate) mod functions;
@@ -23,7 +24,6 @@ pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;
 mod live;
-mod making_way;
 mod memory;
 mod mended;
 mod mistakes;
@@ -46,6 +46,9 @@ mod sums;
 mod tests;
 mod view;
 
+pub use ending::ending_rows;
+#[cfg(any(feature = "cli", feature = "ui"))]
+pub(crate) use ending::led;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
 pub use functions::{Elements, Function, FunctionKind, function, functions};
@@ -55,7 +58,6 @@ pub use library::{
     questions,
 };
 pub use live::LiveSession;
-pub(crate) use making_way::making_way;
 pub use memory::memory_guard_bytes;
 pub(crate) use names::names_tables;
 pub use names::other_tables;

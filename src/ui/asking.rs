@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::dataframe::DataFrame;
-use datafusion::physical_plan::execute_stream;
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -24,7 +23,7 @@ use super::served::Served;
 use super::told::Told;
 use crate::error::{Error, Result};
 use crate::plot::units;
-use crate::query::{Question, ask_reading, making_way, question_among, reads};
+use crate::query::{Question, ask_reading, led, question_among, reads};
 
 /// How often it is told how far a question is.
 const TOLD: Duration = Duration::from_millis(250);
@@ -76,8 +75,7 @@ async fn answer(served: &Arc<Served>, asked: Asked, lines: &Sender<String>) -> R
     let units = units(frame.logical_plan());
     let task = Arc::new(frame.task_ctx());
     let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
-    let plan = making_way(plan).map_err(Error::Query)?;
-    let mut rows = execute_stream(plan, task).map_err(Error::Query)?;
+    let mut rows = led(plan, task).map_err(Error::Query)?;
     let schema = nullable(&rows.schema());
     let columns = shown(&schema, &units);
     let (answer, mut keeping) = served.answers.begin(schema, units)?;

@@ -1,13 +1,6 @@
 //! Questions to the store, one after the other, in a session that lives as long as the shell.
 
 use std::future::Future;
-use std::sync::Arc;
-
-use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::stream::RecordBatchReceiverStream;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use futures::StreamExt as _;
 
 use super::super::outcome::Failure;
 use super::super::output::Output;
@@ -20,11 +13,8 @@ use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::query::completion::{Shared, Vocabulary};
 use crate::query::statement::{planned, statements};
-use crate::query::{LiveSession, making_way, names_tables, question_among};
+use crate::query::{LiveSession, led, names_tables, question_among};
 use crate::store::Store;
-
-/// Batches that wait to be printed.
-const WAITING: usize = 2;
 
 /// Whoever asks.
 pub(super) struct Asker<'a> {
@@ -193,23 +183,4 @@ async fn interruptible<T, E: Into<Failure>>(
         () = signals::interrupted() => Err(Error::Interrupted.into()),
         done = work => done.map_err(Into::into),
     }
-}
-
-/// Runs a plan in a task of its own: whoever prints its rows is free to hear Ctrl-C, however long the next take.
-fn led(
-    plan: Arc<dyn ExecutionPlan>,
-    task: Arc<TaskContext>,
-) -> DataFusionResult<SendableRecordBatchStream> {
-    let mut stream = execute_stream(making_way(plan)?, task)?;
-    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), WAITING);
-    let sender = builder.tx();
-    builder.spawn(async move {
-        while let Some(batch) = stream.next().await {
-            if sender.send(batch).await.is_err() {
-                break;
-            }
-        }
-        Ok(())
-    });
-    Ok(builder.build())
 }

@@ -157,6 +157,7 @@ fn a_question_ends_with_whoever_asked_it() {
     let server = Server::sample();
     for sql in [
         "SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value = 3",
+        "SELECT count(*) FROM generate_series(1, 100000) AS a, generate_series(1, 10000000) AS b WHERE a.value * b.value < 0",
         "SELECT a.value + b.value AS v FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b ORDER BY v DESC",
         "SELECT a.value FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value < 0",
     ] {
