@@ -57,11 +57,12 @@ impl Computing {
     }
 
     /// What `work` says, as it says it. Whoever drops this stream ends the work.
-    pub(super) fn lines<F>(
+    pub(super) fn lines<T, F>(
         &self,
-        work: impl FnOnce(mpsc::Sender<String>) -> F + Send + 'static,
-    ) -> Result<impl Stream<Item = std::result::Result<String, std::io::Error>> + Send + 'static>
+        work: impl FnOnce(mpsc::Sender<T>) -> F + Send + 'static,
+    ) -> Result<impl Stream<Item = T> + Send + 'static>
     where
+        T: Send + 'static,
         F: Future<Output = ()>,
     {
         let (sender, mut lines) = mpsc::channel(WAITING);
@@ -75,7 +76,7 @@ impl Computing {
             });
         })?;
         Ok(futures::stream::poll_fn(move |context| {
-            lines.poll_recv(context).map(|line| line.map(Ok))
+            lines.poll_recv(context)
         }))
     }
 }

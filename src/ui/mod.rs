@@ -23,6 +23,7 @@ mod answers;
 mod asking;
 mod catalog;
 mod computing;
+mod files;
 mod gate;
 mod kept;
 mod news;

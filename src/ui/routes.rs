@@ -10,12 +10,14 @@
 //! | `POST /P/ask` | lines of JSON: see `asking` |
 //! | `GET /P/answers/7/rows?from=0&count=100&by=2&down=1` | some rows, in an order |
 //! | `GET /P/answers/7/value?row=3&column=1` | one value, whole |
+//! | `GET /P/answers/7/file/rows.csv?by=2` | all rows as a file, or `rows.parquet` |
 //! | `POST /P/answers/7/picture` | a picture: SVG for the page, or a file |
 //! | `POST /P/answers/7/forget` | nothing: its tab is closed |
 //! | `GET /P/store.html` | the store's page |
 //! | `GET /P/state` | what runs |
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -25,12 +27,14 @@ use axum::http::{StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use futures::{Stream, StreamExt as _};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::answers::Order;
+use super::files::{self, FileKind};
 use super::gate::{Gate, guard};
 use super::kept::Kept;
 use super::pictures::{Drawn, drawn};
@@ -80,6 +84,7 @@ pub(super) fn router(served: Arc<Served>, gate: Arc<Gate>) -> Router {
         .route(&at("answers/{id}/rows"), get(rows))
         .route(&at("answers/{id}/value"), get(value))
         .route(&at("answers/{id}/picture"), post(picture))
+        .route(&at("answers/{id}/file/{name}"), get(file))
         .route(&at("answers/{id}/forget"), post(forget))
         .fallback(async |_: Request| (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(from_fn_with_state(gate, guard))
@@ -147,12 +152,13 @@ async fn told_state(State(served): Shared) -> Response {
 async fn told_news(State(served): Shared) -> Response {
     let computing = served.computing.clone();
     match computing.lines(move |lines| news::tell(served, lines)) {
-        Ok(lines) => streamed("text/event-stream", Body::from_stream(lines)),
+        Ok(lines) => streamed("text/event-stream", lines),
         Err(error) => refused(&error),
     }
 }
 
-fn streamed(kind: &'static str, body: Body) -> Response {
+fn streamed(kind: &'static str, lines: impl Stream<Item = String> + Send + 'static) -> Response {
+    let body = Body::from_stream(lines.map(Ok::<_, Infallible>));
     ([(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
@@ -183,7 +189,7 @@ async fn ask(State(served): Shared, body: Bytes) -> Response {
     };
     let computing = served.computing.clone();
     match computing.lines(move |lines| asking::ask(served, asked, lines)) {
-        Ok(lines) => streamed("application/x-ndjson", Body::from_stream(lines)),
+        Ok(lines) => streamed("application/x-ndjson", lines),
         Err(error) => refused(&error),
     }
 }
@@ -271,6 +277,39 @@ async fn picture(State(served): Shared, Path(id): Path<u64>, body: Bytes) -> Res
     };
     match computing.run(made).await {
         Ok((kind, bytes)) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+/// All rows, whatever their number: written as they are taken.
+async fn file(State(served): Shared, Path((id, name)): Path<(u64, String)>, uri: Uri) -> Response {
+    let Some(kind) = FileKind::named(&name) else {
+        return (StatusCode::NOT_FOUND, "there is no such file\n").into_response();
+    };
+    let order = order(&numbers(&uri));
+    let computing = served.computing.clone();
+    let running = served.begun();
+    let found = async move || ordered(&served, id, order).await;
+    let bytes = match computing.run(found).await {
+        Ok(rows) => computing.lines(async move |to| {
+            let _running = running;
+            if let Err(error) = files::send(rows, kind, &to).await {
+                // Whoever takes it sees that it is not whole: the connection breaks.
+                let _ = to.send(Err(std::io::Error::other(error))).await;
+            }
+        }),
+        Err(error) => Err(error),
+    };
+    match bytes {
+        Ok(bytes) => {
+            let kind = kind.media_type();
+            let named = format!("attachment; filename=\"{name}\"");
+            let heads = [
+                (header::CONTENT_TYPE, kind),
+                (header::CONTENT_DISPOSITION, named.as_str()),
+            ];
+            (heads, Body::from_stream(bytes)).into_response()
+        }
         Err(error) => refused(&error),
     }
 }

@@ -35,7 +35,8 @@ pub(super) fn value(kept: &Kept, row: u64, column: usize) -> Result<Value> {
     Ok(json!({"value": text}))
 }
 
-fn texts(batch: &RecordBatch, most: usize) -> Result<Vec<Vec<Option<String>>>> {
+/// Values as text, cut behind `most` characters.
+pub(super) fn texts(batch: &RecordBatch, most: usize) -> Result<Vec<Vec<Option<String>>>> {
     let options = FormatOptions::default()
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
         .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f"));

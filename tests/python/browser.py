@@ -236,6 +236,11 @@ def _asks(browser) -> list[str]:
         # Two clicks to a picture.
         _run(browser, "SELECT platform, status, runtime_ns, line FROM records ORDER BY runtime_ns")
         _wait(browser, "the records", lambda: " in " in _text(browser, "#status") and _cells(browser, 1))
+        taken = "const [link, done] = arguments; fetch(document.querySelector(link).href).then(r => r.text()).then(text => done(text))"
+        lines = browser.execute_async_script(taken, "#save-csv").splitlines()
+        rows = _text(browser, "#range").replace("\u202f", "").split(" of ")[1]
+        check((lines[0], len(lines)) == ("platform,status,runtime_ns,line", int(rows) + 1), "the rows as CSV")
+        check(browser.execute_async_script(taken, "#save-parquet").startswith("PAR1"), "the rows as Parquet")
         _click(browser, "#picture-open")
         _wait(browser, "a picture", lambda: browser.find_elements(By.CSS_SELECTOR, "#picture svg .series"))
         selects = browser.find_elements(By.CSS_SELECTOR, "#drawing select")

@@ -73,8 +73,18 @@ impl Key {
 
     /// The key that a text is: 32 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_key = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
-        is_key.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
+        let digits: &[u8; 32] = text.as_bytes().try_into().ok()?;
+        let mut key = 0;
+        for digit in digits {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                b'A'..=b'F' => digit - b'A' + 10,
+                _ => return None,
+            };
+            key = key << 4 | u128::from(value);
+        }
+        Some(Self(key))
     }
 }
 

@@ -89,6 +89,11 @@ const place = () => {
   $("first").disabled = $("before").disabled = answer.from === 0;
   $("next").disabled = $("last").disabled = end >= answer.all;
   $("goto").max = answer.all;
+  for (const kind of ["csv", "parquet"]) {
+    const link = $("save-" + kind);
+    link.hidden = !answer.isDone;
+    link.href = "answers/" + answer.id + "/file/rows." + kind + "?" + ordered().slice(1);
+  }
 };
 let shows = 0;
 const show = async from => {

@@ -228,6 +228,18 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         window(&other["id"], "").1,
         [["2"], ["4"], ["6"], ["8"], ["10"]].map(|row| json!(row))
     );
+    let file = |id: &Value, query: &str| server.get(&format!("answers/{id}/file/rows.csv{query}"));
+    assert_eq!(
+        file(&other["id"], "?by=0&down=1").body,
+        "n\n10\n8\n6\n4\n2\n"
+    );
+    let whole = file(id, "").body;
+    assert_eq!(
+        (whole.lines().count(), whole.lines().last()),
+        (1_000_001, Some("1000000,1,0"))
+    );
+    assert_eq!(file(id, "?by=3").code, 422);
+    assert_eq!(server.get(&format!("answers/{id}/file/rows.xls")).code, 404);
     assert_eq!(server.get(&format!("answers/{id}/rows?by=3")).code, 422);
     assert_eq!(server.json("state")["answers"], 2);
     server.post(&format!("answers/{id}/forget"), &json!({}));

@@ -1,0 +1,148 @@
+//! An answer as a file, a part at a time.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use parquet::arrow::ArrowWriter;
+use tokio::sync::mpsc::Sender;
+
+use super::kept::Kept;
+use super::windows::texts;
+use crate::error::{Error, Result};
+
+/// Ends of names, and what they stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// Values as the page shows them, whole; nothing where there is none.
+    Csv,
+    /// Values as they are.
+    Parquet,
+}
+
+impl FileKind {
+    /// `rows.csv` or `rows.parquet`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "rows.csv" => Some(Self::Csv),
+            "rows.parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Parquet => "application/vnd.apache.parquet",
+        }
+    }
+}
+
+/// Whoever takes it.
+type Taken = Sender<std::io::Result<Bytes>>;
+
+/// Sends the file as it is written, until nobody takes it.
+pub(super) async fn send(kept: Arc<Kept>, kind: FileKind, to: &Taken) -> Result<()> {
+    match kind {
+        FileKind::Csv => csv(&kept, to).await,
+        FileKind::Parquet => parquet(&kept, to).await,
+    }
+}
+
+async fn csv(kept: &Kept, to: &Taken) -> Result<()> {
+    let failed = |error: csv::Error| Error::Internal(error.to_string());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = kept.schema().fields().iter().map(|field| field.name());
+    writer.write_record(names).map_err(failed)?;
+    for place in 0..kept.parts() {
+        for row in texts(&kept.part(place, None)?, usize::MAX)? {
+            let row = row.iter().map(|value| value.as_deref().unwrap_or_default());
+            writer.write_record(row).map_err(failed)?;
+        }
+        let whole = std::mem::replace(&mut writer, csv::Writer::from_writer(Vec::new()));
+        let bytes = whole.into_inner();
+        let bytes = bytes.map_err(|error| Error::Internal(error.to_string()))?;
+        if to.send(Ok(bytes.into())).await.is_err() {
+            return Ok(());
+        }
+    }
+    let bytes = writer.into_inner();
+    let bytes = bytes.map_err(|error| Error::Internal(error.to_string()))?;
+    let _ = to.send(Ok(bytes.into())).await;
+    Ok(())
+}
+
+async fn parquet(kept: &Kept, to: &Taken) -> Result<()> {
+    let failed = |error: parquet::errors::ParquetError| Error::Query(error.into());
+    let schema = Arc::clone(kept.schema());
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).map_err(failed)?;
+    for place in 0..kept.parts() {
+        writer.write(&kept.part(place, None)?).map_err(failed)?;
+        let bytes = std::mem::take(writer.inner_mut());
+        if !bytes.is_empty() && to.send(Ok(bytes.into())).await.is_err() {
+            return Ok(());
+        }
+    }
+    let bytes = writer.into_inner().map_err(failed)?;
+    let _ = to.send(Ok(bytes.into())).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringViewArray};
+    use arrow::compute::concat_batches;
+    use arrow::datatypes::Int64Type;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::super::kept::Keeping;
+    use super::*;
+
+    async fn sent(kept: &Arc<Kept>, kind: FileKind) -> Vec<u8> {
+        let (to, mut taken) = tokio::sync::mpsc::channel(2);
+        let kept = Arc::clone(kept);
+        let sending = tokio::spawn(async move { send(kept, kind, &to).await });
+        let mut file = Vec::new();
+        while let Some(bytes) = taken.recv().await {
+            file.extend_from_slice(&bytes.unwrap());
+        }
+        sending.await.unwrap().unwrap();
+        file
+    }
+
+    #[tokio::test]
+    async fn files_have_all_rows() {
+        let of = |numbers: std::ops::Range<i64>| {
+            let texts: StringViewArray = numbers
+                .clone()
+                .map(|n| (n % 3 != 0).then(|| format!("a \"text\", {n}")))
+                .collect();
+            let lists = numbers.clone().map(|n| Some(vec![Some(n), None]));
+            let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+            let columns: [(&str, ArrayRef); 3] = [
+                ("n", Arc::new(numbers.collect::<Int64Array>())),
+                ("t", Arc::new(texts)),
+                ("l", Arc::new(lists)),
+            ];
+            RecordBatch::try_from_iter(columns).unwrap()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut keeping = Keeping::new(&folder.path().join("rows"), of(0..1).schema()).unwrap();
+        let kept = keeping.kept();
+        let csv = sent(&kept, FileKind::Csv).await;
+        assert_eq!(csv, b"n,t,l\n", "no rows");
+        for numbers in [0..2, 2..9000, 9000..9003] {
+            keeping.push(of(numbers)).unwrap();
+        }
+        keeping.flush().unwrap();
+        let csv = String::from_utf8(sent(&kept, FileKind::Csv).await).unwrap();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 9004);
+        assert_eq!(lines[1], "0,,\"[0, ]\"");
+        assert_eq!(lines[9003], "9002,\"a \"\"text\"\", 9002\",\"[9002, ]\"");
+        let file = Bytes::from(sent(&kept, FileKind::Parquet).await);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+        let whole = concat_batches(&batches[0].schema(), &batches).unwrap();
+        assert_eq!(whole, of(0..9003));
+    }
+}
