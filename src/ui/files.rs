@@ -1,4 +1,4 @@
-//! An answer as a file, a part at a time.
+//! An answer as a file, a part at a time: the rows that are kept, which is all of them unless there was no room.
 
 use std::sync::Arc;
 

@@ -184,7 +184,6 @@ fn files_for_training_have_them_with_their_version() {
     assert_eq!(there.stdout.lines().nth(1), Some("6"));
 }
 
-/// The runs of a log have the features of the sample that it names by its path.
 /// Any name goes, words of SQL, too, but those of the other columns.
 #[test]
 fn names_are_columns_of_the_files_unless_they_are_taken() {
@@ -215,6 +214,7 @@ fn names_are_columns_of_the_files_unless_they_are_taken() {
     }
 }
 
+/// The runs of a log have the features of the sample that it names by its path.
 #[test]
 fn runs_of_graphnet_have_the_features_of_their_samples() {
     let place = Place::new();
