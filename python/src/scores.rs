@@ -1,5 +1,7 @@
 //! Scores of predictions.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use tsql::score::{ScoreOptions, Scoring, Variant};
 
@@ -15,6 +17,7 @@ struct How {
     part: Option<String>,
     predicate: Option<String>,
     variant: String,
+    evaluation_indices: Option<PathBuf>,
     allow_missing: bool,
     seed: u64,
     resamples: u32,
@@ -55,6 +58,9 @@ impl Store {
         }
         if let Some(predicate) = how.predicate {
             options = options.predicate(predicate);
+        }
+        if let Some(path) = how.evaluation_indices {
+            options = options.evaluation_indices(path);
         }
         let store = self.get(py)?;
         let call = move || async move { store.score(scoring, &predictions, &options).await };

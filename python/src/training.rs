@@ -50,6 +50,7 @@ struct GraphsHow {
     seed: u64,
     codes_only: bool,
     split: Option<String>,
+    balance: Option<String>,
     shuffle: bool,
     drop_last: bool,
     rank: u64,
@@ -120,6 +121,9 @@ impl Store {
             .threads(how.threads);
         if let Some(split) = how.split {
             options = options.split(split);
+        }
+        if let Some(family) = how.balance {
+            options = options.balance(family);
         }
         let store = self.get(py)?;
         let graphs = wait(py, move || async move {

@@ -82,6 +82,7 @@ class Scoring:
         part: str | None = None,
         where: str | None = None,
         variant: str = "tenset",
+        evaluation_indices: Path | None = None,
         allow_missing: bool = False,
         seed: int = 0,
         resamples: int = 1000,
@@ -89,12 +90,13 @@ class Scoring:
         """Scores predictions in the table of a paper (`"tenset"`, `"tlp"`, `"tpugraphs"`, `"graphnet"`): a file, or a query in
         parentheses, with `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform`
         where records are of several. `split` is `"name@version"`, `variant` says what a failed record counts as (`"valid"`: it is
-        left out)."""
+        left out). `evaluation_indices` is TpuGraphs' folder `eval_indices`, or one of its files: only these configurations count."""
         how = {
             "split": split,
             "part": part,
             "predicate": where,
             "variant": variant,
+            "evaluation_indices": None if evaluation_indices is None else fspath(evaluation_indices),
             "allow_missing": allow_missing,
             "seed": seed,
             "resamples": resamples,

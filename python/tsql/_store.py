@@ -266,6 +266,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         seed: int = 0,
         codes_only: bool = False,
         split: str | None = None,
+        balance: str | None = None,
         shuffle: bool = True,
         drop_last: bool = False,
         rank: int = 0,
@@ -277,7 +278,8 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
 
         `names` are collections (`"layout:xla:random"`), files (`"layout:xla:random:resnet50"`), or the last parts of
         these. `pick` is one of `random`, `best`, `worst`, `baseline`, `gumbel` (as upstream trains), `close`
-        (neighbours by runtime) and `all`; with `unique`, configurations that were measured again count once.
+        (neighbours by runtime) and `all`; with `unique`, configurations that were measured again count once. With `balance`, SQL
+        over `sources`, files of one value are a family, and families take turns: each comes as often as any other.
         """
         recipe = {
             "names": [names] if isinstance(names, str) else list(names),
@@ -287,6 +289,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
             "seed": seed,
             "codes_only": codes_only,
             "split": split,
+            "balance": balance,
             "shuffle": shuffle,
             "drop_last": drop_last,
             "rank": rank,

@@ -69,7 +69,9 @@ enum Container {
     tsql batch layout:xla:default:unet3d --pick all --unique --values codes \\\n      \
     -o all.arrow\n  \
     tsql batch layout:xla:random --split train --pick gumbel -k 32 --epochs 3 \\\n      \
-    | python train.py   # a batch for each file, in another order each epoch")]
+    | python train.py   # a batch for each file, in another order each epoch\n  \
+    tsql batch layout:xla:random --epochs 3 -o steps.arrow \\\n      \
+    --balance \"split_part(split_part(id, ':', 4), '_', 1)\"   # bert, resnet, ...")]
 pub(super) struct Batch {
     /// Files: COLLECTION:NAME, or the end of it, or COLLECTION for all of its files; without any all are listed
     #[arg(value_name = "FILE")]
@@ -77,6 +79,9 @@ pub(super) struct Batch {
     /// Of collections only files of this split: train, valid, test
     #[arg(long, value_name = "SPLIT")]
     split: Option<String>,
+    /// Of several files: families take turns, files of one value of this SQL over `sources`
+    #[arg(long, value_name = "SQL")]
+    balance: Option<String>,
     /// Configurations of a step
     #[arg(short, value_name = "K", default_value_t = 128)]
     k: usize,
@@ -166,7 +171,8 @@ impl Batch {
         let prefix = format!("{name}:");
         let is_file = files.iter().any(|file| file.id == *name);
         let is_collection = files.iter().any(|file| file.id.starts_with(&prefix));
-        let asks_for_epochs = self.epochs.is_some() || self.split.is_some();
+        let asks_for_epochs =
+            self.epochs.is_some() || self.split.is_some() || self.balance.is_some();
         (is_file || !is_collection)
             .then_some(name.as_str())
             .filter(|_| !asks_for_epochs)
@@ -176,6 +182,9 @@ impl Batch {
         let mut options = GraphsOptions::new(self.picking()).form(self.form());
         if let Some(split) = &self.split {
             options = options.split(split);
+        }
+        if let Some(family) = &self.balance {
+            options = options.balance(family);
         }
         Several {
             names: self.files.iter().map(String::as_str).collect(),

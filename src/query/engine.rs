@@ -25,6 +25,7 @@ use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
 use super::spilling;
 use super::sums::AnswerFromSums;
+use super::twice::ComputeOnce;
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -59,7 +60,11 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 /// A session without tables.
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
-    let builder = builder(&limits)?;
+    let mut builder = builder(&limits)?;
+    // Rows that are kept are not spilled, and no part of a plan that workers have.
+    if limits.memory_bytes.is_none() {
+        builder = builder.with_optimizer_rule(Arc::new(ComputeOnce));
+    }
     Ok(context(builder, &limits))
 }
 

@@ -44,6 +44,7 @@ pub(crate) mod statement;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod twice;
 mod view;
 
 pub use ending::ending_rows;

@@ -18,6 +18,7 @@
 
 mod graphnet;
 mod groups;
+mod indices;
 mod matched;
 mod networks;
 mod options;
@@ -39,6 +40,7 @@ use std::thread;
 use crate::error::{Error, Result};
 use crate::store::Store;
 use groups::Groups;
+use indices::Drawn;
 use matched::Matched;
 use predictions::Predictions;
 use table::Table;
@@ -66,7 +68,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Source`] for predictions that cannot be used: a column that is missing or ambiguous, records without a prediction,
-    /// predictions that stand there again or are of another store, each with their number. [`Error::Ambiguous`] where no platform is said and
+    /// predictions that stand there again or are of another store, each with their number; for evaluation indices that are none, or of
+    /// graphs that the store lacks. [`Error::Ambiguous`] where no platform is said and
     /// there are several, [`Error::Empty`] where there is nothing to score, [`Error::Query`] for a predicate that is no SQL.
     pub async fn score(
         &self,
@@ -80,7 +83,21 @@ impl Store {
         };
         let full_name = split.as_ref().map(|split| split.full_name());
         let context = self.session().await?;
-        let selection = options.selection(scoring, full_name.as_deref());
+        let mut selection = options.selection(scoring, full_name.as_deref());
+        let drawn = match &options.evaluation_indices {
+            None => None,
+            Some(path) if scoring == Scoring::Tpugraphs => {
+                let drawn = Drawn::read(&context, path, options.allow_missing).await?;
+                selection += &format!(" AND {}", drawn.selection());
+                Some(drawn)
+            }
+            Some(_) => {
+                return Err(Error::Argument {
+                    name: "evaluation_indices",
+                    reason: format!("they are of TpuGraphs, not of {}", scoring.name()),
+                });
+            }
+        };
         let predictions = Predictions::read(&context, predictions).await?;
         let mut matched = Matched::of(&context, predictions, &selection).await?;
         let by = match scoring {
@@ -90,10 +107,14 @@ impl Store {
         };
         let reading = Reading {
             selection: &selection,
+            drawn: drawn.as_ref(),
             by,
             spares_failed: scoring != Scoring::Graphnet && options.variant == Variant::Valid,
         };
         let tasks = Tasks::read(&context, &mut matched, reading).await?;
+        if let Some(drawn) = &drawn {
+            drawn.settle(matched.counts().0)?;
+        }
         let unused = matched.settle(&context, options.allow_missing).await?;
         let are_times = matched.predictions.are_times();
         let (metrics, main, units, groups): (Vec<Metric>, _, _, Groups);
@@ -108,10 +129,11 @@ impl Store {
                 (metrics, main) = (columns.metrics, columns.main);
             }
             Scoring::Tpugraphs => {
-                let collections = tpugraphs::collections(&context).await?;
-                let name = |task: &Task| collections.get(&task.key.target).cloned();
+                let ids = tpugraphs::ids(&context).await?;
+                let name = |task: &Task| ids.get(&task.key.target).map_or("", String::as_str);
                 let names = tasks.tasks.iter().map(name);
-                let names: Vec<String> = names.map(Option::unwrap_or_default).collect();
+                let names = names.map(|id| tpugraphs::collection(id).to_owned());
+                let names: Vec<String> = names.collect();
                 units = of_each(&tasks.tasks, |place, task| {
                     let name = names.get(place).map_or("", String::as_str);
                     tpugraphs::unit(task, name, are_times)

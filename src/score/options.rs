@@ -1,5 +1,7 @@
 //! How predictions are scored.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use tsql_metrics::throughput::Variant;
 
@@ -52,6 +54,7 @@ pub struct ScoreOptions {
     pub(crate) part: Option<String>,
     pub(crate) predicate: String,
     pub(crate) variant: Variant,
+    pub(crate) evaluation_indices: Option<PathBuf>,
     pub(crate) allow_missing: bool,
     pub(crate) seed: u64,
     pub(crate) resamples: u32,
@@ -65,6 +68,7 @@ impl Default for ScoreOptions {
             part: None,
             predicate: "true".to_owned(),
             variant: Variant::default(),
+            evaluation_indices: None,
             allow_missing: false,
             seed: 0,
             resamples: 1000,
@@ -98,6 +102,14 @@ impl ScoreOptions {
     #[must_use]
     pub fn variant(mut self, variant: Variant) -> Self {
         self.variant = variant;
+        self
+    }
+
+    /// Only the configurations that TpuGraphs' tables are made of: its `eval_indices`, a file or their folder. What stands there
+    /// again counts again.
+    #[must_use]
+    pub fn evaluation_indices(mut self, path: impl Into<PathBuf>) -> Self {
+        self.evaluation_indices = Some(path.into());
         self
     }
 

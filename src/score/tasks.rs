@@ -8,6 +8,7 @@ use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
+use super::indices::Drawn;
 use super::matched::Matched;
 use crate::column;
 use crate::error::{Error, Result};
@@ -114,10 +115,12 @@ impl Task {
 }
 
 /// What becomes of the records that are read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Reading<'a> {
     /// SQL over `records` that holds for them.
     pub(super) selection: &'a str,
+    /// How often each counts; once where nothing is said.
+    pub(super) drawn: Option<&'a Drawn>,
     pub(super) by: By,
     /// A record that failed needs no prediction.
     pub(super) spares_failed: bool,
@@ -225,7 +228,13 @@ impl Tasks {
         let firsts = times("first_ns")?;
         let mut last: Option<(Key, usize)> = None;
         let mut platform = (String::new(), None);
-        for row in 0..batch.num_rows() {
+        let count = |row: usize| {
+            let of = |drawn: &Drawn| drawn.count(sources.value(row), lines.value(row));
+            reading.drawn.map_or(1, of)
+        };
+        // A row stands there as often as it counts.
+        let rows = (0..batch.num_rows()).flat_map(|row| (0..count(row)).map(move |_| row));
+        for row in rows {
             let name = platforms.value(row);
             if platform.1.is_none() || platform.0 != name {
                 platform = (name.to_owned(), Some(matched.platform(name)));

@@ -36,20 +36,23 @@ pub(super) const METRICS: [Metric; 3 + TOPS.len()] = [
 
 pub(super) const MAIN: &[&str] = &["kaggle"];
 
-/// The collection of each file.
-pub(super) async fn collections(context: &SessionContext) -> Result<HashMap<i64, String>> {
+/// What TpuGraphs calls each file, `<collection>:<name>`, by its number.
+pub(super) async fn ids(context: &SessionContext) -> Result<HashMap<i64, String>> {
     let sql =
         "SELECT source_id, arrow_cast(id, 'Utf8View') AS id FROM sources WHERE id IS NOT NULL";
-    let mut collections = HashMap::new();
+    let mut named = HashMap::new();
     for batch in collect(context, sql).await? {
         let sources = column::numbers::<arrow::datatypes::Int64Type>(&batch, "source_id")?;
         let ids = column::text(&batch, "id")?;
-        for (source, id) in sources.values().iter().zip(ids.iter().flatten()) {
-            let collection = id.rsplit_once(':').map_or(id, |(start, _)| start);
-            collections.insert(*source, collection.to_owned());
-        }
+        let each = sources.values().iter().zip(ids);
+        named.extend(each.filter_map(|(source, id)| Some((*source, id?.to_owned()))));
     }
-    Ok(collections)
+    Ok(named)
+}
+
+/// The collection of a file.
+pub(super) fn collection(id: &str) -> &str {
+    id.rsplit_once(':').map_or(id, |(collection, _)| collection)
 }
 
 /// The unit that a file is.

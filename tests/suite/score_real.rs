@@ -63,6 +63,131 @@ fn files_of_tpugraphs_are_scored_by_collection() {
     );
 }
 
+#[test]
+fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
+    let place = Place::new();
+    let layout = [((0, 1), 300.0), ((1, 0), 100.0), ((2, 0), 200.0)];
+    let valid = "npz/layout/xla/random/valid/net.npz";
+    place.write(valid, npz(&layout_file(&layout)));
+    place.ok(&["ingest", "-q", "npz"]);
+    place.ok(&[
+        "SELECT config_key, line AS prediction FROM records",
+        "-o",
+        "p.parquet",
+    ]);
+    // Of 100, 200 and 200 the slower ones are said to be the fastest.
+    place.write("drawn/xla_random.json", r#"{"net": [1, 2, 2]}"#);
+    let drawn = |path: &str| {
+        let path = path.to_owned();
+        ["score", "tpugraphs", "p.parquet", "--evaluation-indices"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([path])
+            .collect::<Vec<_>>()
+    };
+    for path in ["drawn", "drawn/xla_random.json"] {
+        let arguments = drawn(path);
+        let arguments: Vec<&str> = arguments[1..].iter().map(String::as_str).collect();
+        let found = report(&place, &arguments);
+        let of = |metric| value(&found, "layout:xla:random", "predictions", metric);
+        assert_eq!(found["records"], 3);
+        close(of("kendall_tau_b"), -1.0);
+        close(of("ordered_pair_accuracy"), 0.0);
+        close(of("top_1_error"), 1.0);
+        close(of("top_5_error"), 0.0);
+    }
+    for (name, text, said) in [
+        (
+            "xla_random.json",
+            r#"{"net": [1, 7]}"#,
+            "1 of its 2 indices are of no record",
+        ),
+        (
+            "xla_random.json",
+            r#"{"net": [1], "other": [2]}"#,
+            "1 of its 2 graphs are not in the store, such as layout:xla:random:other",
+        ),
+        (
+            "xla_default.json",
+            r#"{"net": [1]}"#,
+            "the store has none of its 1 graphs",
+        ),
+        (
+            "indices.json",
+            r#"{"net": [1]}"#,
+            "its name says no collection",
+        ),
+        (
+            "nlp_random.json",
+            r#"{"net": 1}"#,
+            "no indices by names of graphs",
+        ),
+    ] {
+        let path = format!("odd/{name}");
+        place.write(&path, text);
+        let arguments = drawn(&path);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let ran = place.tsql(&arguments);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    let arguments = [
+        "score",
+        "tenset",
+        "p.parquet",
+        "--evaluation-indices",
+        "drawn",
+    ];
+    assert_eq!(place.tsql(&arguments).code, Some(2));
+}
+
+/// All 481 configurations of a graph, most of them twice, as the baselines' own code scores them.
+#[test]
+fn drawn_configurations_of_unet_score_what_upstream_computes() {
+    let Some(shared) = shared() else { return };
+    let cases = shared.join("golden/tpugraphs/metrics_golden.json");
+    let cases: Value = serde_json::from_str(&std::fs::read_to_string(cases).unwrap()).unwrap();
+    let is_it = |case: &&Value| case["name"] == "official_eval_indices_xla_random_unet_3d";
+    let case = cases.as_array().unwrap().iter().find(is_it).unwrap();
+    let place = Place::new();
+    let file = shared.join("data/tpugraphs/npz/layout/xla/random/valid");
+    place.ok(&["ingest", "-q", file.to_str().unwrap()]);
+    let indices = serde_json::json!({"unet_3d.4x4.bf16": case["indices"]});
+    place.write("xla_random.json", indices.to_string());
+    let scores = case["full_scores"].as_array().unwrap();
+    let scores = scores.iter().zip(1..);
+    let scores: String = scores
+        .map(|(score, line)| format!("{line},{score}\n"))
+        .collect();
+    place.write("scores.csv", format!("line,score\n{scores}"));
+    place.ok(&[
+        "SELECT r.config_key, -s.score AS prediction FROM records AS r JOIN 'scores.csv' AS s ON s.line = r.line",
+        "-o",
+        "p.parquet",
+    ]);
+    let arguments = [
+        "tpugraphs",
+        "p.parquet",
+        "--evaluation-indices",
+        "xla_random.json",
+    ];
+    let found = report(&place, &arguments);
+    assert_eq!(found["records"], 1000);
+    for (metric, upstream) in [
+        ("kendall_tau_b", "kendall_tau_b_scores"),
+        ("ordered_pair_accuracy", "opa"),
+        ("top_1_error", "slowdown1"),
+        ("top_10_error", "slowdown10"),
+        ("top_100_error", "slowdown100"),
+    ] {
+        let wanted = case["expected"][upstream].as_f64().unwrap();
+        close(
+            value(&found, "layout:xla:random", "predictions", metric),
+            wanted,
+        );
+    }
+}
+
 /// Six graphs under two compilers: what is chosen scores what the runs of that compiler score together.
 #[test]
 fn predictions_choose_runs_of_graphnet() {

@@ -618,6 +618,49 @@ fn every_real_file_comes_back_to_the_bit() {
     steps_of_npz(&place, &real);
 }
 
+/// What graphs that everybody knows compute, by hand.
+#[test]
+fn graphs_are_bounded_by_what_they_compute_and_move() {
+    let Some(shared) = shared() else { return };
+    let real = shared.join("data/tpugraphs/npz");
+    let place = Place::new();
+    for part in ["layout/nlp", "layout/xla/default/valid", "tile"] {
+        place.ok(&["ingest", "-q", real.join(part).to_str().unwrap()]);
+    }
+    // BERT of four layers: 8 texts of 128 tokens, 768 numbers each, 12 heads, 3,072 between, 2 kinds.
+    let (tokens, width) = (8_i64 * 128, 768);
+    let layer = 4 * width * width + 2 * width * 4 * width + 2 * 128 * width;
+    let ends = tokens * 2 * width + 8 * width * width + 8 * width * 2;
+    let bert = 2 * (4 * tokens * layer + ends);
+    let of = "SELECT sum(hlo_flop_count(n.opcode, n.features, o.features)) FROM nodes AS n JOIN ( \
+         SELECT e.graph_id, e.user, array_agg(o.features) AS features FROM edges AS e \
+         JOIN nodes AS o ON o.graph_id = e.graph_id AND o.node = e.operand GROUP BY e.graph_id, e.user \
+         ) AS o ON o.graph_id = n.graph_id AND o.user = n.node WHERE n.op = 'dot' AND n.graph_id IN \
+         (SELECT graph_id FROM records WHERE collection = 'layout:nlp:random')";
+    assert_eq!(place.rows(of), [bert.to_string()]);
+    let bounds = place.ok(&["queries", "tpugraphs-bounds", "--format", "csv"]);
+    let bounds: Vec<Vec<&str>> = bounds
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    let one = |name: &str| bounds.iter().find(|row| row[0].contains(name)).unwrap();
+    // 32 by 4,096 numbers with 4,096 by 1,000; a copy of 32 by 5 by 5 by 128 numbers of 4 bytes.
+    let fusion = one("tile_testdata_fusion.205_");
+    assert_eq!(fusion[1], (2 * 32 * 4096 * 1000).to_string());
+    assert_eq!(
+        one("tile_testdata_copy.24_")[2],
+        (2 * 32 * 5 * 5 * 128 * 4).to_string()
+    );
+    // Nothing was faster than a TPU v3 could be.
+    assert!(bounds.len() > 12);
+    for row in &bounds {
+        let reached: f64 = row[5].parse().unwrap();
+        assert!(reached > 0.0 && reached < 1.0, "{row:?}");
+    }
+}
+
 /// A batch of a real file is what NumPy takes from it.
 fn steps_of_npz(place: &Place, real: &Path) {
     let python = crate::engines::python().unwrap();

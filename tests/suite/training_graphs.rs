@@ -265,6 +265,58 @@ async fn what_cannot_be_is_refused_with_a_reason() {
     assert!(graphs.step(beyond).is_err() && graphs.iter(beyond).is_err());
 }
 
+#[tokio::test]
+async fn families_take_turns() {
+    let (place, store) = store().await;
+    let family = "CASE WHEN id LIKE '%:net0' THEN 'one' ELSE 'others' END";
+    let balanced = options(Pick::Random).balance(family);
+    let graphs = graphs(&store, &["layout:xla:random"], &balanced).await;
+    // Two rounds of two families in five files.
+    assert_eq!(graphs.step_count(), 4);
+    let steps: Vec<GraphStep> = [0, 1]
+        .map(|number| epoch(&graphs, Position::start_of(number)))
+        .concat();
+    let found = ids(&steps);
+    let is_one = |id: &&str| id.ends_with(":net0");
+    for round in found.chunks(2) {
+        assert_eq!(round.iter().filter(|id| is_one(id)).count(), 1, "{found:?}");
+    }
+    let mut others: Vec<&str> = found.iter().copied().filter(|id| !is_one(id)).collect();
+    others.sort_unstable();
+    others.dedup();
+    assert_eq!(others.len(), 4, "{found:?}");
+    // For two ranks the same steps, one each.
+    let second = graphs.for_rank(1, 2).unwrap();
+    assert_eq!(
+        ids(&epoch(&second, Position::default())),
+        [found[1], found[3]]
+    );
+    let streamed = streamed(
+        &place,
+        &[
+            "batch",
+            "layout:xla:random",
+            "-k",
+            "4",
+            "--seed",
+            "7",
+            "--epochs",
+            "2",
+            "--balance",
+            family,
+            "-o",
+            "x.arrow",
+        ],
+    );
+    assert_eq!(files_of(&streamed), found);
+    let odd = options(Pick::Random).balance("nothing");
+    assert!(
+        training_graphs(&store, &["layout:xla:random"], &odd)
+            .await
+            .is_err()
+    );
+}
+
 fn streamed(place: &Place, args: &[&str]) -> Vec<RecordBatch> {
     let told = place.ok(args).stderr;
     assert!(told.contains(" steps in "), "{told}");

@@ -12,6 +12,7 @@
 )]
 
 pub mod bits;
+pub mod cost;
 pub mod hlo;
 pub mod identity;
 pub mod json;

@@ -120,10 +120,17 @@ enum Failed {
 #[command(after_help = "Examples:\n  \
     tsql score tpugraphs submission.csv\n  \
     tsql score tpugraphs submission.csv --rows --format csv -o rows.csv\n  \
-    tsql score tpugraphs predictions.parquet --part valid")]
+    tsql score tpugraphs predictions.parquet --part valid\n  \
+    tsql score tpugraphs predictions.parquet \\\n      \
+    --evaluation-indices tpu_graphs/baselines/layout/eval_indices")]
 struct Tpugraphs {
     #[command(flatten)]
     common: Common,
+    /// Only the configurations that TpuGraphs draws for its tables: `eval_indices` of its repository, or one of its files
+    ///
+    /// These are 1,000 of each graph of `valid`; what stands there again counts again.
+    #[arg(long, value_name = "PATH", conflicts_with = "rows")]
+    evaluation_indices: Option<PathBuf>,
     /// Of a submission: show the score of every row
     #[arg(long)]
     rows: bool,
@@ -143,6 +150,7 @@ struct Graphnet {
 
 pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
     let store = place.open().await?;
+    let mut evaluation_indices = None;
     let (scoring, common, variant) = match command.dataset {
         Dataset::Tenset(tuning) => (Scoring::Tenset, tuning.common, tuning.variant),
         Dataset::Tlp(Tlp { tuning }) => (Scoring::Tlp, tuning.common, tuning.variant),
@@ -150,10 +158,14 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
         Dataset::Tpugraphs(tpugraphs) => {
             let path = Path::new(&tpugraphs.common.predictions);
             if tpugraphs.rows || submission::is_one(path) {
+                if tpugraphs.evaluation_indices.is_some() {
+                    return Err(of_submission().into());
+                }
                 let path = PathBuf::from(&tpugraphs.common.predictions);
                 return submission::run(&store, &path, tpugraphs.rows, &tpugraphs.common.output)
                     .await;
             }
+            evaluation_indices = tpugraphs.evaluation_indices;
             (Scoring::Tpugraphs, tpugraphs.common, Failed::Tenset)
         }
     };
@@ -171,6 +183,9 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
     }
     if let Some(part) = common.part {
         options = options.part(part);
+    }
+    if let Some(path) = evaluation_indices {
+        options = options.evaluation_indices(path);
     }
     let report = store.score(scoring, &common.predictions, &options).await?;
     let format = common.output.chosen()?;
@@ -190,6 +205,13 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
     }
     say(&report);
     Ok(DONE)
+}
+
+fn of_submission() -> Error {
+    Error::Argument {
+        name: "evaluation-indices",
+        reason: "a submission ranks all configurations of a graph; they are for predictions by `config_key`".to_owned(),
+    }
 }
 
 /// What the table does not say.

@@ -8,7 +8,7 @@ use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
     aliases, blocks, count_distinct_dense, counted, date_diff, digests, extreme_by, fill_sketch,
-    histogram, hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text,
+    histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text,
     macro_speedup_score, metric, node_feature, odd_repeats, open_sketch, packed_repeats,
     part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule, segments,
     sketch_params, speedup, split, task_bytes, time_at, unpack_calls, unpack_checks, unpack_graph,
@@ -23,6 +23,8 @@ pub(super) fn scalars() -> Vec<Scalar> {
         blocks::runs(),
         date_diff::function(),
         fill_sketch::function(),
+        hlo_cost::bytes(),
+        hlo_cost::flops(),
         hlo_opcode::function(),
         json_text::field(),
         json_text::key(),

@@ -25,6 +25,7 @@ mod extreme_by;
 mod fill_sketch;
 mod graph_edges;
 mod histogram;
+mod hlo_cost;
 mod hlo_opcode;
 mod json_text;
 mod keys;

@@ -38,11 +38,11 @@ pub(super) fn all() -> Scalar {
     Scalar::new(&about, list, lists)
 }
 
-const FEATURES_OF: &str = "the features, packed, as `nodes.features`";
+pub(super) const FEATURES_OF: &str = "the features, packed, as `nodes.features`";
 
 const SOURCE: &str = "TpuGraphs (arXiv 2308.13490)";
 
-fn unpacked(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
+pub(super) fn unpacked(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
     unpack_features(features).ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))
 }
 

@@ -77,6 +77,7 @@ const FILES: &[(&str, &str)] = &questions![
     "tenset-labels-valid",
     "time-outs",
     "top-k-per-graph",
+    "tpugraphs-bounds",
     "tpugraphs-collections",
     "tpugraphs-layout-codes",
     "tpugraphs-noise",

@@ -1,10 +1,12 @@
 //! Several files as one stream of steps: each file once an epoch, opened some at a time.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use arrow::datatypes::Int64Type;
 use tokio::runtime::Runtime;
 use twox_hash::XxHash3_64;
 
@@ -13,6 +15,7 @@ use super::files::{TrainingFile, files, one, selected};
 use super::open::{Arrays, Open, OpenGraph};
 use super::options::GraphsOptions;
 use super::step::GraphStep;
+use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Loader;
 use crate::store::Store;
@@ -34,6 +37,8 @@ pub struct TrainingGraphs(Arc<Graphs>);
 
 struct Graphs {
     files: Vec<TrainingFile>,
+    /// Ends of the families that take turns, among the files.
+    families: Option<Arc<[u64]>>,
     options: GraphsOptions,
     order: Order,
     reading: Arc<Reading>,
@@ -74,7 +79,8 @@ pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> 
 ///
 /// # Errors
 /// [`Error::Unknown`] for a name that nothing has, [`Error::Ambiguous`] for one of several files, [`Error::Empty`] where no
-/// file is of the split, [`Error::Argument`] for options that cannot be, and failures of the storage.
+/// file is of the split, [`Error::Argument`] for options that cannot be, [`Error::Query`] for families that are no SQL, and failures of the
+/// storage.
 pub async fn training_graphs(
     store: &Store,
     names: &[&str],
@@ -82,7 +88,11 @@ pub async fn training_graphs(
 ) -> Result<TrainingGraphs> {
     options.checked()?;
     let loader = Loader::new(store).await?;
-    let files = selected(&files(&loader).await?, names, options.split.as_deref())?;
+    let mut files = selected(&files(&loader).await?, names, options.split.as_deref())?;
+    let families = match &options.balance {
+        Some(family) => Some(in_families(&loader, &mut files, family).await?),
+        None => None,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(options.threads)
         .thread_name("tsql-training")
@@ -96,16 +106,53 @@ pub async fn training_graphs(
     };
     Ok(TrainingGraphs::of(
         files,
+        families,
         options.clone(),
         Arc::new(reading),
     ))
 }
 
+/// Puts files of a family together, and gives the ends of the families.
+async fn in_families(
+    loader: &Loader,
+    files: &mut [TrainingFile],
+    family: &str,
+) -> Result<Arc<[u64]>> {
+    let sql = format!(
+        "SELECT source_id, arrow_cast(CAST(({family}) AS VARCHAR), 'Utf8View') AS family FROM sources WHERE graph_id IS NOT NULL"
+    );
+    let mut families = HashMap::new();
+    for batch in loader.collect(&sql).await? {
+        let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let named = column::text(&batch, "family")?;
+        let named = named.iter().map(|family| family.map(str::to_owned));
+        families.extend(sources.values().iter().copied().zip(named));
+    }
+    let of = |file: &TrainingFile| families.get(&file.source_id);
+    // Sorted as they were within each.
+    files.sort_by(|a, b| of(a).cmp(&of(b)));
+    let together = files.chunk_by(|a, b| of(a) == of(b));
+    let ends = together.scan(0, |end, family| {
+        *end += family.len() as u64;
+        Some(*end)
+    });
+    Ok(ends.collect())
+}
+
 impl TrainingGraphs {
-    fn of(files: Vec<TrainingFile>, options: GraphsOptions, reading: Arc<Reading>) -> Self {
-        let order = Order::new(Units::Rows(files.len() as u64), &options.as_rows());
+    fn of(
+        files: Vec<TrainingFile>,
+        families: Option<Arc<[u64]>>,
+        options: GraphsOptions,
+        reading: Arc<Reading>,
+    ) -> Self {
+        let mut order = Order::new(Units::Rows(files.len() as u64), &options.as_rows());
+        if let Some(families) = &families {
+            order = order.in_turns(Arc::clone(families));
+        }
         Self(Arc::new(Graphs {
             files,
+            families,
             options,
             order,
             reading,
@@ -121,10 +168,11 @@ impl TrainingGraphs {
         let options = self.0.options.clone().rank(rank, world);
         options.checked()?;
         let reading = Arc::clone(&self.0.reading);
-        Ok(Self::of(self.0.files.clone(), options, reading))
+        let families = self.0.families.clone();
+        Ok(Self::of(self.0.files.clone(), families, options, reading))
     }
 
-    /// The files, by their ids.
+    /// The files, by their ids; where families take turns those of a family together.
     #[must_use]
     pub fn files(&self) -> &[TrainingFile] {
         &self.0.files

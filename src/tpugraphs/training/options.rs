@@ -18,6 +18,7 @@ pub struct GraphsOptions {
     pub(super) picking: Picking,
     pub(super) form: Form,
     pub(super) split: Option<String>,
+    pub(super) balance: Option<String>,
     pub(super) shuffle: bool,
     pub(super) drop_last: bool,
     pub(super) rank: u64,
@@ -37,6 +38,7 @@ impl GraphsOptions {
             picking,
             form: Form::Int8,
             split: None,
+            balance: None,
             shuffle: true,
             drop_last: false,
             rank: 0,
@@ -60,6 +62,15 @@ impl GraphsOptions {
     #[must_use]
     pub fn split(mut self, split: impl Into<String>) -> Self {
         self.split = Some(split.into());
+        self
+    }
+
+    /// Families of files take turns, so that each comes as often as any other, however many files it has: files for which this SQL over
+    /// the columns of `sources` gives the same value, such as `split_part(split_part(id, ':', 4), '_', 1)`. An epoch has as
+    /// many full rounds as there are files for, at least one.
+    #[must_use]
+    pub fn balance(mut self, family: impl Into<String>) -> Self {
+        self.balance = Some(family.into());
         self
     }
 

@@ -128,8 +128,12 @@ fn sorted(
         }
     };
     let kept = format!("SELECT * FROM ({chosen}) AS chosen WHERE {kept} AND {parts}");
-    let best = "min(cost) OVER (PARTITION BY part, platform, graph_id)";
-    let labelled = format!("SELECT *, {best} / cost AS label FROM ({kept}) AS kept");
+    // A window over all rows would hold them all, as one batch that no sort above takes apart.
+    let labelled = format!(
+        "SELECT kept.*, best.cost / kept.cost AS label FROM ({kept}) AS kept \
+         JOIN (SELECT part, platform, graph_id, min(cost) AS cost FROM ({kept}) AS kept GROUP BY part, platform, graph_id) AS best \
+         ON best.part = kept.part AND best.platform = kept.platform AND best.graph_id = kept.graph_id"
+    );
     let (weight, weighed) = match &options.balance {
         None => ("", String::new()),
         Some(_) => (

@@ -1,0 +1,48 @@
+-- What each graph of TpuGraphs must take at least on a machine, by its multiplications and by what goes in and comes out, beside the best that was measured. What a loop repeats counts once.
+-- parameter peak = 123000 : operations on numbers that the machine does at most, GFLOPS (those of a TPU v3)
+-- parameter bandwidth = 900 : bytes that its memory moves at most, GB/s (those of a TPU v3)
+-- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
+WITH known AS (
+  SELECT graph_id, node, op, opcode, features, node_feature(features, 'is_root') = 1 AS is_root FROM nodes WHERE opcode IS NOT NULL
+), computed AS (
+  SELECT k.graph_id, sum(hlo_flop_count(k.opcode, k.features, o.features)) AS flop_count
+  FROM known AS k
+  JOIN (
+    SELECT e.graph_id, e.user, array_agg(o.features) AS features
+    FROM edges AS e
+    JOIN known AS u ON u.graph_id = e.graph_id AND u.node = e.user AND u.op IN ('dot', 'convolution')
+    JOIN known AS o ON o.graph_id = e.graph_id AND o.node = e.operand
+    GROUP BY e.graph_id, e.user
+  ) AS o ON o.graph_id = k.graph_id AND o.user = k.node
+  GROUP BY k.graph_id
+), whole AS ( -- The last computation is the whole, its root the last node: what is called stands before it.
+  SELECT r.graph_id, l.last, coalesce(max(r.node) FILTER (WHERE r.node < l.last), -1) AS before
+  FROM known AS r
+  JOIN (SELECT graph_id, max(node) AS last FROM known WHERE is_root GROUP BY graph_id) AS l ON l.graph_id = r.graph_id
+  WHERE r.is_root
+  GROUP BY r.graph_id, l.last
+), moved AS (
+  SELECT k.graph_id, sum(hlo_byte_count(k.features)) AS moved_bytes
+  FROM known AS k
+  JOIN whole AS w ON w.graph_id = k.graph_id AND k.node > w.before
+  JOIN known AS r ON r.graph_id = k.graph_id AND r.node = w.last
+  LEFT JOIN (SELECT DISTINCT graph_id, user, operand FROM edges) AS e
+    ON e.graph_id = k.graph_id AND e.user = w.last AND e.operand = k.node
+  WHERE k.op = 'parameter' OR k.node = w.last OR (r.op = 'tuple' AND e.operand IS NOT NULL)
+  GROUP BY k.graph_id
+), best AS (
+  SELECT graph_id, min(runtime_ns) AS best_ns FROM records WHERE dataset = 'tpugraphs' AND status = 'ok' GROUP BY graph_id
+), names AS (
+  SELECT r.graph_id, min(s.id) AS graph
+  FROM (SELECT DISTINCT graph_id, source_id FROM records WHERE dataset = 'tpugraphs') AS r
+  JOIN sources AS s ON s.source_id = r.source_id
+  GROUP BY r.graph_id
+), bounds AS (
+  SELECT n.graph, coalesce(c.flop_count, 0) AS flop_count, m.moved_bytes,
+    greatest(coalesce(c.flop_count, 0) / CAST($peak AS DOUBLE), m.moved_bytes / CAST($bandwidth AS DOUBLE)) AS bound_ns, b.best_ns
+  FROM moved AS m
+  JOIN best AS b ON b.graph_id = m.graph_id
+  JOIN names AS n ON n.graph_id = m.graph_id
+  LEFT JOIN computed AS c ON c.graph_id = m.graph_id
+)
+SELECT *, bound_ns / best_ns AS reached FROM bounds ORDER BY reached DESC NULLS LAST, graph

@@ -1,0 +1,144 @@
+//! The configurations that TpuGraphs draws of each file for its tables: `eval_indices/{xla,nlp}_{default,random}.json` of its
+//! repository, an object of 1,000 indices by the file's name. An index that stands there again counts again: of
+//! `xla_random`'s `unet_3d.4x4.bf16` all 481 configurations stand there about twice.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use ahash::RandomState;
+use datafusion::prelude::SessionContext;
+
+use super::tpugraphs::ids;
+use crate::error::{Error, Result};
+use crate::query::keyed::wrong;
+
+/// How often records count, by their files and lines.
+pub(super) struct Drawn {
+    /// By the number of a file, then by its lines.
+    files: BTreeMap<i64, HashMap<i64, u32, RandomState>>,
+    from: String,
+}
+
+impl Drawn {
+    /// Reads a file, or those of a folder.
+    ///
+    /// # Errors
+    /// [`Error::Source`] for a file that is none of these, and where the store lacks graphs that they name, unless `allow_missing`;
+    /// [`Error::Empty`] where it has none of them.
+    pub(super) async fn read(
+        context: &SessionContext,
+        path: &Path,
+        allow_missing: bool,
+    ) -> Result<Self> {
+        let from = path.display().to_string();
+        let ids = ids(context).await?;
+        let known: HashMap<String, i64> =
+            ids.into_iter().map(|(source, id)| (id, source)).collect();
+        let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
+        for path in paths(path)? {
+            let collection = collection(&path)?;
+            for (name, indices) in indices(&path)? {
+                let id = format!("{collection}:{name}");
+                let Some(&source_id) = known.get(&id) else {
+                    missing.push(id);
+                    continue;
+                };
+                let mut lines = HashMap::default();
+                for index in indices {
+                    // Lines are counted from 1.
+                    *lines.entry(i64::from(index) + 1).or_insert(0) += 1;
+                }
+                files.insert(source_id, lines);
+            }
+        }
+        if files.is_empty() {
+            return Err(Error::Empty(format!(
+                "{from}: the store has none of its {} graphs\nhint: `tsql ingest` TpuGraphs' folder `npz/layout`, or a part of it that has `valid`",
+                missing.len()
+            )));
+        }
+        if let Some(first) = missing.first()
+            && !allow_missing
+        {
+            let reason = format!(
+                "{} of its {} graphs are not in the store, such as {first}\nhint: --allow-missing leaves these out",
+                missing.len(),
+                missing.len() + files.len()
+            );
+            return Err(wrong(&from, reason));
+        }
+        Ok(Self { files, from })
+    }
+
+    /// SQL over `records` that holds for those of its files.
+    pub(super) fn selection(&self) -> String {
+        let numbers = self.files.keys().map(ToString::to_string);
+        format!("source_id IN ({})", numbers.collect::<Vec<_>>().join(", "))
+    }
+
+    /// How often a record counts.
+    pub(super) fn count(&self, source_id: i64, line: i64) -> u32 {
+        let lines = self.files.get(&source_id);
+        lines
+            .and_then(|lines| lines.get(&line))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Looks whether as many records were seen as were drawn.
+    ///
+    /// # Errors
+    /// [`Error::Source`] for an index that a file does not reach.
+    pub(super) fn settle(&self, seen: u64) -> Result<()> {
+        let counts = self.files.values().flat_map(HashMap::values);
+        let wanted: u64 = counts.map(|count| u64::from(*count)).sum();
+        if seen == wanted {
+            return Ok(());
+        }
+        let reason = format!(
+            "{} of its {wanted} indices are of no record that is scored: the graphs in the store are not whole, or of another part of the split",
+            wanted.saturating_sub(seen)
+        );
+        Err(wrong(&self.from, reason))
+    }
+}
+
+/// The file itself, or those of its folder.
+fn paths(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(Error::io(path))?;
+    let entries = entries.collect::<std::io::Result<Vec<_>>>();
+    let entries = entries.map_err(Error::io(path))?;
+    let paths = entries.into_iter().map(|entry| entry.path());
+    let is_one = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "json");
+    let mut paths: Vec<PathBuf> = paths.filter(is_one).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// `xla_default.json` is of `layout:xla:default`.
+fn collection(path: &Path) -> Result<String> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    match name.split_once('_') {
+        Some((source @ ("xla" | "nlp"), search @ ("default" | "random"))) => {
+            Ok(format!("layout:{source}:{search}"))
+        }
+        _ => {
+            let reason = "its name says no collection: xla_default.json, xla_random.json, nlp_default.json or nlp_random.json";
+            Err(wrong(&path.display().to_string(), reason.to_owned()))
+        }
+    }
+}
+
+fn indices(path: &Path) -> Result<BTreeMap<String, Vec<u32>>> {
+    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let read = serde_json::from_slice(&bytes);
+    read.map_err(|error| {
+        let reason = format!(
+            "no indices by names of graphs, `{{\"unet_3d.4x4.bf16\": [182, 145]}}`: {error}"
+        );
+        wrong(&path.display().to_string(), reason)
+    })
+}
