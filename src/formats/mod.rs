@@ -10,7 +10,6 @@ pub(crate) mod source;
 mod spelling;
 pub(crate) mod taking;
 
-pub(crate) mod archive;
 pub(crate) mod budget;
 pub(crate) mod configurations;
 mod document;

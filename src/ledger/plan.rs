@@ -2,7 +2,7 @@
 
 use tsql_codecs::identity::sample_id;
 use tsql_formats::naming::numbered;
-use tsql_formats::{Compression, Input};
+use tsql_formats::{Compression, Input, Opened};
 
 use super::Ledger;
 use super::prefixes::Prefixes;
@@ -17,12 +17,11 @@ impl Ledger {
         dataset: &str,
         platform: &str,
         input: &Input,
+        opened: &Opened,
         compression: Option<Compression>,
     ) -> Result<Plan> {
         let same_name = self.of_name(&input.name);
-        let size = std::fs::metadata(&input.file)
-            .map_err(Error::io(&input.file))?
-            .len();
+        let size = opened.size().map_err(Error::io(&input.file))?;
         let known = self.by_size.get(platform);
         let alike = known.is_some_and(|sizes| compression.is_some() || sizes.contains_key(&size));
         let copy = same_name.len() + 1;
@@ -30,7 +29,8 @@ impl Ledger {
         let given = (copy > 1).then(|| input.name.clone());
         if !same_name.is_empty() || (size > 0 && alike) {
             let offsets = same_name.iter().map(|source| source.end_byte).collect();
-            let prefixes = Prefixes::read(&input.file, offsets)?;
+            let prefixes = Prefixes::read(opened, offsets);
+            let prefixes = prefixes.map_err(Error::io(&input.file))?;
             let mut begun: Vec<&Source> = same_name
                 .iter()
                 .filter(|source| source.is_on(platform))

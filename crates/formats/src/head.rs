@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use super::beside::Beside;
 use super::lines::is_comment;
 use super::looks::{self, Looks};
+use super::named::Named;
 use super::{DOCUMENTS, Dialect, Documents};
 
 /// How much of a file tells most formats.
@@ -33,11 +34,24 @@ pub enum Kind {
     Unknown(Looks),
 }
 
+impl Kind {
+    /// The same file as what somebody says it is. An archive stays one: what is said is said of its files.
+    #[must_use]
+    pub fn taken_as(self, format: Option<Named>) -> Self {
+        match format {
+            None => self,
+            Some(_) if matches!(self, Self::Archive) => self,
+            Some(Named::Log(dialect)) => Self::Log(dialect),
+            Some(Named::Document(format)) => Self::Document(format),
+        }
+    }
+}
+
 /// Where a tar says that it is one.
 const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 
 /// The beginning of a stream, of which as much is read as is needed.
-pub struct Head<R> {
+pub(crate) struct Head<R> {
     stream: R,
     /// What was read.
     pub bytes: Vec<u8>,
@@ -47,7 +61,7 @@ pub struct Head<R> {
 
 impl<R: Read> Head<R> {
     /// Reads what tells most formats.
-    pub fn new(stream: R) -> Self {
+    pub(crate) fn new(stream: R) -> Self {
         let mut head = Self {
             stream,
             bytes: Vec::new(),
@@ -71,13 +85,8 @@ impl<R: Read> Head<R> {
         }
     }
 
-    /// All of the stream, from its beginning on.
-    pub fn into_reader(self) -> impl Read {
-        io::Cursor::new(self.bytes).chain(self.stream)
-    }
-
     /// Tells what the stream is. What a damaged one was before the damage counts.
-    pub fn tell(&mut self) -> io::Result<Kind> {
+    pub(crate) fn tell(&mut self) -> io::Result<Kind> {
         if let Some(kind) = self.by_magic() {
             return Ok(kind);
         }
