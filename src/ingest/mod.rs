@@ -136,9 +136,8 @@ impl Store {
         let options = &options.recalling(&found)?;
         let mut intake = Intake::of(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
-        let mut report = self.ingest_intake(intake, options).await?;
+        let mut report = self.ingest_archives(intake, archives, options).await?;
         report.add(recalled);
-        report.add(self.ingest_archives(archives, options).await?);
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -161,14 +160,18 @@ impl Store {
         Ok(rooms.report)
     }
 
-    /// Ingests what archives hold, of several at once where they are small.
+    /// Ingests files and what archives hold, together where these are small.
     async fn ingest_archives(
         &self,
+        files: Intake,
         archives: Vec<Input>,
         options: &IngestOptions,
     ) -> Result<Report> {
         let mut report = Report::default();
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered {
+            intake: files,
+            ..Gathered::default()
+        };
         for archive in archives {
             let mut is_any = false;
             let progress = Arc::clone(&options.progress);
@@ -220,7 +223,7 @@ impl Store {
     }
 }
 
-/// Files of archives that are ingested together.
+/// Files, and those of archives, that are ingested together.
 #[derive(Default)]
 struct Gathered {
     intake: Intake,

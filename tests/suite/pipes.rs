@@ -51,7 +51,7 @@ fn kinds() -> Vec<(&'static str, Vec<u8>)> {
 /// What a store says of its files.
 fn stored(place: &Place) -> Vec<String> {
     place.rows(
-        "SELECT dataset, platform, name, path, compression, content_hash, records, line_count FROM sources ORDER BY name",
+        "SELECT dataset, platform, name, compression, content_hash, record_count, line_count FROM files ORDER BY name",
     )
 }
 
@@ -139,7 +139,7 @@ fn a_shells_pipe_is_known_by_its_content() {
         .output()
         .unwrap();
     let said = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert_eq!(ran.status.code(), Some(2), "{said}");
     assert!(said.contains("no platform is known of it"), "{said}");
     assert!(
         said.contains("hint: give one with --platform NAME"),

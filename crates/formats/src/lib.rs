@@ -40,6 +40,7 @@ pub mod pickle;
 pub mod rows;
 #[cfg(test)]
 mod shared;
+mod spelled;
 mod steps;
 pub mod tvm_json;
 mod unit;
@@ -64,4 +65,5 @@ pub use looks::Looks;
 pub use named::Named;
 pub use opened::{Bytes, Opened, Spool, Stream, open};
 pub use passed::Passed;
+pub use spelled::{Speller, Stored};
 pub use unit::units;

@@ -74,15 +74,8 @@ impl Taking for Files {
     }
 
     fn parse(work: Work) -> Result<Read, String> {
-        let buffered = BufReader::with_capacity(1 << 16, work.input);
-        Ok(Read {
-            document: tpugraphs::read(buffered)?,
-            reading: work.reading,
-            path: work.path,
-            place: work.place,
-            bytes: work.bytes,
-            content_hash: work.content_hash,
-            known_arrays: work.known_arrays,
-        })
+        let buffered = BufReader::with_capacity(1 << 16, work.opened.bytes());
+        let document = tpugraphs::read(buffered)?;
+        Ok(Read { work, document })
     }
 }

@@ -3,21 +3,15 @@
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::exported::ExportedFile;
 use tsql_formats::tpugraphs::{Arrays, Document, NAME, Place};
-use tsql_formats::{Bytes, Format as _, Input, Kind, Looks, Opened};
+use tsql_formats::{Format as _, Input, Kind, Looks, Opened};
 
 use crate::error::{Error, Result};
 use crate::formats::taking::{Hand, Piece, What};
 use crate::ledger::{Ledger, Plan, Reading, Source};
 
-/// A document and where it was found.
+/// A document that was parsed.
 pub(crate) struct Read {
-    pub(super) reading: Reading,
-    pub(super) path: String,
-    pub(super) place: Place,
-    pub(super) bytes: u64,
-    pub(super) content_hash: String,
-    /// See [`Work`].
-    pub(super) known_arrays: Vec<(String, String)>,
+    pub(super) work: Work,
     pub(super) document: Document,
 }
 
@@ -30,7 +24,7 @@ pub(crate) struct Work {
     pub(super) content_hash: String,
     /// The arrays of the files that the store has under its name.
     pub(super) known_arrays: Vec<(String, String)>,
-    pub(super) input: Bytes,
+    pub(super) opened: Opened,
 }
 
 /// What a file beside npz files in an archive looks like.
@@ -120,7 +114,7 @@ impl<'a, 'h> Reader<'a, 'h> {
             place,
             bytes,
             content_hash,
-            input: opened.bytes(),
+            opened: opened.clone(),
         };
         let source_id = Some(work.reading.source_id);
         Ok((self.hand)(Piece::Work(path, source_id, work)))
