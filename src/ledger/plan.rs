@@ -10,9 +10,29 @@ use super::source::{Alias, Plan, Reading, Source, UNCOMMITTED};
 use crate::error::{Error, Result};
 
 impl Ledger {
-    /// What is to be done with `input` on `platform`. Reads the file only where the store has one
+    /// What is to be done with `input` on `platform`. Another name counts from then on. Reads the file only where the store has one
     /// of its name, or one of its size; how many bytes are in a compressed one shows only then.
     pub(crate) fn plan(
+        &mut self,
+        dataset: &str,
+        platform: &str,
+        input: &Input,
+        opened: &Opened,
+        compression: Option<Compression>,
+    ) -> Result<Plan> {
+        let plan = self.look(dataset, platform, input, opened, compression)?;
+        self.name(dataset, &plan);
+        Ok(plan)
+    }
+
+    /// Another name that this run gives: a third file of that name and these bytes is nothing new.
+    fn name(&mut self, dataset: &str, plan: &Plan) {
+        if let Plan::Alias(alias) = plan {
+            self.add(Source::being_named(dataset, alias));
+        }
+    }
+
+    fn look(
         &self,
         dataset: &str,
         platform: &str,
@@ -67,14 +87,27 @@ impl Ledger {
 
     /// What is to be done with a file that is read as a whole or not at all: `named`, with these
     /// bytes and this hash. It stands for another only where `alike` says that this one says the
-    /// same of its records.
+    /// same of its records. Another name counts from then on.
     pub(crate) fn plan_document(
-        &self,
+        &mut self,
         dataset: &str,
         platform: &str,
         named: &str,
         bytes: u64,
         content_hash: &str,
+        alike: impl Fn(&Source) -> bool,
+    ) -> Plan {
+        let plan = self.look_for_document(dataset, platform, named, (bytes, content_hash), alike);
+        self.name(dataset, &plan);
+        plan
+    }
+
+    fn look_for_document(
+        &self,
+        dataset: &str,
+        platform: &str,
+        named: &str,
+        (bytes, content_hash): (u64, &str),
         alike: impl Fn(&Source) -> bool,
     ) -> Plan {
         let same_name = self.of_name(named);

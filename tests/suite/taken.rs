@@ -394,6 +394,23 @@ fn logs_in_an_archive_are_taken_like_those_in_a_folder() {
 }
 
 #[test]
+fn a_third_file_with_the_name_of_the_second_is_nothing_new() {
+    let place = Place::new();
+    for folder in ["all/k80", "b/k80", "c/k80"] {
+        place.write(&format!("{folder}/x.json"), log(1, 4));
+    }
+    let packed = tar(&[("k80/x.json", log(1, 4).as_bytes())]);
+    place.write("all/x.tar", &packed);
+    place.write("all/y.tar.gz", gzip(&packed));
+    let told = place.ok(&["ingest", "all", "b/k80", "c/k80"]).stderr;
+    let files = "files            2 (3 already there, 1 with the bytes of another)";
+    assert!(told.contains(files), "{told}");
+    let names = place.rows("SELECT name FROM sources ORDER BY name");
+    assert_eq!(names, ["all/k80/x.json", "k80/x.json"]);
+    place.ok(&["check"]);
+}
+
+#[test]
 fn a_zip_says_what_it_is() {
     let place = Place::new();
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
