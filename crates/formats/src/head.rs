@@ -51,7 +51,7 @@ impl Kind {
 const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 
 /// The beginning of a stream, of which as much is read as is needed.
-pub(crate) struct Head<R> {
+pub struct Head<R> {
     stream: R,
     /// What was read.
     pub bytes: Vec<u8>,
@@ -61,7 +61,7 @@ pub(crate) struct Head<R> {
 
 impl<R: Read> Head<R> {
     /// Reads what tells most formats.
-    pub(crate) fn new(stream: R) -> Self {
+    pub fn new(stream: R) -> Self {
         let mut head = Self {
             stream,
             bytes: Vec::new(),
@@ -86,7 +86,7 @@ impl<R: Read> Head<R> {
     }
 
     /// Tells what the stream is. What a damaged one was before the damage counts.
-    pub(crate) fn tell(&mut self) -> io::Result<Kind> {
+    pub fn tell(&mut self) -> io::Result<Kind> {
         if let Some(kind) = self.by_magic() {
             return Ok(kind);
         }

@@ -58,7 +58,7 @@ pub use error::{Error, Result};
 pub use find::{Found, find};
 pub use folder::Folder;
 pub use format::{Documents, Format, Logs};
-pub use head::Kind;
+pub use head::{Head, Kind};
 pub use input::{Input, STDIN};
 pub use listed::{DOCUMENTS, Dialect};
 pub use looks::Looks;
