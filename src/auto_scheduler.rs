@@ -14,10 +14,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use futures::StreamExt as _;
+use tsql_formats::Dialect;
 
 use crate::error::{Error, Result};
+use crate::formats::line_datasets;
 use crate::formats::lines::{self, Lines};
-use crate::formats::{ROOMS, line_datasets};
 use crate::store::Store;
 
 /// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
@@ -32,11 +33,9 @@ pub async fn export_lines(
 ) -> Result<u64> {
     let context = store.session().await?;
     let mut lines = Vec::new();
-    for room in ROOMS {
-        if let Some(make_speller) = room.speller() {
-            let of_room = Lines::load(&context, room.dataset(), make_speller).await?;
-            lines.push((room.dataset(), of_room));
-        }
+    for dialect in Dialect::ALL {
+        let own = Lines::load(&context, dialect).await?;
+        lines.push((dialect.dataset(), own));
     }
     let mut rows = lines::selected(&context, &line_datasets(), predicate).await?;
     let mut count = 0;
@@ -51,7 +50,7 @@ pub async fn export_lines(
             .iter_mut()
             .map(|(dataset, lines)| Ok((*dataset, lines.of(&batch)?)))
             .collect::<Result<Vec<_>>>()?;
-        for row in lines::rows(&batch)? {
+        for row in lines::rows_of(&batch)? {
             let own = spelled.iter_mut().find(|(name, _)| *name == row.dataset);
             let Some((_, own)) = own else { continue };
             line.clear();

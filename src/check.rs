@@ -27,7 +27,7 @@ use tsql_codecs::steps::Hasher;
 use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
-use crate::formats::ROOMS;
+use crate::formats::rooms;
 use crate::query::{SessionOptions, collect};
 use crate::schema::{self, Reference};
 use crate::store::{CORRECTIONS, RETRACTED, Store};
@@ -244,7 +244,7 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
 
 /// The hashes that only the rooms of formats know how to compute.
 async fn recomputed(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    for room in ROOMS {
+    for room in rooms() {
         let recomputed = room.recompute(context).await?;
         checked.hashes += recomputed.hashes;
         checked.damage.extend(recomputed.wrong);

@@ -112,6 +112,9 @@ mod notes;
 #[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;
+#[cfg(unix)]
+#[path = "suite/pipes.rs"]
+mod pipes;
 #[cfg(feature = "plot")]
 #[path = "suite/plot.rs"]
 mod plot;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::datasource::MemTable;
 use futures::StreamExt as _;
 use tsql_folders::Scratch;
+use tsql_formats::Dialect;
 use tsql_formats::exported::{ExportedFile, SIDECAR, Sidecar};
 
 use super::job::{Copied, Copy};
@@ -17,7 +18,7 @@ use super::sources::{PARTS, there};
 use crate::chosen::Lines;
 use crate::error::{Error, Result};
 use crate::formats::lines::{self, Lines as Written};
-use crate::formats::{ROOMS, source};
+use crate::formats::source;
 use crate::ingest::IngestOptions;
 use crate::ledger::Ledger;
 
@@ -46,9 +47,8 @@ impl Copy<'_> {
         };
         let mut parts = BTreeMap::new();
         for file in files.iter().filter(|file| left.has(file.source_id)) {
-            let is_line = ROOMS
-                .iter()
-                .any(|room| room.dataset() == file.dataset && room.speller().is_some());
+            let mut dialects = Dialect::ALL.into_iter();
+            let is_line = dialects.any(|dialect| dialect.dataset() == file.dataset);
             if !is_line {
                 let reason = "only a part of it was selected, and it is one document";
                 copied.refused.push((file.name.clone(), reason.to_owned()));
@@ -96,11 +96,9 @@ impl Copy<'_> {
             .register_table(CHOSEN, Arc::new(table.map_err(Error::Query)?))
             .map_err(Error::Query)?;
         let mut spellers = Vec::new();
-        for room in ROOMS {
-            if let Some(make_speller) = room.speller() {
-                let own = Written::load(&self.context, room.dataset(), make_speller).await?;
-                spellers.push((room.dataset(), own));
-            }
+        for dialect in Dialect::ALL {
+            let own = Written::load(&self.context, dialect).await?;
+            spellers.push((dialect.dataset(), own));
         }
         let mut rows = lines::among_lines(&self.context, CHOSEN).await?;
         let (mut listed, mut counts) = (Vec::new(), Vec::new());
@@ -112,7 +110,7 @@ impl Copy<'_> {
                 .iter_mut()
                 .map(|(dataset, lines)| Ok((*dataset, lines.of(&batch)?)))
                 .collect::<Result<Vec<_>>>()?;
-            for row in lines::rows(&batch)? {
+            for row in lines::rows_of(&batch)? {
                 let id = row.source_id();
                 let Some(file) = parts.get(&id) else { continue };
                 if open.as_ref().is_none_or(|(known, _, _)| *known != id) {

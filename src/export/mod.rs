@@ -27,7 +27,7 @@ use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
 use crate::formats::source::{self, SourceFile};
-use crate::formats::{ROOMS, room};
+use crate::formats::{room, rooms};
 use crate::store::Store;
 
 use copies::{Copies, Given};
@@ -195,7 +195,7 @@ async fn give_back(
         let reason = format!("this tsql does not know files of `{}`", source.dataset);
         exported.failed(&[source], &Error::damaged("sources", reason));
     }
-    for room in ROOMS {
+    for room in rooms() {
         let own = wanted.iter().filter(|one| one.dataset == room.dataset());
         let own: Vec<&SourceFile> = own.copied().collect();
         if own.is_empty() {
@@ -271,7 +271,7 @@ impl Exported {
 /// The samples that `predicate` selects, of whatever format.
 async fn samples_where(context: &SessionContext, predicate: &str) -> Result<HashSet<i64>> {
     let mut ids = HashSet::new();
-    for room in ROOMS {
+    for room in rooms() {
         ids.extend(room.samples(context, predicate).await?);
     }
     Ok(ids)

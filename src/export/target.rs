@@ -146,10 +146,9 @@ fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &s
             .map_err(Error::io(there)),
     };
     let same = content.is_ok_and(|opened| {
-        let found = hash_of(opened).ok();
-        let found = found.as_deref();
-        let bytes = || File::open(new).and_then(hash_of).ok();
-        found == Some(hash) || (found.is_some() && found == bytes().as_deref())
+        let found = ContentHasher::of_stream(opened).ok();
+        let bytes = || File::open(new).and_then(ContentHasher::of_stream).ok();
+        found.is_some_and(|found| found.1 == hash || Some(found) == bytes())
     });
     if same {
         return Outcome::AsItWas;
@@ -160,16 +159,4 @@ fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &s
         "another file"
     };
     Outcome::Refused(format!("{what} is at {} already", there.display()))
-}
-
-fn hash_of(mut opened: impl Read) -> io::Result<String> {
-    let mut hasher = ContentHasher::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let read = opened.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(hasher.hex());
-        }
-        hasher.update(buffer.get(..read).unwrap_or(&[]));
-    }
 }

@@ -1,7 +1,7 @@
 //! Files that are read as a whole, and kept by their bytes or by what these say.
 
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Compression, Documents, Input, Passed, open_counted};
+use tsql_formats::{Compression, Documents, Input, Passed};
 
 use super::budget;
 use super::platform::NO_PLATFORM;
@@ -56,9 +56,7 @@ pub(super) fn read(
     if hand(Piece::Bytes(passed.take().unwrap_or(length))).is_none() {
         return Ok(None);
     }
-    let mut hasher = ContentHasher::new();
-    hasher.update(&bytes);
-    let hash = hasher.hex();
+    let hash = ContentHasher::of(&bytes);
     let dataset = format.dataset();
     let plan = ledger.plan_document(dataset, NO_PLATFORM, &input.name, length, &hash, |_| true);
     let reading = match plan {
@@ -80,10 +78,12 @@ pub(super) fn read(
 
 /// All bytes of a file; why not.
 fn bytes(input: &Input, format: &dyn Documents, passed: &Passed) -> Result<Vec<u8>, String> {
-    let opened = open_counted(&input.file, passed).map_err(|error| match Error::from(error) {
-        Error::Io { source, .. } => source.to_string(),
-        other => other.to_string(),
-    });
+    let opened = input
+        .stream(passed)
+        .map_err(|error| match Error::from(error) {
+            Error::Io { source, .. } => source.to_string(),
+            other => other.to_string(),
+        });
     let (stream, _) = opened?;
     let read = budget::read(stream, FILE_BYTES);
     let words = format!("of {}", format.described());

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use tsql_formats::Dialect;
 
 use super::source::SourceFile;
-use super::spelling::MakeSpeller;
 use crate::error::Result;
 
 /// A format whose files can be given back.
@@ -31,8 +31,8 @@ pub(crate) trait Giving: Sync {
         false
     }
 
-    /// Makes what spells its records, where its files are lines.
-    fn speller(&self) -> Option<MakeSpeller> {
+    /// What its lines look like, where its files are lines.
+    fn dialect(&self) -> Option<Dialect> {
         None
     }
 

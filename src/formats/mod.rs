@@ -2,15 +2,14 @@
 //!
 //! How files are recognised and read, and how their content is spelled, is the business of
 //! `crates/formats`. A room knows which columns that content lies in. Whoever works on files of all
-//! formats asks their rooms and names none of them. A new format is a folder here, a line in
-//! [`ROOMS`] and, unless its files are lines, in `taking!`, and nothing elsewhere.
+//! formats asks their rooms and names none of them. A new format of lines is nothing here: [`lines`] is
+//! the room of each [`Dialect`]. Any other is a folder here, a line in [`DOCUMENTS`] and one in `taking!`,
+//! and nothing elsewhere.
 
 mod giving;
 pub(crate) mod source;
-mod spelling;
 pub(crate) mod taking;
 
-pub(crate) mod archive;
 pub(crate) mod budget;
 pub(crate) mod configurations;
 mod document;
@@ -21,12 +20,9 @@ mod texts;
 
 pub(crate) mod lines;
 
-mod autotvm;
 pub(crate) mod graphnet;
-mod measured;
 mod metaschedule;
 mod network_info;
-mod tenset;
 pub(crate) mod tpugraphs;
 
 use taking::{Admitting, Visitor};
@@ -39,31 +35,36 @@ pub(crate) use giving::{Giver, Giving, Order, Out, Portion, Proof, Recomputed, S
 pub use known::{KnownSample, Level};
 pub(crate) use platform::NO_PLATFORM;
 
-/// All of them.
-pub(crate) static ROOMS: [&dyn Giving; 8] = [
-    &tenset::ROOM,
-    &measured::ROOM,
-    &autotvm::ROOM,
-    &metaschedule::RECORDS,
+/// Those whose files are lines.
+static DIALECTS: [Dialect; Dialect::ALL.len()] = Dialect::ALL;
+
+/// The others.
+static DOCUMENTS: [&dyn Giving; 4] = [
     &tpugraphs::Room,
     &graphnet::Room,
     &network_info::Room,
     &metaschedule::Room,
 ];
 
+/// The rooms of all datasets.
+pub(crate) fn rooms() -> impl Iterator<Item = &'static dyn Giving> {
+    let dialects = DIALECTS.iter().map(|dialect| dialect as &dyn Giving);
+    dialects.chain(DOCUMENTS)
+}
+
 /// The room of a dataset; `None` for one of a later version.
 pub(crate) fn room(dataset: &str) -> Option<&'static dyn Giving> {
-    ROOMS.into_iter().find(|room| room.dataset() == dataset)
+    rooms().find(|room| room.dataset() == dataset)
 }
 
 /// The datasets whose files are lines, as the list of an SQL `IN`.
 pub(crate) fn line_datasets() -> String {
-    datasets(|room| room.speller().is_some())
+    datasets(|room| room.dialect().is_some())
 }
 
 /// The datasets of rooms of a kind, as the list of an SQL `IN`.
 pub(crate) fn datasets(of: impl Fn(&'static dyn Giving) -> bool) -> String {
-    let names = ROOMS.into_iter().filter(|room| of(*room));
+    let names = rooms().filter(|room| of(*room));
     let names: Vec<String> = names.map(|room| format!("'{}'", room.dataset())).collect();
     names.join(", ")
 }

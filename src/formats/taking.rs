@@ -29,17 +29,25 @@ pub(crate) struct Given {
 #[derive(Clone, Debug)]
 pub(crate) enum What {
     File(Input, Option<Compression>),
-    /// A tar with the names of the files in it, where the format asks for them.
-    Archive(Input, Vec<String>),
     /// Files that are one thing: the name of their folder in the store, and they.
     Folder(String, Vec<Input>),
+    /// A file of an archive of such folders that lies in none.
+    Loose(Input),
+}
+
+/// What a format makes of an archive that is its.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) taken: Vec<What>,
+    /// Files that it does not read.
+    pub(crate) others: Vec<(Input, Looks)>,
 }
 
 impl Given {
     /// How it is named to people.
     pub(crate) fn shown(&self) -> &str {
         match &self.what {
-            What::File(input, _) | What::Archive(input, _) => &input.path,
+            What::File(input, _) | What::Loose(input) => &input.path,
             What::Folder(_, files) => {
                 let first = files.first().map_or("", |file| file.path.as_str());
                 first.rsplit_once('/').map_or(first, |(folder, _)| folder)
@@ -62,9 +70,19 @@ pub(crate) trait Admitting: Sync {
     /// What its files are told by.
     fn formats(&self) -> &'static [&'static dyn Documents];
 
-    /// It wants to know the names of all files of an archive before it reads any.
-    fn needs_names(&self) -> bool {
+    /// Files of an archive may be one thing with others of it, wherever they lie in it: all have to be there before
+    /// any is read.
+    fn needs_all(&self) -> bool {
         false
+    }
+
+    /// What it reads of the files of an archive that is its.
+    fn contents(&self, members: Vec<Input>) -> Contents {
+        let taken = members.into_iter().map(|input| What::File(input, None));
+        Contents {
+            taken: taken.collect(),
+            others: Vec::new(),
+        }
     }
 
     /// Takes out of what was found the files that belong together; the others are given back.
@@ -79,11 +97,11 @@ pub(crate) trait Admitting: Sync {
     }
 
     /// On which platform is a file? `asked` is for all files, `opened` is missing where an export
-    /// says what the file was.
+    /// says what the file was, and of an archive.
     fn admit(
         &self,
         input: &Input,
-        opened: Option<Opened>,
+        opened: Option<&Opened>,
         asked: Option<&str>,
     ) -> Result<Admission>;
 
@@ -122,8 +140,6 @@ pub(crate) enum Piece<W> {
     Unchanged(u64),
     /// The store has the bytes of this file under another name.
     Alias(Box<Alias>, String),
-    /// A file in an archive that is not of the format.
-    Skipped(String, Looks),
     /// A file that is not taken, and why.
     Failed(String, String),
 }

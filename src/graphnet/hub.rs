@@ -78,13 +78,11 @@ pub async fn export_hub(
             for text in texts.of(source) {
                 bytes.extend_from_slice(&text?);
             }
-            let mut hasher = ContentHasher::new();
-            hasher.update(&bytes);
             let mut damaged = |reason: &str| {
                 let told = (source.name.clone(), reason.to_owned());
                 exported.damaged.push(told);
             };
-            if hasher.hex() != source.content_hash {
+            if ContentHasher::of(&bytes) != source.content_hash {
                 damaged("rebuilt are other bytes than were ingested");
             }
             let Ok(content) = String::from_utf8(bytes) else {

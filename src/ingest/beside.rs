@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tsql_formats::Input;
+use tsql_formats::naming::readable_path;
 
 use super::lines::Job;
 
@@ -12,7 +13,7 @@ use super::lines::Job;
 const COMPRESSED: [&str; 3] = ["", ".gz", ".zst"];
 
 /// The files of a run by their names in the store, without those of which there are two.
-pub(super) struct Names(HashMap<String, Option<PathBuf>>);
+pub(super) struct Names(HashMap<String, Option<Input>>);
 
 impl Names {
     /// Of files in folders: others may share a name with any file of anybody.
@@ -23,7 +24,7 @@ impl Names {
             let plain = endings.find_map(|ending| input.name.strip_suffix(ending));
             match names.entry(plain.unwrap_or(&input.name).to_owned()) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Some(input.file.clone()));
+                    entry.insert(Some(input.clone()));
                 }
                 Entry::Occupied(mut entry) => {
                     entry.insert(None);
@@ -33,7 +34,7 @@ impl Names {
         Self(names)
     }
 
-    fn find(&self, name: &str) -> Option<PathBuf> {
+    fn find(&self, name: &str) -> Option<Input> {
         self.0.get(name)?.clone()
     }
 }
@@ -45,14 +46,16 @@ pub(super) fn find(jobs: &mut [Job], names: &Names) {
             continue;
         };
         let file = name.rsplit('/').next().unwrap_or(&name);
-        let on_disk = job.input.file.parent();
+        let on_disk = job.input.file.parent().filter(|_| !job.input.is_packed());
         let on_disk = on_disk.and_then(|folder| in_folder(folder, file));
         job.beside = on_disk.or_else(|| names.find(&name));
     }
 }
 
 /// The file of this name in a folder, also a compressed one.
-fn in_folder(folder: &Path, name: &str) -> Option<PathBuf> {
+fn in_folder(folder: &Path, name: &str) -> Option<Input> {
     let files = COMPRESSED.map(|ending| folder.join(format!("{name}{ending}")));
-    files.into_iter().find(|file| file.is_file())
+    let file = files.into_iter().find(|file| file.is_file())?;
+    let path = readable_path(&file);
+    Some(Input::new(file, path.clone(), path))
 }

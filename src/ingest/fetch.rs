@@ -173,12 +173,9 @@ impl Elsewhere {
             (name.to_owned(), directory)
         };
         Ok(Input {
-            file: here,
-            path: format!("{}/{path}", self.root),
-            name,
             directory,
             explicit: self.explicit,
-            exported: None,
+            ..Input::new(here, format!("{}/{path}", self.root), name)
         })
     }
 }

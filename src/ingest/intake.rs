@@ -3,16 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Named, Opened};
+use tsql_formats::{Compression, Dialect, Input, Kind, Looks, Named, Opened, Passed};
 
 use super::beside;
-use super::inside;
 use super::lines::Job;
+use super::members::Portion;
 use super::workers::caught;
 use super::{IngestOptions, Report, SkippedFile};
 use crate::error::{Error, Result};
 use crate::formats::taking::{Admission, Admitting, Given, What};
 use crate::formats::{TAKING, platform};
+
+/// Files that stay open from being told to being read; more are opened again.
+const HELD: usize = 128;
 
 /// Files by their readers.
 #[derive(Default)]
@@ -20,7 +23,7 @@ pub(super) struct Intake {
     pub(super) logs: Vec<Job>,
     /// What each room is given, by its name.
     pub(super) rooms: BTreeMap<&'static str, Vec<Given>>,
-    /// Archives that may hold logs.
+    /// Archives, which are walked after all files were told.
     pub(super) archives: Vec<Input>,
     /// What is not read, and why.
     pub(super) report: Report,
@@ -29,13 +32,15 @@ pub(super) struct Intake {
     nameless: Vec<String>,
     /// What all files are said to be.
     wanted: Option<Named>,
+    /// Files that are held open.
+    held: usize,
 }
 
 /// Who reads a file.
 enum Reader {
     Lines(Dialect, Option<Compression>),
-    /// With the file as it was opened, unless an export says what it was.
-    Room(&'static dyn Admitting, Option<Compression>, Option<Opened>),
+    /// Whether the file itself told so, or an export.
+    Room(&'static dyn Admitting, Option<Compression>, bool),
 }
 
 impl Intake {
@@ -58,14 +63,9 @@ impl Intake {
             intake.rooms.entry(room.name()).or_default().extend(folders);
             files = others;
         }
-        for input in files {
-            match caught(|| recalled(&input, wanted)) {
-                Ok(Ok(Some(reader))) => intake.give(input, reader, options)?,
-                Ok(Ok(None)) => match caught(|| Opened::of(&input.file)) {
-                    Ok(Ok(opened)) => intake.take(input, opened.taken_as(wanted), options)?,
-                    Ok(Err(error)) => intake.fail(&input, reason(error.into())),
-                    Err(reason) => intake.fail(&input, reason),
-                },
+        for mut input in files {
+            match caught(|| tell(&mut input, wanted)) {
+                Ok(Ok(told)) => intake.take(input, told, options)?,
                 Ok(Err(error)) => intake.fail(&input, reason(error)),
                 Err(reason) => intake.fail(&input, reason),
             }
@@ -83,32 +83,74 @@ impl Intake {
         Ok(intake)
     }
 
+    /// Takes the files of an archive as what they are told to be.
+    ///
+    /// # Errors
+    /// As [`Intake::of`].
+    pub(super) fn of_portion(
+        archive: &Input,
+        portion: Portion,
+        options: &IngestOptions,
+    ) -> Result<Self> {
+        let mut intake = match portion.room {
+            Some(room) => {
+                let mut intake = Self {
+                    wanted: options.wanted()?,
+                    ..Self::default()
+                };
+                let contents = room.contents(portion.inputs);
+                let admission = room.admit(archive, None, options.platform.as_deref())?;
+                intake.admit(archive, room, contents.taken, admission, options)?;
+                for (input, looks) in contents.others {
+                    intake.skip(&input, &looks, options)?;
+                }
+                intake.report.platforms = std::mem::take(&mut intake.platforms);
+                intake
+            }
+            None => {
+                let mut intake = Self::of(portion.inputs, options)?;
+                intake.skip_archives(options)?;
+                intake
+            }
+        };
+        intake.report.failed_files.extend(portion.failed);
+        Ok(intake)
+    }
+
+    /// Something is to be read, or should have been.
+    pub(super) fn is_any(&self) -> bool {
+        let rooms = self.rooms.values().any(|given| !given.is_empty());
+        rooms || !self.logs.is_empty() || !self.report.failed_files.is_empty()
+    }
+
+    /// Takes what another one has.
+    pub(super) fn add(&mut self, other: Self) {
+        self.logs.extend(other.logs);
+        for (room, given) in other.rooms {
+            self.rooms.entry(room).or_default().extend(given);
+        }
+        self.report.add(other.report);
+    }
+
     /// Takes a file as what it was told to be.
-    fn take(&mut self, input: Input, mut opened: Opened, options: &IngestOptions) -> Result<()> {
-        let compression = opened.compression;
-        match std::mem::replace(&mut opened.kind, Kind::Archive) {
+    fn take(&mut self, input: Input, told: Told, options: &IngestOptions) -> Result<()> {
+        let (kind, compression) = match told {
+            Told::Recalled(reader) => return self.give(input, reader, options),
+            Told::Is(kind, compression) => (kind, compression),
+        };
+        match kind {
             Kind::Log(dialect) => self.give(input, Reader::Lines(dialect, compression), options),
             Kind::Blank(dialect) if dialect.is_named_like(&input.name) => {
                 self.give(input, Reader::Lines(dialect, compression), options)
             }
             Kind::Blank(_) => self.skip(&input, &Looks::blank(), options),
             Kind::Document(format) => match TAKING.iter().find(|room| room.takes(format)) {
-                Some(room) => {
-                    let reader = Reader::Room(*room, compression, Some(opened));
-                    self.give(input, reader, options)
-                }
+                Some(room) => self.give(input, Reader::Room(*room, compression, true), options),
                 None => self.skip(&input, &Looks::new(format.described()), options),
             },
             Kind::Archive => {
-                let inside = inside::inside(&input, opened.into_reader());
-                match inside.room.filter(|room| room.is_meant(self.wanted)) {
-                    Some(room) => {
-                        let admission = room.admit(&input, None, options.platform.as_deref())?;
-                        let what = What::Archive(input.clone(), inside.names);
-                        self.admit(&input, room, what, admission, options)?;
-                    }
-                    None => self.archives.push(input),
-                }
+                let archive = self.held(input);
+                self.archives.push(archive);
                 Ok(())
             }
             Kind::Unknown(looks) => self.skip(&input, &looks, options),
@@ -123,6 +165,7 @@ impl Intake {
                     Some(platform) => {
                         self.platforms.insert(platform.clone());
                         self.report.took(dialect.described());
+                        let input = self.held(input);
                         self.logs.push(Job {
                             input,
                             platform,
@@ -134,15 +177,30 @@ impl Intake {
                     None => self.nameless(&input, HINT),
                 }
             }
-            Reader::Room(room, compression, opened) => match room.admit(&input, opened, asked) {
-                Ok(admission) => {
-                    let what = What::File(input.clone(), compression);
-                    self.admit(&input, room, what, admission, options)?;
+            Reader::Room(room, compression, is_told) => {
+                let opened = input.opened.as_ref().filter(|_| is_told);
+                match room.admit(&input, opened, asked) {
+                    Ok(admission) => {
+                        let what = What::File(self.held(input.clone()), compression);
+                        self.admit(&input, room, vec![what], admission, options)?;
+                    }
+                    Err(error) => self.fail(&input, reason(error)),
                 }
-                Err(error) => self.fail(&input, reason(error)),
-            },
+            }
         }
         Ok(())
+    }
+
+    /// Lets go of a file that can be opened again, where too many are held open.
+    fn held(&mut self, mut input: Input) -> Input {
+        if input.opened.as_ref().is_some_and(Opened::has_path) {
+            if self.held == HELD {
+                input.opened = None;
+            } else {
+                self.held += 1;
+            }
+        }
+        input
     }
 
     /// Gives a room what it has admitted.
@@ -150,7 +208,7 @@ impl Intake {
         &mut self,
         input: &Input,
         room: &dyn Admitting,
-        what: What,
+        what: Vec<What>,
         admission: Admission,
         options: &IngestOptions,
     ) -> Result<()> {
@@ -161,8 +219,12 @@ impl Intake {
         match admission {
             Admission::Taken(platform) => {
                 self.platforms.extend(platform.clone());
-                let given = self.rooms.entry(room.name()).or_default();
-                given.push(Given { what, platform });
+                let given = |what| Given {
+                    what,
+                    platform: platform.clone(),
+                };
+                let rooms = self.rooms.entry(room.name()).or_default();
+                rooms.extend(what.into_iter().map(given));
             }
             Admission::Nameless(hint) => self.nameless(input, hint),
             Admission::Skipped(looks) => self.skip(input, &looks, options)?,
@@ -207,9 +269,31 @@ impl Intake {
     }
 }
 
+/// What was told of a file.
+enum Told {
+    /// By an export.
+    Recalled(Reader),
+    /// By itself.
+    Is(Kind, Option<Compression>),
+}
+
+/// Opens a file, which it is from then on, and tells what it is.
+fn tell(input: &mut Input, wanted: Option<Named>) -> Result<Told> {
+    let opened = input.opened()?;
+    let told = match recalled(input, &opened, wanted)? {
+        Some(reader) => Told::Recalled(reader),
+        None => {
+            let (kind, compression) = opened.tell().map_err(Error::io(&input.file))?;
+            Told::Is(kind.taken_as(wanted), compression)
+        }
+    };
+    input.opened = Some(opened);
+    Ok(told)
+}
+
 /// Who reads a file of an export: what it was in the store that it came from counts, whatever it looks like,
 /// unless somebody says what it is.
-fn recalled(input: &Input, wanted: Option<Named>) -> Result<Option<Reader>> {
+fn recalled(input: &Input, opened: &Opened, wanted: Option<Named>) -> Result<Option<Reader>> {
     if wanted.is_some() {
         return Ok(None);
     }
@@ -219,8 +303,9 @@ fn recalled(input: &Input, wanted: Option<Named>) -> Result<Option<Reader>> {
     if room.is_none() && dialect.is_none() {
         return Ok(None);
     }
-    let (_, compression) = tsql_formats::open(&input.file)?;
-    let room = room.map(|room| Reader::Room(*room, compression, None));
+    let stream = opened.stream(&Passed::default());
+    let (_, compression) = stream.map_err(Error::io(&input.file))?;
+    let room = room.map(|room| Reader::Room(*room, compression, false));
     Ok(room.or(dialect.map(|dialect| Reader::Lines(dialect, compression))))
 }
 

@@ -20,27 +20,25 @@ mod batches;
 mod beside;
 pub(crate) mod commits;
 mod fetch;
-mod inside;
 mod intake;
 mod lines;
+mod members;
 mod options;
 pub(crate) mod orphans;
 mod paced;
 mod parts;
 mod report;
 mod stream;
-mod unpack;
 mod whole;
 mod workers;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Found, Input, Looks, STDIN, exported};
+use tsql_formats::{Found, Input, Looks, Opened, STDIN, exported};
 
 use crate::error::{Error, Result};
 use crate::formats::taking::{Given, Taking, Visitor};
@@ -56,13 +54,18 @@ pub use options::{AppendOptions, Event, IngestOptions, Progress};
 pub(crate) use paced::Handed;
 pub use report::{Report, SkippedFile};
 pub use stream::Appender;
-use tsql_folders::Scratch;
 
 /// How often an ingest begins again because another one has committed one of its files.
 const ATTEMPTS: u64 = 20;
 
 /// Longest pause before the second attempt.
 const PAUSE_MS: u64 = 50;
+
+/// Portions of archives that are ingested together at most.
+const GATHERED_PORTIONS: usize = 64;
+
+/// Bytes inflated for them after which no more are added.
+const GATHERED_BYTES: u64 = 64 << 20;
 
 impl Store {
     /// Ingests files, directories, patterns, objects and folders of a bucket (`s3://bucket/logs/`),
@@ -80,14 +83,14 @@ impl Store {
         }
         options.wanted()?;
         options.labelling()?;
-        let mut spooled = None;
         let mut found = Found::default();
         let mut elsewhere = Vec::new();
         for input in inputs {
             if input == STDIN {
-                let (folder, path) = spool()?;
-                found.inputs.push(standard_input(&path)?);
-                spooled = Some(folder);
+                let opened = Opened::copied(std::io::stdin().lock());
+                let opened = opened.map_err(Error::io("standard input"))?;
+                let input = Input::of_pipe(opened, PathBuf::from(STDIN), STDIN, None)?;
+                found.inputs.push(input);
             } else if fetch::is_elsewhere(input) {
                 elsewhere.push(fetch::Elsewhere::find(input, options.part).await?);
             } else {
@@ -101,16 +104,14 @@ impl Store {
         let mut inputs = distinct(found.inputs);
         parts::keep(options.part, &mut inputs, |input| &input.path);
         let found = exported::recall(inputs)?;
-        let size = |input: &Input| std::fs::metadata(&input.file).map_or(0, |meta| meta.len());
         let (files, bytes): (Vec<u64>, Vec<u64>) =
             elsewhere.iter().map(fetch::Elsewhere::size).unzip();
         (options.progress)(Event::Planned {
             files: found.len() as u64 + files.iter().sum::<u64>(),
-            bytes: found.iter().map(size).sum::<u64>() + bytes.iter().sum::<u64>(),
+            bytes: found.iter().map(Input::size).sum::<u64>() + bytes.iter().sum::<u64>(),
         });
         let before = self.data_bytes().await?;
         report.add(self.ingest_found(found, options).await?);
-        drop(spooled);
         for mut files in elsewhere {
             while let Some(portion) = files.next().await? {
                 let inputs = exported::recall(portion.inputs)?;
@@ -135,11 +136,8 @@ impl Store {
         let options = &options.recalling(&found)?;
         let mut intake = Intake::of(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
-        let mut report = self.ingest_intake(intake, options).await?;
+        let mut report = self.ingest_archives(intake, archives, options).await?;
         report.add(recalled);
-        for archive in archives {
-            report.add(self.ingest_archive(&archive, options).await?);
-        }
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -162,28 +160,41 @@ impl Store {
         Ok(rooms.report)
     }
 
-    /// Ingests the logs in an archive, as if it were the folder that it unpacks to.
-    async fn ingest_archive(&self, archive: &Input, options: &IngestOptions) -> Result<Report> {
+    /// Ingests files and what archives hold, together where these are small.
+    async fn ingest_archives(
+        &self,
+        files: Intake,
+        archives: Vec<Input>,
+        options: &IngestOptions,
+    ) -> Result<Report> {
         let mut report = Report::default();
-        let mut any = false;
-        let mut portions = unpack::portions(archive, options.format.is_some());
-        while let Some(portion) = portions.recv().await {
-            let mut portion = portion?;
-            report.failed_files.append(&mut portion.failed);
-            report.skipped_files.append(&mut portion.skipped);
-            let inputs = std::mem::take(&mut portion.inputs);
-            any |= !inputs.is_empty() || !report.failed_files.is_empty();
-            let mut intake = Intake::of(inputs, options)?;
-            intake.skip_archives(options)?;
-            report.add(self.ingest_intake(intake, options).await?);
+        let mut gathered = Gathered {
+            intake: files,
+            ..Gathered::default()
+        };
+        for archive in archives {
+            let mut is_any = false;
+            let progress = Arc::clone(&options.progress);
+            let mut portions = members::portions(&archive, options.wanted()?, progress);
+            while let Some(portion) = portions.recv().await {
+                let portion = portion?;
+                let bytes = portion.bytes;
+                let intake = Intake::of_portion(&archive, portion, options)?;
+                is_any |= intake.is_any();
+                if gathered.add(intake, bytes) {
+                    let intake = std::mem::take(&mut gathered).intake;
+                    report.add(self.ingest_intake(intake, options).await?);
+                }
+            }
+            if !is_any {
+                let looks = Looks::new("an archive of nothing that is read");
+                report.skipped_files.push(SkippedFile {
+                    named: archive.explicit,
+                    ..SkippedFile::found(archive.path.clone(), &looks)
+                });
+            }
         }
-        if !any {
-            let looks = Looks::new("an archive of nothing that is read");
-            report.skipped_files.push(SkippedFile {
-                named: archive.explicit,
-                ..SkippedFile::found(archive.path.clone(), &looks)
-            });
-        }
+        report.add(self.ingest_intake(gathered.intake, options).await?);
         Ok(report)
     }
 
@@ -209,6 +220,25 @@ impl Store {
             }
         }
         Ok(bytes)
+    }
+}
+
+/// Files, and those of archives, that are ingested together.
+#[derive(Default)]
+struct Gathered {
+    intake: Intake,
+    /// Portions, of each of which a file is open, and bytes that were inflated for them.
+    portions: usize,
+    bytes: u64,
+}
+
+impl Gathered {
+    /// Takes the next ones; true where that is enough.
+    fn add(&mut self, intake: Intake, bytes: u64) -> bool {
+        self.intake.add(intake);
+        self.portions += 1;
+        self.bytes += bytes;
+        self.portions >= GATHERED_PORTIONS || self.bytes >= GATHERED_BYTES
     }
 }
 
@@ -272,39 +302,6 @@ fn left_out(found: &Found) -> Report {
         failed_files: found.failed.clone(),
         ..Report::default()
     }
-}
-
-/// Standard input in a temporary file, because it is looked at more than once.
-fn spool() -> Result<(Scratch, PathBuf)> {
-    let folder = Scratch::new()?;
-    let path = folder.path().join("stdin");
-    let mut file = std::fs::File::create_new(&path).map_err(Error::io(&path))?;
-    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(Error::io("standard input"))?;
-    Ok((folder, path))
-}
-
-/// Its name is the hash of its content: two streams are two sources, the same one is the same.
-fn standard_input(file: &std::path::Path) -> Result<Input> {
-    let (mut reader, _) = tsql_formats::open(file)?;
-    let mut hasher = ContentHasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = reader.read(&mut buffer).map_err(Error::io(file))?;
-        if read == 0 {
-            break;
-        }
-        hasher.update(buffer.get(..read).unwrap_or(&[]));
-    }
-    let name = format!("stdin/{}.json", hasher.hex());
-    let file = file.to_owned();
-    Ok(Input {
-        file,
-        path: STDIN.to_owned(),
-        name,
-        directory: None,
-        explicit: true,
-        exported: None,
-    })
 }
 
 #[cfg(test)]

@@ -109,8 +109,8 @@ impl IngestOptions {
     }
 
     /// Writes nothing: reads and parses everything, and says what would happen. How many graphs and
-    /// configurations are new is left out, and logs in an archive are compared with the store, not with other
-    /// files that are given.
+    /// configurations are new is left out, and what compressed archives hold beyond their first 256 MiB is compared with the
+    /// store, not with other files that are given.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;

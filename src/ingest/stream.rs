@@ -64,14 +64,11 @@ impl AppendOptions {
         Labels::of_pairs(&self.labels)?;
         let dialect = self.format.dialect();
         let ending = dialect.ending();
+        let name = format!("{FOLDER}/{}/{}.{ending}", self.platform, self.stream);
         Ok(Job {
             input: Input {
-                file: PathBuf::new(),
-                path: format!("stream {}", self.stream),
-                name: format!("{FOLDER}/{}/{}.{ending}", self.platform, self.stream),
-                directory: None,
                 explicit: true,
-                exported: None,
+                ..Input::new(PathBuf::new(), format!("stream {}", self.stream), name)
             },
             platform: self.platform.clone(),
             dialect,

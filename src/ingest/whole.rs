@@ -12,12 +12,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tsql_formats::Looks;
-
 use super::commits::{Commits, Written};
 use super::orphans::{Orphans, Scope};
 use super::workers::{Desk, Pool, caught};
-use super::{Event, IngestOptions, Report, SkippedFile};
+use super::{Event, IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::taking::{Given, Group, Piece, Taking, Told};
 use crate::ledger::{Alias, Closed, Ledger};
@@ -29,7 +27,6 @@ enum Message<P> {
     Read(Box<P>),
     Unchanged(u64),
     Alias { alias: Box<Alias>, path: String },
-    Skipped { path: String, looks: Looks },
     Failed(Failed),
 }
 
@@ -84,7 +81,6 @@ fn read<T: Taking>(
                 }),
                 Piece::Unchanged(files) => desk.tell(Message::Unchanged(files)),
                 Piece::Alias(alias, path) => desk.tell(Message::Alias { alias, path }),
-                Piece::Skipped(path, looks) => desk.tell(Message::Skipped { path, looks }),
                 Piece::Failed(path, reason) => desk.tell(Message::Failed(Failed {
                     path,
                     reason,
@@ -197,10 +193,6 @@ impl<T: Taking> Whole<'_, T> {
                 self.report.same_files += 1;
                 self.report.renamed(&closed);
                 self.closed.push(closed);
-            }
-            Message::Skipped { path, looks } => {
-                let skipped = SkippedFile::found(path, &looks);
-                self.report.skipped_files.push(skipped);
             }
             Message::Failed(failed) => {
                 self.refused.extend(failed.source_id);

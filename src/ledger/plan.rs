@@ -2,7 +2,7 @@
 
 use tsql_codecs::identity::sample_id;
 use tsql_formats::naming::numbered;
-use tsql_formats::{Compression, Input};
+use tsql_formats::{Compression, Input, Opened};
 
 use super::Ledger;
 use super::prefixes::Prefixes;
@@ -10,19 +10,38 @@ use super::source::{Alias, Plan, Reading, Source, UNCOMMITTED};
 use crate::error::{Error, Result};
 
 impl Ledger {
-    /// What is to be done with `input` on `platform`. Reads the file only where the store has one
+    /// What is to be done with `input` on `platform`. Another name counts from then on. Reads the file only where the store has one
     /// of its name, or one of its size; how many bytes are in a compressed one shows only then.
     pub(crate) fn plan(
+        &mut self,
+        dataset: &str,
+        platform: &str,
+        input: &Input,
+        opened: &Opened,
+        compression: Option<Compression>,
+    ) -> Result<Plan> {
+        let plan = self.look(dataset, platform, input, opened, compression)?;
+        self.name(dataset, &plan);
+        Ok(plan)
+    }
+
+    /// Another name that this run gives: a third file of that name and these bytes is nothing new.
+    fn name(&mut self, dataset: &str, plan: &Plan) {
+        if let Plan::Alias(alias) = plan {
+            self.add(Source::being_named(dataset, alias));
+        }
+    }
+
+    fn look(
         &self,
         dataset: &str,
         platform: &str,
         input: &Input,
+        opened: &Opened,
         compression: Option<Compression>,
     ) -> Result<Plan> {
         let same_name = self.of_name(&input.name);
-        let size = std::fs::metadata(&input.file)
-            .map_err(Error::io(&input.file))?
-            .len();
+        let size = opened.size().map_err(Error::io(&input.file))?;
         let known = self.by_size.get(platform);
         let alike = known.is_some_and(|sizes| compression.is_some() || sizes.contains_key(&size));
         let copy = same_name.len() + 1;
@@ -30,7 +49,8 @@ impl Ledger {
         let given = (copy > 1).then(|| input.name.clone());
         if !same_name.is_empty() || (size > 0 && alike) {
             let offsets = same_name.iter().map(|source| source.end_byte).collect();
-            let prefixes = Prefixes::read(&input.file, offsets)?;
+            let prefixes = Prefixes::read(opened, offsets);
+            let prefixes = prefixes.map_err(Error::io(&input.file))?;
             let mut begun: Vec<&Source> = same_name
                 .iter()
                 .filter(|source| source.is_on(platform))
@@ -67,14 +87,27 @@ impl Ledger {
 
     /// What is to be done with a file that is read as a whole or not at all: `named`, with these
     /// bytes and this hash. It stands for another only where `alike` says that this one says the
-    /// same of its records.
+    /// same of its records. Another name counts from then on.
     pub(crate) fn plan_document(
-        &self,
+        &mut self,
         dataset: &str,
         platform: &str,
         named: &str,
         bytes: u64,
         content_hash: &str,
+        alike: impl Fn(&Source) -> bool,
+    ) -> Plan {
+        let plan = self.look_for_document(dataset, platform, named, (bytes, content_hash), alike);
+        self.name(dataset, &plan);
+        plan
+    }
+
+    fn look_for_document(
+        &self,
+        dataset: &str,
+        platform: &str,
+        named: &str,
+        (bytes, content_hash): (u64, &str),
         alike: impl Fn(&Source) -> bool,
     ) -> Plan {
         let same_name = self.of_name(named);

@@ -1,12 +1,10 @@
 //! Does a file begin with what the store has of it? Hashes of its beginnings say so.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read as _};
 
 use tsql_codecs::identity::ContentHasher;
-
-use crate::error::Result;
+use tsql_formats::{Opened, Passed};
 
 /// Hashes of a file's beginnings.
 #[derive(Debug)]
@@ -19,8 +17,8 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    pub(super) fn read(file: &Path, mut offsets: Vec<u64>) -> Result<Self> {
-        let (mut reader, _) = tsql_formats::open(file)?;
+    pub(super) fn read(opened: &Opened, mut offsets: Vec<u64>) -> io::Result<Self> {
+        let (mut reader, _) = opened.stream(&Passed::default())?;
         offsets.sort_unstable();
         offsets.dedup();
         let mut offsets = offsets.into_iter().peekable();

@@ -57,6 +57,18 @@ impl Source {
             arrays: None,
         }
     }
+
+    /// Another name, which this run gives and the ledger does not have yet.
+    pub(super) fn being_named(dataset: &str, alias: &Alias) -> Self {
+        let same_as = &alias.same_as;
+        Self {
+            source_id: source_id(dataset, &same_as.platform, &alias.name),
+            name: alias.name.clone(),
+            segments: UNCOMMITTED,
+            same_as: Some(same_as.source_id),
+            ..same_as.clone()
+        }
+    }
 }
 
 /// In place of a number of segments: the source is read by this run and not committed yet.

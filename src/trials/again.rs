@@ -79,9 +79,8 @@ impl Repeatable {
 
 fn sources(program: &Program) -> String {
     let sources = program.sources.iter().map(|source| {
-        let mut hasher = ContentHasher::new();
-        hasher.update(source.text.as_bytes());
-        let (lines, hash) = (source.text.lines().count(), hasher.hex());
+        let hash = ContentHasher::of(source.text.as_bytes());
+        let lines = source.text.lines().count();
         let noun = if lines == 1 { "line" } else { "lines" };
         format!("{} ({lines} {noun}, xxh3 {hash})", source.name)
     });

@@ -21,7 +21,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.into_inner().unwrap()
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(bytes).unwrap();
     gzip.finish().unwrap()
@@ -391,6 +391,23 @@ fn logs_in_an_archive_are_taken_like_those_in_a_folder() {
     // An archive of nothing fails where it was named.
     place.write("none.tar", tar(&[("x/y.pkl", PICKLE)]));
     assert_eq!(place.tsql(&["ingest", "none.tar"]).code, Some(1));
+}
+
+#[test]
+fn a_third_file_with_the_name_of_the_second_is_nothing_new() {
+    let place = Place::new();
+    for folder in ["all/k80", "b/k80", "c/k80"] {
+        place.write(&format!("{folder}/x.json"), log(1, 4));
+    }
+    let packed = tar(&[("k80/x.json", log(1, 4).as_bytes())]);
+    place.write("all/x.tar", &packed);
+    place.write("all/y.tar.gz", gzip(&packed));
+    let told = place.ok(&["ingest", "all", "b/k80", "c/k80"]).stderr;
+    let files = "files            1 (3 already there, 1 with the bytes of another)";
+    assert!(told.contains(files), "{told}");
+    let names = place.rows("SELECT name FROM sources ORDER BY name");
+    assert_eq!(names, ["all/k80/x.json", "k80/x.json"]);
+    place.ok(&["check"]);
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //! first part names the kind of thing and the version of the form. The test vectors below may
 //! never change: a new form gets a new first part.
 
+use std::io::{self, Read};
+
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// The canonical form of a thing of `kind` with these parts.
@@ -190,6 +192,30 @@ impl ContentHasher {
         Self(twox_hash::xxhash3_128::Hasher::new())
     }
 
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> String {
+        let mut hasher = Self::new();
+        hasher.update(bytes);
+        hasher.hex()
+    }
+
+    /// How many bytes a stream gives until it ends, and their hash.
+    ///
+    /// # Errors
+    /// What fails to be read.
+    pub fn of_stream(mut stream: impl Read) -> io::Result<(u64, String)> {
+        let (mut hasher, mut bytes) = (Self::new(), 0);
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            let read = stream.read(&mut buffer)?;
+            if read == 0 {
+                return Ok((bytes, hasher.hex()));
+            }
+            hasher.update(buffer.get(..read).unwrap_or(&[]));
+            bytes += read as u64;
+        }
+    }
+
     /// Feeds the next piece.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
@@ -294,8 +320,8 @@ mod tests {
         let mut pieces = ContentHasher::new();
         pieces.update(b"ab");
         pieces.update(b"c");
-        let mut whole = ContentHasher::new();
-        whole.update(b"abc");
-        assert_eq!(pieces.hex(), whole.hex());
+        assert_eq!(pieces.hex(), ContentHasher::of(b"abc"));
+        let stream = ContentHasher::of_stream(b"abc".as_slice()).unwrap();
+        assert_eq!(stream, (3, pieces.hex()));
     }
 }

@@ -22,7 +22,7 @@ mod scratch;
 
 pub use error::Error;
 pub use mapped::Mapped;
-pub use scratch::{Scratch, remove_all, use_temporary};
+pub use scratch::{Scratch, nameless, remove_all, use_temporary};
 
 /// For what can be fetched again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` where there is neither.
 pub fn cache() -> Option<PathBuf> {

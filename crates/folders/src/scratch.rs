@@ -86,6 +86,21 @@ impl Scratch {
     }
 }
 
+/// A temporary file without a name, where [`Scratch::new`] has its folders: it goes with its last handle, however the
+/// process ends.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn nameless() -> std::io::Result<File> {
+    match CHOSEN.get() {
+        Some(folder) => {
+            fs::create_dir_all(folder)?;
+            tempfile::tempfile_in(folder)
+        }
+        None => tempfile::tempfile(),
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         // The folder itself goes after this.

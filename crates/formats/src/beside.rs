@@ -1,6 +1,6 @@
 //! What lines of a log refer to that stands in a file beside it.
 
-use crate::input::Folder;
+use crate::folder::Folder;
 
 /// Where the graphs of a log's records are, where its lines only say the numbers of these.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,25 @@
-//! Numbers and lists as Python's `json.dumps` writes them.
+//! Lines, numbers and lists as Python's `json.dumps` writes them.
 
+use tsql_codecs::json;
 use tsql_codecs::number::{Decimal, Spelling, write_integer};
+
+use crate::rows::Writer;
+
+/// Appends a line that `spell` writes with the spaces that `json.dumps` puts unless it is told not to; without them where its writer
+/// did. False where it cannot be spelled, and then `out` holds part of a line.
+pub(crate) fn write_line(
+    writer: Writer,
+    out: &mut Vec<u8>,
+    spell: impl FnOnce(&mut Vec<u8>) -> Option<()>,
+) -> bool {
+    if !writer.is_compact() {
+        return spell(out).is_some();
+    }
+    let mut line = Vec::new();
+    let spelled = spell(&mut line);
+    json::write_compact(&line, out);
+    spelled.is_some()
+}
 
 /// Appends a number, whole ones without a point.
 pub(crate) fn write_number(number: Decimal, out: &mut Vec<u8>) -> Option<()> {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::marker::is_store;
 use crate::naming;
+use crate::opened::{Opened, is_pipe};
 
 /// What an argument means.
 #[derive(Debug, Default)]
@@ -30,6 +31,10 @@ pub fn find(argument: &str) -> Result<Found> {
     let mut walk = Walk::default();
     let path = Path::new(argument);
     if path.exists() {
+        if fs::metadata(path).is_ok_and(|meta| is_pipe(meta.file_type())) {
+            walk.pipe(path, argument)?;
+            return Ok(walk.found);
+        }
         if let Some(store) = store_around(path)? {
             return Err(Error::Source {
                 location: argument.to_owned(),
@@ -87,12 +92,8 @@ impl Walk {
         let name = last_part(&real);
         if !real.is_dir() {
             self.found.inputs.push(Input {
-                file: real,
-                path: shown.to_owned(),
-                name,
-                directory: None,
                 explicit: true,
-                exported: None,
+                ..Input::new(real, shown.to_owned(), name)
             });
             return Ok(());
         }
@@ -108,6 +109,17 @@ impl Walk {
             let below = format!("{}/{name}", link.below);
             self.folder(&link.real, &below, &link.path, Some(&name));
         }
+        Ok(())
+    }
+
+    /// A pipe, which is read to its end here: it cannot be opened twice. One of a shell's (`/dev/fd/63`) has no name.
+    fn pipe(&mut self, path: &Path, shown: &str) -> Result<()> {
+        let opened = Opened::of(path)?;
+        let real = path.canonicalize().ok();
+        let name = real.as_deref().map(last_part);
+        let file = real.unwrap_or_else(|| path.to_owned());
+        let input = Input::of_pipe(opened, file, shown, name)?;
+        self.found.inputs.push(input);
         Ok(())
     }
 
@@ -144,12 +156,8 @@ impl Walk {
                 }
             } else if meta.map_or(true, |meta| meta.is_file()) {
                 self.found.inputs.push(Input {
-                    file,
-                    path,
-                    name: below,
                     directory: platform.map(str::to_owned),
-                    explicit: false,
-                    exported: None,
+                    ..Input::new(file, path, below)
                 });
             }
         }

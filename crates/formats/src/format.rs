@@ -5,6 +5,7 @@ use std::io::{self, BufRead};
 
 use super::beside::Beside;
 use super::rows::Rows;
+use super::spelled::Speller;
 
 /// A format of files.
 pub trait Format: fmt::Debug + Sync {
@@ -27,6 +28,14 @@ pub trait Logs: Format {
 
     /// The rows of whole lines, the last of which may lack its line feed.
     fn parse(&self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows;
+
+    /// What spells its records again.
+    fn speller(&self) -> Box<dyn Speller>;
+
+    /// Do its lines say more than their graph, steps, environment and measurement?
+    fn has_details(&self) -> bool {
+        false
+    }
 
     /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.
     fn beside(&self, name: &str) -> Option<String> {

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use super::beside::Beside;
 use super::lines::is_comment;
 use super::looks::{self, Looks};
+use super::named::Named;
 use super::{DOCUMENTS, Dialect, Documents};
 
 /// How much of a file tells most formats.
@@ -31,6 +32,19 @@ pub enum Kind {
     Archive,
     /// What no reader takes.
     Unknown(Looks),
+}
+
+impl Kind {
+    /// The same file as what somebody says it is. An archive stays one: what is said is said of its files.
+    #[must_use]
+    pub fn taken_as(self, format: Option<Named>) -> Self {
+        match format {
+            None => self,
+            Some(_) if matches!(self, Self::Archive) => self,
+            Some(Named::Log(dialect)) => Self::Log(dialect),
+            Some(Named::Document(format)) => Self::Document(format),
+        }
+    }
 }
 
 /// Where a tar says that it is one.
@@ -69,11 +83,6 @@ impl<R: Read> Head<R> {
             self.failure = Some(error);
             self.ended = true;
         }
-    }
-
-    /// All of the stream, from its beginning on.
-    pub fn into_reader(self) -> impl Read {
-        io::Cursor::new(self.bytes).chain(self.stream)
     }
 
     /// Tells what the stream is. What a damaged one was before the damage counts.

@@ -7,6 +7,7 @@ use super::beside::Beside;
 use super::format::{Documents, Logs};
 use super::lines::is_comment;
 use super::rows::Rows;
+use super::spelled::Speller;
 use super::{autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
 
 /// The formats that are read as a whole.
@@ -89,6 +90,16 @@ impl Dialect {
     /// The rows of whole lines, the last of which may lack its line feed.
     pub fn parse(self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
         self.0.parse(chunk, crlf, beside)
+    }
+
+    /// What spells its records again.
+    pub fn speller(self) -> Box<dyn Speller> {
+        self.0.speller()
+    }
+
+    /// Do its lines say more than their graph, steps, environment and measurement?
+    pub fn has_details(self) -> bool {
+        self.0.has_details()
     }
 
     /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.

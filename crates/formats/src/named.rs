@@ -1,7 +1,6 @@
 //! Formats by the names that people ask for them by.
 
 use super::format::Documents;
-use super::head::Kind;
 use super::listed::{DOCUMENTS, Dialect};
 
 /// A format that somebody asks for: files are taken as its, whatever they look like.
@@ -54,14 +53,6 @@ impl Named {
         match self {
             Self::Log(dialect) => dialect.described(),
             Self::Document(format) => format.described(),
-        }
-    }
-
-    /// What its files are.
-    pub(crate) fn kind(self) -> Kind {
-        match self {
-            Self::Log(dialect) => Kind::Log(dialect),
-            Self::Document(format) => Kind::Document(format),
         }
     }
 }

@@ -9,6 +9,7 @@ use tsql_codecs::sketch::Scan;
 
 use crate::beside::Beside;
 use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
+use crate::spelled::{Speller, Stored};
 use crate::{chunk, steps};
 
 /// What stands on a line.
@@ -35,6 +36,7 @@ pub(crate) struct Line {
 }
 
 /// A format of such lines.
+#[derive(Debug)]
 pub(crate) struct Spelling {
     /// Takes a line apart, which may refer to graphs beside its log; why it is none.
     pub(crate) parse: fn(&[u8], &Beside) -> Result<Line, String>,
@@ -43,6 +45,13 @@ pub(crate) struct Spelling {
     pub(crate) write: fn(&str, &[u8], Measurement<'_>, &Environment, &mut Vec<u8>) -> bool,
     /// Who may have written a line, the most frequent first.
     pub(crate) writers: &'static [Writer],
+}
+
+impl Speller for &'static Spelling {
+    fn spell(&mut self, record: &Stored<'_>, out: &mut Vec<u8>) -> bool {
+        let (key, steps) = (record.workload_key, record.steps);
+        (self.write)(key, steps, record.measurement, record.environment, out)
+    }
 }
 
 /// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`. A line that

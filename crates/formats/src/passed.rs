@@ -15,26 +15,28 @@ impl Passed {
         self.0.get().map(|bytes| bytes.swap(0, Ordering::Relaxed))
     }
 
-    /// The same reader, whose bytes count.
-    pub(crate) fn of<R>(&self, input: R) -> Counted<R> {
+    /// The same reader, whose bytes count, unless they were told before.
+    pub(crate) fn of<R>(&self, input: R, counts: bool) -> Counted<R> {
         self.0.get_or_init(AtomicU64::default);
         Counted {
             input,
+            counts,
             passed: self.clone(),
         }
     }
 }
 
-/// A reader whose bytes count.
+/// A reader whose bytes may count.
 pub(crate) struct Counted<R> {
     input: R,
+    counts: bool,
     passed: Passed,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(bytes)?;
-        if let Some(passed) = self.passed.0.get() {
+        if let Some(passed) = self.passed.0.get().filter(|_| self.counts) {
             passed.fetch_add(read as u64, Ordering::Relaxed);
         }
         Ok(read)

@@ -39,8 +39,8 @@ use crate::store::Store;
 /// matched by a pattern.
 ///
 /// --dry-run writes nothing, and makes no store. It reads and parses everything, and reports and exits as the
-/// run would, but does not say how many graphs and configurations are new, and counts a log in an archive as new that
-/// is given beside it, too.
+/// run would, but does not say how many graphs and configurations are new, and compares what compressed archives hold
+/// beyond their first 256 MiB with the store only, not with what is given beside it.
 ///
 /// The platform of a log is what --platform says, or the name of the directory that it was found in: a
 /// log that is named itself, or lies in the working directory, has none of its own.
@@ -61,7 +61,7 @@ use crate::store::Store;
     tsql ingest --format autotvm odd.txt --platform k80\n  \
     tsql ingest --part $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
-    /// Files, directories, patterns in quotes, or `-` for standard input
+    /// Files, pipes, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
     /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]

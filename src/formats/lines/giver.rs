@@ -4,25 +4,20 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use tsql_formats::Dialect;
 
 use super::others::{OtherLine, Others, load_others};
 use super::records::Records;
-use super::{Lines, recompute, rows};
+use super::{Lines, recompute, rows_of};
 use crate::error::Result;
 use crate::formats::source::SourceFile;
-use crate::formats::spelling::MakeSpeller;
 use crate::formats::{Giver, Giving, Order, Out, Portion, Proof, Recomputed};
 
-/// The room of a dataset whose files are logs.
-pub(crate) struct LineRoom {
-    pub(crate) dataset: &'static str,
-    pub(crate) make_speller: MakeSpeller,
-}
-
+/// All dialects need here is what [`Dialect`] says of them.
 #[async_trait]
-impl Giving for LineRoom {
+impl Giving for Dialect {
     fn dataset(&self) -> &'static str {
-        self.dataset
+        Self::dataset(*self)
     }
 
     fn has_logs(&self) -> bool {
@@ -33,8 +28,8 @@ impl Giving for LineRoom {
         true
     }
 
-    fn speller(&self) -> Option<MakeSpeller> {
-        Some(self.make_speller)
+    fn dialect(&self) -> Option<Dialect> {
+        Some(*self)
     }
 
     fn order(&self) -> Order {
@@ -44,14 +39,14 @@ impl Giving for LineRoom {
     async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
         Ok(Box::new(LineGiver {
             context,
-            lines: Lines::load(context, self.dataset, self.make_speller).await?,
+            lines: Lines::load(context, *self).await?,
             records: Records::new(context, &Portion::default()),
             others: HashMap::new(),
         }))
     }
 
     async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
-        recompute(context, self.dataset).await
+        recompute(context, Self::dataset(*self)).await
     }
 }
 
@@ -79,7 +74,7 @@ impl Giver for LineGiver<'_> {
         let mut line = Vec::new();
         while let Some(batch) = self.records.of(source.rows_of).await? {
             let mut lines = self.lines.of(&batch)?;
-            for row in rows(&batch)? {
+            for row in rows_of(&batch)? {
                 // A copy may end with the beginning of a line that is whole in the file whose rows these are.
                 if row.line > end || source.is_open(row.line, "other", Some(last)) {
                     continue;

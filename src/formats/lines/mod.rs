@@ -5,10 +5,10 @@
 //! rebuild, are there verbatim.
 
 pub(crate) mod columns;
+mod details;
 mod giver;
 pub(super) mod others;
 mod records;
-mod written;
 
 use std::collections::HashMap;
 
@@ -19,16 +19,14 @@ use datafusion::prelude::SessionContext;
 use tsql_codecs::identity::environment_id;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::sketch;
-use tsql_formats::rows::{Environment, Measurement, Writer};
+use tsql_formats::rows::{self, Environment, Kernel, Measurement, Writer};
+use tsql_formats::{Dialect, Speller, Stored};
 
 use super::giving::Recomputed;
-use super::spelling::{BatchSpeller, Known, MakeSpeller, Row, Speller};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{collect, frame};
-
-pub(super) use giver::LineRoom;
-pub(super) use written::Written;
+use details::Details;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.measured_at_fraction, \
@@ -93,7 +91,7 @@ async fn stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBat
 }
 
 /// The rows of a batch of records.
-pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
+pub(crate) fn rows_of(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let integers = |name| column::numbers::<Int64Type>(batch, name);
     let bytes = |name| column::bytes(batch, name);
     let (sources, lines) = (integers("source_id")?, integers("line")?);
@@ -140,38 +138,68 @@ pub(crate) fn rows(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     Ok((0..batch.num_rows()).map(row).collect())
 }
 
+/// A record with what the lines of all dialects are made of.
+pub(crate) struct Row<'a> {
+    /// Its place in the batch.
+    place: usize,
+    source_id: i64,
+    line: u64,
+    pub(crate) dataset: &'a str,
+    graph_id: i64,
+    environment_id: i64,
+    result: Measurement<'a>,
+    verbatim: Option<&'a [u8]>,
+    sketch: Option<&'a str>,
+    params: Option<&'a [u8]>,
+}
+
+impl Row<'_> {
+    /// The file that it is a line of.
+    pub(crate) fn source_id(&self) -> i64 {
+        self.source_id
+    }
+}
+
+/// The graphs and environments of a dataset, by their identifiers.
+struct Known {
+    /// Their workload keys.
+    graphs: HashMap<i64, String>,
+    environments: HashMap<i64, Environment>,
+}
+
 /// Writes the lines of a dataset.
 pub(crate) struct Lines {
+    known: Known,
     speller: Box<dyn Speller>,
+    has_details: bool,
     steps: Vec<u8>,
 }
 
 impl Lines {
-    /// Those of a dataset, by the speller of its dialect.
-    pub(crate) async fn load(
-        context: &SessionContext,
-        dataset: &str,
-        make_speller: MakeSpeller,
-    ) -> Result<Self> {
+    /// Those of a dialect's dataset.
+    pub(crate) async fn load(context: &SessionContext, dialect: Dialect) -> Result<Self> {
         Ok(Self {
-            speller: make_speller(known(context, dataset).await?),
+            known: known(context, dialect.dataset()).await?,
+            speller: dialect.speller(),
+            has_details: dialect.has_details(),
             steps: Vec::new(),
         })
     }
 
     /// Writes those of a batch.
     pub(crate) fn of<'a>(&'a mut self, batch: &'a RecordBatch) -> Result<BatchLines<'a>> {
+        let details = self.has_details.then(|| Details::of(batch)).transpose()?;
         Ok(BatchLines {
-            speller: self.speller.of(batch)?,
-            steps: &mut self.steps,
+            lines: self,
+            details,
         })
     }
 }
 
 /// Writes the lines of a batch.
 pub(crate) struct BatchLines<'a> {
-    speller: Box<dyn BatchSpeller + 'a>,
-    steps: &'a mut Vec<u8>,
+    lines: &'a mut Lines,
+    details: Option<Details<'a>>,
 }
 
 impl BatchLines<'_> {
@@ -188,14 +216,35 @@ impl BatchLines<'_> {
         let sketch = row
             .sketch
             .ok_or_else(|| broken("its configuration is missing"))?;
-        self.steps.clear();
-        if !sketch::fill(sketch.as_bytes(), row.params, self.steps) {
+        let Lines {
+            known,
+            speller,
+            steps,
+            ..
+        } = &mut *self.lines;
+        steps.clear();
+        if !sketch::fill(sketch.as_bytes(), row.params, steps) {
             return Err(broken("its parameters do not fit their sketch"));
         }
-        match self.speller.spell(row, self.steps, out) {
-            None => return Err(broken("its graph or environment is missing")),
-            Some(false) => return Err(broken("its columns cannot be spelled")),
-            Some(true) => {}
+        let graph = known.graphs.get(&row.graph_id);
+        let (Some(graph), Some(environment)) = (graph, known.environments.get(&row.environment_id))
+        else {
+            return Err(broken("its graph or environment is missing"));
+        };
+        let said = self.details.as_ref().map(|details| details.at(row.place));
+        let (kernel, details): (Kernel, rows::Details) = said.unwrap_or_default();
+        let record = Stored {
+            graph_id: row.graph_id,
+            environment_id: row.environment_id,
+            workload_key: graph,
+            environment,
+            steps,
+            measurement: row.result,
+            kernel: &kernel,
+            details: &details,
+        };
+        if !speller.spell(&record, out) {
+            return Err(broken("its columns cannot be spelled"));
         }
         if crlf {
             out.push(b'\r');

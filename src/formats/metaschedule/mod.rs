@@ -1,4 +1,4 @@
-//! Databases of MetaSchedule: tuning records, which are logs, and workloads, which their lines refer to.
+//! Workloads of MetaSchedule, which the lines of its tuning records refer to.
 
 mod columns;
 mod group;
@@ -10,11 +10,9 @@ use std::collections::HashMap;
 use arrow::datatypes::Int64Type;
 use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
-use tsql_formats::metaschedule::workload::{self, NAME as WORKLOADS};
-use tsql_formats::metaschedule::{NAME, write};
+use tsql_formats::metaschedule::workload::{self, NAME};
 
 use super::lines::others::{OtherLine, Others, load_others};
-use super::lines::{LineRoom, Written};
 use super::source::SourceFile;
 use super::texts::load_texts;
 use super::{Giver, Giving, Out, Portion, Proof, Recomputed};
@@ -24,19 +22,13 @@ use crate::query::collect;
 
 pub(super) use taking::Workloads;
 
-/// The room of tuning records.
-pub(super) static RECORDS: LineRoom = LineRoom {
-    dataset: NAME,
-    make_speller: |known| Written::speller(known, write),
-};
-
 /// The room of workloads.
 pub(super) struct Room;
 
 #[async_trait]
 impl Giving for Room {
     fn dataset(&self) -> &'static str {
-        WORKLOADS
+        NAME
     }
 
     async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {

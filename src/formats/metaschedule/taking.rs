@@ -25,7 +25,7 @@ impl Admitting for Workloads {
         input.was(NAME).is_some()
     }
 
-    fn admit(&self, _: &Input, _: Option<Opened>, _: Option<&str>) -> Result<Admission> {
+    fn admit(&self, _: &Input, _: Option<&Opened>, _: Option<&str>) -> Result<Admission> {
         Ok(Admission::Taken(None))
     }
 }

@@ -4,14 +4,13 @@
 //! of any of them ends its file where it was, with a message.
 
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::beside::Beside;
 use tsql_formats::lines::{Chunks, Mark, Piece};
 use tsql_formats::rows::Rows;
-use tsql_formats::{Compression, Dialect, Input, Passed, Stream, open_counted};
+use tsql_formats::{Compression, Dialect, Input, Opened, Passed, Stream};
 
 use super::super::workers::{Desk, Ordered, Pool, caught};
 use super::super::{Event, Progress};
@@ -81,7 +80,7 @@ pub(in crate::ingest) struct Job {
     pub(in crate::ingest) dialect: Dialect,
     pub(in crate::ingest) compression: Option<Compression>,
     /// The file with the graphs of its records, where its lines refer to one.
-    pub(in crate::ingest) beside: Option<PathBuf>,
+    pub(in crate::ingest) beside: Option<Input>,
 }
 
 impl Job {
@@ -94,7 +93,7 @@ impl Job {
     /// What its lines refer to.
     fn beside(&self, source_id: i64) -> Result<Beside> {
         let graphs = match &self.beside {
-            Some(file) => tsql_formats::graphs(self.dialect, file)?,
+            Some(input) => tsql_formats::graphs(self.dialect, input)?,
             None => None,
         };
         Ok(Beside {
@@ -190,10 +189,14 @@ impl Reader<'_> {
         let path = &job.input.path;
         self.desk.show(Event::File(path));
         self.path.clone_from(path);
+        let opened = match job.input.opened() {
+            Ok(opened) => opened,
+            Err(error) => return self.fail(path, error.to_string()),
+        };
         let (dataset, platform) = (job.dialect.dataset(), job.platform.as_str());
         let plan = self
             .ledger
-            .plan(dataset, platform, &job.input, job.compression);
+            .plan(dataset, platform, &job.input, &opened, job.compression);
         match plan {
             Ok(Plan::Unchanged) => self.send(Message::Unchanged),
             Ok(Plan::Alias(alias)) => {
@@ -206,10 +209,10 @@ impl Reader<'_> {
             }
             Ok(Plan::Read(reading)) => {
                 let beside = job.beside(reading.source_id);
-                match beside.and_then(|beside| Ok((self.open(job, &reading)?, beside))) {
-                    Ok((opened, beside)) => {
+                match beside.and_then(|beside| Ok((chunks(job, &opened, &reading)?, beside))) {
+                    Ok((chunks, beside)) => {
                         let beside = Arc::new(beside);
-                        let end = self.read(job, reading, &beside, opened);
+                        let end = self.read(job, reading, &beside, chunks);
                         end.map(|_| ())
                     }
                     Err(error) => self.fail(path, error.to_string()),
@@ -239,38 +242,13 @@ impl Reader<'_> {
         self.desk.tell(message)
     }
 
-    /// Opens a file and hashes its way to where the reading starts.
-    fn open(&self, job: &Job, reading: &Reading) -> Result<Opened<Stream>> {
-        let passed = Passed::default();
-        let (mut input, compression) = open_counted(&job.input.file, &passed)?;
-        let mut hasher = ContentHasher::new();
-        let mut left = reading.first_byte;
-        let mut buffer = vec![0; 1 << 20];
-        while left > 0 {
-            let wanted = usize::try_from(left)
-                .unwrap_or(usize::MAX)
-                .min(buffer.len());
-            let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
-            let read = input
-                .read(target)
-                .map_err(crate::Error::io(&job.input.file))?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(target.get(..read).unwrap_or(&[]));
-            left -= read as u64;
-        }
-        let chunks = Chunks::new(input, hasher, reading.first_byte);
-        Ok((chunks, compression, passed))
-    }
-
     /// Hands on what `chunks` give of a file, or of a segment of it; returns where that ends.
     pub(in crate::ingest) fn read<R: Read>(
         &mut self,
         job: &Job,
         reading: Reading,
         beside: &Arc<Beside>,
-        (mut chunks, compression, passed): Opened<R>,
+        (mut chunks, compression, passed): Cut<R>,
     ) -> Option<SegmentEnd> {
         let mut piece = chunks.next_piece();
         let crlf = reading.crlf.unwrap_or_else(|| match &piece {
@@ -342,6 +320,32 @@ impl Reader<'_> {
     }
 }
 
+/// A file in chunks from where the reading starts; hashes its way there.
+fn chunks(job: &Job, opened: &Opened, reading: &Reading) -> Result<Cut<Stream>> {
+    let passed = Passed::default();
+    let stream = opened.stream(&passed);
+    let (mut input, compression) = stream.map_err(crate::Error::io(&job.input.file))?;
+    let mut hasher = ContentHasher::new();
+    let mut left = reading.first_byte;
+    let mut buffer = vec![0; 1 << 20];
+    while left > 0 {
+        let wanted = usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let target = buffer.get_mut(..wanted).unwrap_or(&mut []);
+        let read = input
+            .read(target)
+            .map_err(crate::Error::io(&job.input.file))?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(target.get(..read).unwrap_or(&[]));
+        left -= read as u64;
+    }
+    let chunks = Chunks::new(input, hasher, reading.first_byte);
+    Ok((chunks, compression, passed))
+}
+
 /// Where the reading of a segment ended.
 pub(in crate::ingest) struct SegmentEnd {
     pub(in crate::ingest) end_byte: u64,
@@ -353,4 +357,4 @@ pub(in crate::ingest) struct SegmentEnd {
 }
 
 /// What is read, what it was compressed with, and how much of the file was read.
-type Opened<R> = (Chunks<R>, Option<Compression>, Passed);
+type Cut<R> = (Chunks<R>, Option<Compression>, Passed);

@@ -18,6 +18,7 @@ mod render;
 use crate::beside::Beside;
 use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
+use crate::spelled::Speller;
 use crate::{Format, Logs};
 pub use render::write;
 
@@ -46,6 +47,10 @@ impl Logs for Log {
 
     fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
+    }
+
+    fn speller(&self) -> Box<dyn Speller> {
+        Box::new(&SPELLING)
     }
 
     fn ending(&self) -> &'static str {

@@ -4,7 +4,7 @@ use tsql_codecs::json;
 use tsql_codecs::number::write_integer;
 use tsql_codecs::repeats;
 
-use crate::dumps::{write_list, write_number};
+use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Measurement};
 
 /// Digits of a fraction of a second.
@@ -22,14 +22,9 @@ pub fn write(
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> bool {
-    let mut line = Vec::new();
-    let spelled = spaced(workload_key, config, measurement, environment, &mut line);
-    if environment.writer.is_compact() {
-        json::write_compact(&line, out);
-    } else {
-        out.extend_from_slice(&line);
-    }
-    spelled.is_some()
+    write_line(environment.writer, out, |line| {
+        spaced(workload_key, config, measurement, environment, line)
+    })
 }
 
 /// The line as `json.dumps` writes it without being told how.

@@ -34,13 +34,10 @@ pub struct File {
 impl File {
     /// A file with its hash.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
-        let mut hasher = ContentHasher::new();
-        hasher.update(&bytes);
-        let content_hash = hasher.hex();
         Self {
             name,
+            content_hash: ContentHasher::of(&bytes),
             bytes,
-            content_hash,
         }
     }
 }

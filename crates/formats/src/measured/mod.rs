@@ -13,6 +13,7 @@
 pub mod disturbed;
 mod kernel;
 mod line;
+mod objects;
 mod render;
 
 use std::collections::HashMap;
@@ -21,11 +22,13 @@ use super::rows::{
     Details, Environment, Kernel, Measurement, Row, Rows, Sketch, Writer, append, intern,
 };
 use crate::beside::Beside;
+use crate::spelled::Speller;
 use crate::{Format, Logs, chunk, steps};
 
 pub use kernel::{build, of as kernel};
 use line::Line;
 pub use line::VERSION;
+use objects::Objects;
 pub use render::write;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
@@ -55,6 +58,14 @@ impl Logs for Log {
 
     fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
+    }
+
+    fn speller(&self) -> Box<dyn Speller> {
+        Box::<Objects>::default()
+    }
+
+    fn has_details(&self) -> bool {
+        true
     }
 
     fn ending(&self) -> &'static str {

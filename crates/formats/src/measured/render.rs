@@ -6,7 +6,7 @@ use tsql_codecs::json;
 use tsql_codecs::number::{Decimal, write_integer};
 use tsql_codecs::repeats::{self, NANO};
 
-use crate::dumps::{write_list, write_number};
+use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Details, Environment, Kernel, Measurement};
 
 /// Appends a line without its ending; `kernel` is what only the line says of it. False where the columns cannot be spelled, and then `out`
@@ -20,22 +20,17 @@ pub fn write(
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> bool {
-    let mut line = Vec::new();
-    let spelled = spaced(
-        workload_key,
-        steps,
-        kernel,
-        measurement,
-        details,
-        environment,
-        &mut line,
-    );
-    if environment.writer.is_compact() {
-        json::write_compact(&line, out);
-    } else {
-        out.extend_from_slice(&line);
-    }
-    spelled.is_some()
+    write_line(environment.writer, out, |line| {
+        spaced(
+            workload_key,
+            steps,
+            kernel,
+            measurement,
+            details,
+            environment,
+            line,
+        )
+    })
 }
 
 /// The line as `json.dumps` writes it without being told how.

@@ -30,6 +30,7 @@ use std::io::{self, BufRead};
 use crate::beside::Beside;
 use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
+use crate::spelled::Speller;
 use crate::{Format, Logs};
 pub use render::write;
 
@@ -72,6 +73,10 @@ impl Logs for Log {
 
     fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
         workload::hashes(file)
+    }
+
+    fn speller(&self) -> Box<dyn Speller> {
+        Box::new(&SPELLING)
     }
 
     fn ending(&self) -> &'static str {

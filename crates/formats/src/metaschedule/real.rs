@@ -12,7 +12,7 @@ use super::workload::{lines, write as write_workload};
 use super::{Log, parse, workload, write};
 use crate::beside::Beside;
 use crate::rows::{Measurement, Rows};
-use crate::{Dialect, Logs as _, chunk, graphs, shared};
+use crate::{Dialect, Input, Logs as _, chunk, graphs, shared};
 
 /// Folder; records, of which so many failed; workloads; sketches at most.
 const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
@@ -111,7 +111,8 @@ fn every_record_of_real_databases_comes_back() {
         assert!(Log.begins(&text) && !workload::begins(&text));
         let beside = Beside {
             graphs: shared::path(&format!("data/metaschedule/{name}/database_workload.json"))
-                .and_then(|path| graphs(Dialect::METASCHEDULE, &path).unwrap()),
+                .map(|path| Input::new(path, String::new(), "database_workload.json".to_owned()))
+                .and_then(|input| graphs(Dialect::METASCHEDULE, &input).unwrap()),
             ..Beside::default()
         };
         let workloads = workload_keys(name);

@@ -5,7 +5,7 @@ use tsql_codecs::repeats;
 
 use super::digits::write_double;
 use super::key::args_info;
-use crate::dumps::{write_list, write_number};
+use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Measurement};
 
 /// What TVM writes as the run times of a program that failed.
@@ -23,14 +23,9 @@ pub fn write(
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> bool {
-    let mut line = Vec::new();
-    let spelled = spaced(workload_key, trace, measurement, environment, &mut line);
-    if environment.writer.is_compact() {
-        json::write_compact(&line, out);
-    } else {
-        out.extend_from_slice(&line);
-    }
-    spelled.is_some()
+    write_line(environment.writer, out, |line| {
+        spaced(workload_key, trace, measurement, environment, line)
+    })
 }
 
 /// The line with the spaces of Python's `json.dumps`.

@@ -8,6 +8,7 @@
 //!
 //! Format: `measure_record.cc` of TVM; versions v0.2 to v0.6 by the length of the task tuple.
 
+mod frames;
 pub mod networks;
 mod parse;
 mod render;
@@ -20,8 +21,10 @@ use ahash::RandomState;
 
 use crate::beside::Beside;
 use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
+use crate::spelled::Speller;
 use crate::{Format, Logs, chunk};
 
+use frames::Frames;
 pub use render::Frame;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::json;
@@ -53,6 +56,10 @@ impl Logs for Log {
 
     fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
         parse(chunk, crlf)
+    }
+
+    fn speller(&self) -> Box<dyn Speller> {
+        Box::<Frames>::default()
     }
 
     fn ending(&self) -> &'static str {

@@ -61,22 +61,22 @@ impl Group for Gathered {
     }
 
     fn take(&mut self, read: Read) -> Told {
-        let document = read.document;
+        let Read { work, document } = read;
         let arrays = (
             Form::spell_all(&document.forms),
             document.arrays_hash.clone(),
         );
-        if read.known_arrays.contains(&arrays) {
+        if work.known_arrays.contains(&arrays) {
             return Told::default();
         }
         let count = document.runtimes.len();
         let withheld = document.runtimes.iter().filter(|&&runtime| runtime == 0);
         let (bytes, unmeasured) = (document.array_bytes, withheld.count() as u64);
-        let one = Parsed::new(document, &read.reading, &read.place);
+        let one = Parsed::new(document, &work.reading, &work.place);
         let about = About {
-            network: Some(read.place.network().to_owned()),
-            collection: read.place.collection,
-            split: read.place.split,
+            network: Some(work.place.network().to_owned()),
+            collection: work.place.collection,
+            split: work.place.split,
             graph_id: Some(one.graph_id),
             arrays: Some(arrays.0),
             arrays_hash: Some(arrays.1),
@@ -86,7 +86,7 @@ impl Group for Gathered {
             line_count: count as u64,
             records: count as u64,
             about,
-            ..Closed::whole(NAME, read.reading, read.path, read.bytes, read.content_hash)
+            ..Closed::whole(NAME, work.reading, work.path, work.bytes, work.content_hash)
         };
         self.rows += count;
         self.documents.push(one);

@@ -12,7 +12,7 @@ use tsql_formats::{Documents, Input, Opened};
 
 use crate::error::Result;
 use crate::formats::platform;
-use crate::formats::taking::{Admission, Admitting, Given, Hand, Taking, What};
+use crate::formats::taking::{Admission, Admitting, Contents, Given, Hand, Taking, What};
 use crate::ledger::Ledger;
 use group::Gathered;
 use read::{Read, Work};
@@ -26,7 +26,20 @@ impl Admitting for Files {
         &[&Arrays]
     }
 
-    fn admit(&self, input: &Input, _: Option<Opened>, asked: Option<&str>) -> Result<Admission> {
+    fn contents(&self, members: Vec<Input>) -> Contents {
+        let mut contents = Contents::default();
+        for member in members {
+            if Arrays.is_member(&member.name) {
+                contents.taken.push(What::File(member, None));
+            } else {
+                let looks = read::looks(&member);
+                contents.others.push((member, looks));
+            }
+        }
+        contents
+    }
+
+    fn admit(&self, input: &Input, _: Option<&Opened>, asked: Option<&str>) -> Result<Admission> {
         let platform = platform::said(asked, NAME, Some(PLATFORM), input);
         Ok(Admission::Taken(platform))
     }
@@ -45,7 +58,6 @@ impl Taking for Files {
     fn names<'a>(&self, given: &'a [Given]) -> Option<Vec<(&'a str, &'a str)>> {
         let name = |given: &'a Given| match &given.what {
             What::File(input, _) => Some((given.platform.as_deref()?, input.name.as_str())),
-            // In archives there may be any.
             _ => None,
         };
         given.iter().map(name).collect()
@@ -62,15 +74,8 @@ impl Taking for Files {
     }
 
     fn parse(work: Work) -> Result<Read, String> {
-        let buffered = BufReader::with_capacity(1 << 16, work.input);
-        Ok(Read {
-            document: tpugraphs::read(buffered)?,
-            reading: work.reading,
-            path: work.path,
-            place: work.place,
-            bytes: work.bytes,
-            content_hash: work.content_hash,
-            known_arrays: work.known_arrays,
-        })
+        let buffered = BufReader::with_capacity(1 << 16, work.opened.bytes());
+        let document = tpugraphs::read(buffered)?;
+        Ok(Read { work, document })
     }
 }

@@ -39,13 +39,13 @@ impl Admitting for Logs {
     fn admit(
         &self,
         input: &Input,
-        opened: Option<Opened>,
+        opened: Option<&Opened>,
         asked: Option<&str>,
     ) -> Result<Admission> {
         // A directory of logs is named after anything but the hardware.
         let said = platform::said(asked, NAME, None, input);
         let label = match (&said, opened) {
-            (None, Some(opened)) => read::hardware(opened.into_reader(), input)?,
+            (None, Some(opened)) => read::hardware(opened, input)?,
             _ => None,
         };
         Ok(match said.or(label) {

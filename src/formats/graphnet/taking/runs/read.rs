@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use tsql_codecs::identity::{ContentHasher, text_id};
 use tsql_formats::graphnet::log::{Parser, Run, stated_status};
 use tsql_formats::graphnet::{BenchmarkLog, NAME};
-use tsql_formats::{Compression, Format as _, Input, Passed, open_counted};
+use tsql_formats::{Compression, Format as _, Input, Opened, Passed};
 
 use super::columns::Row;
 use super::packed;
@@ -55,16 +55,20 @@ pub(super) fn log(
     if hand(Piece::Taken(BenchmarkLog.described())).is_none() {
         return Ok(None);
     }
-    let reading = match ledger.plan(NAME, platform, input, compression) {
+    let opened = match input.opened() {
+        Ok(opened) => opened,
+        Err(error) => return unread(error.into(), path, hand),
+    };
+    let reading = match ledger.plan(NAME, platform, input, &opened, compression) {
         Ok(Plan::Unchanged) => return Ok(hand(Piece::Unchanged(1))),
         Ok(Plan::Alias(alias)) => return Ok(hand(Piece::Alias(alias, path))),
         Ok(Plan::Read(reading)) => reading,
         Err(error) => return unread(error, path, hand),
     };
     let passed = Passed::default();
-    let (stream, compression) = match open_counted(&input.file, &passed) {
-        Ok(opened) => opened,
-        Err(error) => return unread(error.into(), path, hand),
+    let (stream, compression) = match opened.stream(&passed) {
+        Ok(stream) => stream,
+        Err(error) => return Ok(hand(Piece::Failed(path, error.to_string()))),
     };
     let bytes = match budget::read(stream, LOG_BYTES) {
         Ok(bytes) => bytes,
@@ -76,9 +80,7 @@ pub(super) fn log(
     if hand(Piece::Bytes(passed.take().unwrap_or_default())).is_none() {
         return Ok(None);
     }
-    let mut hasher = ContentHasher::new();
-    hasher.update(&bytes);
-    let content_hash = hasher.hex();
+    let content_hash = ContentHasher::of(&bytes);
     let source_id = reading.source_id;
     let known = ledger.records_of.get(&source_id).copied().unwrap_or(0);
     ledger.add(Source::being_read(
@@ -174,7 +176,9 @@ fn closed(work: &Work, runs: &[Run], text: Option<&(i64, Vec<u8>)>) -> Closed {
 }
 
 /// The first hardware that a log names, of which a platform can have the name.
-pub(super) fn hardware(log: impl std::io::Read, input: &Input) -> Result<Option<String>> {
+pub(super) fn hardware(log: &Opened, input: &Input) -> Result<Option<String>> {
+    let log = log.stream(&Passed::default());
+    let (log, _) = log.map_err(Error::io(&input.file))?;
     let mut lines = BufReader::new(log.take(LOG_BYTES));
     let mut line = Vec::new();
     loop {

@@ -1,40 +1,25 @@
 //! Where samples are: directories, archives and the hub's Parquet, file by file.
 //!
 //! A sample is in memory as a whole, so none may be larger than [`SAMPLE_BYTES`], nor may the files
-//! of more lie between each other in an archive than [`HELD_BYTES`].
+//! of more lie between each other in a Parquet file than [`HELD_BYTES`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File as Opened;
-use std::io::Read;
 
-use arrow::array::{Array as _, StringViewArray};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tsql_formats::graphnet::sample::METADATA;
-use tsql_formats::{Input, Passed, graphnet, open_counted};
+use tsql_formats::{Input, graphnet};
 
-use crate::error::{Error, Result};
+use super::hub;
+use super::member::Member;
+use crate::error::Result;
+use crate::formats::budget;
 use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::What;
-use crate::formats::{archive, budget};
 
 /// Most bytes of the files of a sample; the largest of 314 real ones has 2 MB.
 const SAMPLE_BYTES: u64 = 64 << 20;
 
 /// Most bytes of samples whose files are not all there yet.
 const HELD_BYTES: u64 = 128 << 20;
-
-/// A file's text on its way in.
-#[derive(Clone, Debug)]
-pub(super) struct Member {
-    /// Its name in the store.
-    pub(super) name: String,
-    /// How it is named to people.
-    pub(super) path: String,
-    pub(super) bytes: Vec<u8>,
-    pub(super) source_folder: Option<String>,
-}
 
 /// The directories that are samples, among these names of files.
 fn directories<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
@@ -84,16 +69,6 @@ pub(super) fn is_loose(input: &Input) -> bool {
     was.is_some_and(|file| file.platform == NO_PLATFORM)
 }
 
-/// Has a Parquet file the columns of the hub's?
-pub(super) fn is_hub(input: &Input) -> bool {
-    let opened = Opened::open(&input.file).ok();
-    let builder = opened.and_then(|file| ParquetRecordBatchReaderBuilder::try_new(file).ok());
-    builder.is_some_and(|builder| {
-        let known = |name: &&str| builder.schema().field_with_name(name).is_ok();
-        ["path", "content"].iter().all(known)
-    })
-}
-
 /// What is found in files, one after the other.
 pub(super) enum Found {
     /// All files of a sample, whose directory this is.
@@ -108,164 +83,61 @@ pub(super) enum Found {
 type Take<'a> = dyn FnMut(Found) -> Option<()> + 'a;
 
 /// Hands on all samples and other files of an input; `None` where nobody wants more. What came before
-/// damage is handed on. `passed` says how much was read of an archive.
-pub(super) fn each(what: &What, passed: &Passed, take: &mut Take<'_>) -> Result<Option<()>> {
+/// damage is handed on.
+pub(super) fn each(what: &What, take: &mut Take<'_>) -> Result<Option<()>> {
     match what {
         What::Folder(folder, files) => {
             let mut left = SAMPLE_BYTES;
             let mut members = Vec::with_capacity(files.len());
             for file in files {
-                let member = read(file, left)?;
+                let member = match read(file, left)? {
+                    Ok(member) => member,
+                    Err(refused) => return Ok(take(refused)),
+                };
                 left -= member.bytes.len() as u64;
                 members.push(member);
             }
             Ok(take(Found::Sample(folder.clone(), members)))
         }
-        What::File(input, _) if is_loose(input) => {
-            Ok(take(Found::Loose(read(input, SAMPLE_BYTES)?)))
-        }
-        What::File(input, _) => {
+        What::File(input, _) if !is_loose(input) => {
+            let opened = input.opened()?;
             let mut names = Vec::new();
-            parquet_rows(input, false, &mut |member| {
-                names.extend(member.map(|member| member.name).ok());
+            hub::rows(input, &opened, false, &mut |member| {
+                names.push(member.name);
                 Some(())
             })?;
             let mut gather = Gather::new(&names, take);
-            parquet_rows(input, true, &mut |member| gather.arrived(member))
+            hub::rows(input, &opened, true, &mut |member| gather.arrived(member))
         }
-        What::Archive(input, names) => {
-            let mut gather = Gather::new(names, take);
-            let (stream, _) = open_counted(&input.file, passed)?;
-            archive::each(input, tar::Archive::new(stream), |name, entry| {
-                Ok(gather.arrived(member(input, name, entry)?))
-            })
+        What::File(input, _) | What::Loose(input) => {
+            let member = read(input, SAMPLE_BYTES)?;
+            Ok(take(member.map_or_else(|refused| refused, Found::Loose)))
         }
     }
 }
 
-fn read(input: &Input, most: u64) -> Result<Member> {
-    let file = Opened::open(&input.file).map_err(Error::io(&input.file))?;
-    let bytes = budget::read(file, most).map_err(|why| Error::Source {
-        location: input.path.clone(),
-        reason: why.in_words("of a sample", SAMPLE_BYTES),
-    })?;
+/// A file, or why it, and the sample that it is of, is not taken.
+fn read(input: &Input, most: u64) -> Result<std::result::Result<Member, Found>> {
+    let opened = input.opened()?;
+    let bytes = match budget::read(opened.bytes(), most) {
+        Ok(bytes) => bytes,
+        Err(why) => {
+            let (path, reason) = (
+                input.path.clone(),
+                why.in_words("of a sample", SAMPLE_BYTES),
+            );
+            return Ok(Err(Found::Refused { path, reason }));
+        }
+    };
     let was = input.was(graphnet::NAME);
     let hub_path = was.and_then(|file| file.hub_path.as_ref());
-    Ok(Member {
+    Ok(Ok(Member {
         name: input.name.clone(),
         path: hub_path.unwrap_or(&input.path).clone(),
+        untold: opened.untold(bytes.len() as u64),
         bytes,
         source_folder: was.and_then(|file| file.collection.clone()),
-    })
-}
-
-/// A file that is not taken.
-struct Refused {
-    /// Its name in the store.
-    name: String,
-    /// How it is named to people.
-    path: String,
-    reason: String,
-}
-
-/// A file, or why it is not taken.
-type Arrived = Result<Member, Refused>;
-
-/// A file of a tar.
-fn member(input: &Input, name: String, mut entry: tar::Entry<'_, impl Read>) -> Result<Arrived> {
-    let path = format!("{}/{name}", input.path);
-    let size = entry.size();
-    let reason = match budget::read(&mut entry, SAMPLE_BYTES) {
-        Err(why @ budget::Failure::TooLarge) => why.in_words("of a sample", SAMPLE_BYTES),
-        Err(budget::Failure::Io(error)) => return Err(archive::broken(input)(error)),
-        Ok(bytes) if (bytes.len() as u64) < size => {
-            format!("the archive ends after {} of its {size} bytes", bytes.len())
-        }
-        Ok(bytes) => {
-            return Ok(Ok(Member {
-                name,
-                path,
-                bytes,
-                source_folder: None,
-            }));
-        }
-    };
-    Ok(Err(Refused { name, path, reason }))
-}
-
-/// The columns of the hub's Parquet.
-const COLUMNS: [&str; 3] = ["path", "content", "source_folder"];
-
-fn parquet_rows(
-    input: &Input,
-    content: bool,
-    take: &mut dyn FnMut(Arrived) -> Option<()>,
-) -> Result<Option<()>> {
-    let broken = |reason: String| Error::Source {
-        location: input.path.clone(),
-        reason,
-    };
-    let file = Opened::open(&input.file).map_err(Error::io(&input.file))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| broken(error.to_string()))?;
-    let wanted = COLUMNS.iter().filter(|name| content || **name != "content");
-    let known = builder
-        .schema()
-        .fields()
-        .iter()
-        .map(|field| field.name().as_str());
-    let known: HashSet<&str> = known.collect();
-    let missing = wanted
-        .clone()
-        .find(|name| !known.contains(**name) && **name != "source_folder");
-    if let Some(missing) = missing {
-        return Err(broken(format!(
-            "no column `{missing}`\nhint: of Parquet files, those of GraphNet's hub are taken: path, content, source_folder"
-        )));
-    }
-    let mask = parquet::arrow::ProjectionMask::columns(builder.parquet_schema(), wanted.copied());
-    let rows = builder
-        .with_projection(mask)
-        .with_batch_size(64)
-        .build()
-        .map_err(|error| broken(error.to_string()))?;
-    for batch in rows {
-        let batch = batch.map_err(|error| broken(error.to_string()))?;
-        let text = |name: &str| -> Result<Option<StringViewArray>> {
-            let Some(column) = batch.column_by_name(name) else {
-                return Ok(None);
-            };
-            let cast =
-                cast(column, &DataType::Utf8View).map_err(|error| broken(error.to_string()))?;
-            Ok(cast.as_any().downcast_ref().cloned())
-        };
-        let (paths, contents, folders) = (text("path")?, text("content")?, text("source_folder")?);
-        let Some(paths) = paths else { continue };
-        for row in 0..batch.num_rows() {
-            let at = |column: &Option<StringViewArray>| {
-                let column = column.as_ref().filter(|column| column.is_valid(row));
-                column.map(|column| column.value(row).to_owned())
-            };
-            let path = paths.value(row).to_owned();
-            let source_folder = at(&folders);
-            let name = match &source_folder {
-                Some(folder) if !folder.is_empty() && !path.starts_with(&format!("{folder}/")) => {
-                    format!("{folder}/{path}")
-                }
-                _ => path.clone(),
-            };
-            let member = Member {
-                name,
-                path,
-                bytes: at(&contents).unwrap_or_default().into_bytes(),
-                source_folder: Some(source_folder.unwrap_or_default()),
-            };
-            if take(Ok(member)).is_none() {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(()))
+    }))
 }
 
 /// Holds the files of samples back until they are all there.
@@ -297,14 +169,7 @@ impl<'a, 't> Gather<'a, 't> {
         }
     }
 
-    fn arrived(&mut self, arrived: Arrived) -> Option<()> {
-        let member = match arrived {
-            Ok(member) => member,
-            Err(Refused { name, path, reason }) => {
-                let folder = nearest(&self.directories, &name);
-                return self.refuse(folder.map(str::to_owned), path, reason);
-            }
-        };
+    fn arrived(&mut self, member: Member) -> Option<()> {
         let Some(folder) = nearest(&self.directories, &member.name).map(str::to_owned) else {
             return (self.take)(Found::Loose(member));
         };
@@ -318,16 +183,16 @@ impl<'a, 't> Gather<'a, 't> {
         let bytes = held.iter().map(|member| member.bytes.len() as u64);
         if bytes.sum::<u64>() > SAMPLE_BYTES {
             let reason = budget::Failure::TooLarge.in_words("of a sample", SAMPLE_BYTES);
-            return self.refuse(Some(folder), path, reason);
+            return self.refuse(folder, path, reason);
         }
         if Some(&held.len()) < self.missing.get(&folder) {
             if self.held_bytes > HELD_BYTES {
                 let most = HELD_BYTES >> 20;
                 let reason = format!(
                     "the files of too many samples lie between each other: at most {most} MiB are held\n\
-                     hint: unpack the archive, and ingest the folder"
+                     hint: sort its rows by their paths"
                 );
-                return self.refuse(Some(folder), path, reason);
+                return self.refuse(folder, path, reason);
             }
             return Some(());
         }
@@ -343,11 +208,9 @@ impl<'a, 't> Gather<'a, 't> {
     }
 
     /// Takes nothing of a sample, because of a file of it.
-    fn refuse(&mut self, folder: Option<String>, path: String, reason: String) -> Option<()> {
-        if let Some(folder) = folder {
-            self.release(&folder);
-            self.refused.insert(folder);
-        }
+    fn refuse(&mut self, folder: String, path: String, reason: String) -> Option<()> {
+        self.release(&folder);
+        self.refused.insert(folder);
         (self.take)(Found::Refused { path, reason })
     }
 }

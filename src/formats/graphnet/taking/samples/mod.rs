@@ -10,12 +10,14 @@
 mod columns;
 mod find;
 mod group;
+mod hub;
+mod member;
 mod read;
 
 use tsql_formats::{Documents, Input, Looks, Opened, graphnet};
 
 use crate::error::Result;
-use crate::formats::taking::{Admission, Admitting, Given, Hand, Taking};
+use crate::formats::taking::{Admission, Admitting, Contents, Given, Hand, Taking, What};
 use crate::ledger::Ledger;
 use group::Gathered;
 use read::{Read, Reader, Work};
@@ -29,8 +31,18 @@ impl Admitting for Samples {
         &[&graphnet::Samples, &graphnet::Hub]
     }
 
-    fn needs_names(&self) -> bool {
+    fn needs_all(&self) -> bool {
         true
+    }
+
+    /// All of them: what is in no sample is kept, too.
+    fn contents(&self, members: Vec<Input>) -> Contents {
+        let (mut taken, others) = find::split(members);
+        taken.extend(others.into_iter().map(What::Loose));
+        Contents {
+            taken,
+            others: Vec::new(),
+        }
     }
 
     fn folders(&self, found: Vec<Input>) -> (Vec<Given>, Vec<Input>) {
@@ -46,8 +58,8 @@ impl Admitting for Samples {
         find::is_loose(input)
     }
 
-    fn admit(&self, input: &Input, opened: Option<Opened>, _: Option<&str>) -> Result<Admission> {
-        let is_taken = opened.is_none() || input.explicit || find::is_hub(input);
+    fn admit(&self, input: &Input, opened: Option<&Opened>, _: Option<&str>) -> Result<Admission> {
+        let is_taken = input.explicit || opened.is_none_or(hub::is_hub);
         Ok(if is_taken {
             Admission::Taken(None)
         } else {

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use tsql_codecs::identity::{core_hash, sample_id};
+use tsql_formats::Format as _;
 use tsql_formats::graphnet::sample::{self, File, Taken};
 use tsql_formats::graphnet::{NAME, Samples};
-use tsql_formats::{Format as _, Passed};
 
-use super::find::{self, Found, Member};
+use super::find::{self, Found};
+use super::member::Member;
 use crate::error::Result;
 use crate::formats::platform::NO_PLATFORM;
 use crate::formats::taking::{Hand, Piece, What};
@@ -69,24 +70,22 @@ pub(super) struct Reader<'a, 'h> {
 impl Reader<'_, '_> {
     /// Hands on all of an input; `None` where nobody wants more.
     pub(super) fn read(&mut self, what: &What) -> Result<Option<()>> {
-        let passed = Passed::default();
-        find::each(what, &passed, &mut |found| match found {
-            Found::Sample(folder, members) => self.sample(&folder, members, &passed),
+        find::each(what, &mut |found| match found {
+            Found::Sample(folder, members) => self.sample(&folder, members),
             Found::Loose(member) => self.loose(member),
             Found::Refused { path, reason } => (self.hand)(Piece::Failed(path, reason)),
         })
     }
 
-    fn sample(&mut self, folder: &str, members: Vec<Member>, passed: &Passed) -> Option<()> {
+    fn sample(&mut self, folder: &str, members: Vec<Member>) -> Option<()> {
         let shown = members.first().map(|member| {
             let name = member.name.strip_prefix(folder).unwrap_or(&member.name);
             let shown = member.path.strip_suffix(name).unwrap_or(&member.path);
             shown.trim_end_matches('/').to_owned()
         });
-        let bytes = members.iter().map(|member| member.bytes.len() as u64).sum();
+        let untold = members.iter().map(|member| member.untold).sum();
         (self.hand)(Piece::Taken(Samples.described()))?;
-        // Of an archive it is what was read of that.
-        (self.hand)(Piece::Bytes(passed.take().unwrap_or(bytes)))?;
+        (self.hand)(Piece::Bytes(untold))?;
         let (mut files, mut origins) = (Vec::new(), Vec::new());
         let mut hashes: HashMap<String, String> = HashMap::new();
         for member in members {
@@ -136,7 +135,7 @@ impl Reader<'_, '_> {
     fn loose(&mut self, member: Member) -> Option<()> {
         let bytes = member.bytes.len() as u64;
         (self.hand)(Piece::Taken(LOOSE))?;
-        (self.hand)(Piece::Bytes(bytes))?;
+        (self.hand)(Piece::Bytes(member.untold))?;
         let file = File::new(member.name.clone(), member.bytes);
         let plan = self.ledger.plan_document(
             NAME,
