@@ -105,7 +105,8 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
             return Err(Failure::Usage(reason));
         };
         let (wanted, predicate) = (&command.training, command.predicate.as_deref());
-        return training::write(&store, wanted, predicate, folder, command.overwrite).await;
+        let limit = place.memory_limit_bytes();
+        return training::write(&store, wanted, predicate, folder, command.overwrite, limit).await;
     }
     if command.overwrite {
         let reason = "--overwrite is for --to and --format training".to_owned();

@@ -136,7 +136,9 @@ impl Store {
         let options = &options.recalling(&found)?;
         let mut intake = Intake::of(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
-        let mut report = self.ingest_archives(intake, archives, options).await?;
+        let ingested = self.ingest_archives(intake, archives, options);
+        // What ingests is large, and whoever calls has a stack of its own size.
+        let mut report = Box::pin(ingested).await?;
         report.add(recalled);
         if options.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -183,7 +185,7 @@ impl Store {
                 is_any |= intake.is_any();
                 if gathered.add(intake, bytes) {
                     let intake = std::mem::take(&mut gathered).intake;
-                    report.add(self.ingest_intake(intake, options).await?);
+                    report.add(Box::pin(self.ingest_intake(intake, options)).await?);
                 }
             }
             if !is_any {
@@ -194,7 +196,7 @@ impl Store {
                 });
             }
         }
-        report.add(self.ingest_intake(gathered.intake, options).await?);
+        report.add(Box::pin(self.ingest_intake(gathered.intake, options)).await?);
         Ok(report)
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ahash::RandomState;
 use datafusion::prelude::SessionContext;
 
-use super::tpugraphs::ids;
+use super::ids::ids;
 use crate::error::{Error, Result};
 use crate::query::keyed::wrong;
 

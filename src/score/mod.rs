@@ -18,6 +18,7 @@
 
 mod graphnet;
 mod groups;
+mod ids;
 mod indices;
 mod matched;
 mod networks;
@@ -129,10 +130,10 @@ impl Store {
                 (metrics, main) = (columns.metrics, columns.main);
             }
             Scoring::Tpugraphs => {
-                let ids = tpugraphs::ids(&context).await?;
+                let ids = ids::ids(&context).await?;
                 let name = |task: &Task| ids.get(&task.key.target).map_or("", String::as_str);
                 let names = tasks.tasks.iter().map(name);
-                let names = names.map(|id| tpugraphs::collection(id).to_owned());
+                let names = names.map(|id| ids::collection(id).to_owned());
                 let names: Vec<String> = names.collect();
                 units = of_each(&tasks.tasks, |place, task| {
                     let name = names.get(place).map_or("", String::as_str);

@@ -1,8 +1,5 @@
 //! TpuGraphs: how the configurations of each file are ranked, and Kaggle's score.
 
-use std::collections::HashMap;
-
-use datafusion::prelude::SessionContext;
 use tsql_metrics::ranking::{
     Pair, TILE_K, kendall_tau_b, ordered_pair_accuracy, tile_score, top_k_error,
 };
@@ -11,9 +8,6 @@ use tsql_metrics::throughput::random_least_of_k;
 use super::report::Predictor;
 use super::tasks::{Task, Timed};
 use super::unit::{LeftOut, Metric, Of, Share, Shares, Unit};
-use crate::column;
-use crate::error::Result;
-use crate::query::collect;
 
 /// Collections that Kaggle's score is the mean of.
 pub(super) const COLLECTIONS: usize = 5;
@@ -35,25 +29,6 @@ pub(super) const METRICS: [Metric; 3 + TOPS.len()] = [
 ];
 
 pub(super) const MAIN: &[&str] = &["kaggle"];
-
-/// What TpuGraphs calls each file, `<collection>:<name>`, by its number.
-pub(super) async fn ids(context: &SessionContext) -> Result<HashMap<i64, String>> {
-    let sql =
-        "SELECT source_id, arrow_cast(id, 'Utf8View') AS id FROM sources WHERE id IS NOT NULL";
-    let mut named = HashMap::new();
-    for batch in collect(context, sql).await? {
-        let sources = column::numbers::<arrow::datatypes::Int64Type>(&batch, "source_id")?;
-        let ids = column::text(&batch, "id")?;
-        let each = sources.values().iter().zip(ids);
-        named.extend(each.filter_map(|(source, id)| Some((*source, id?.to_owned()))));
-    }
-    Ok(named)
-}
-
-/// The collection of a file.
-pub(super) fn collection(id: &str) -> &str {
-    id.rsplit_once(':').map_or(id, |(collection, _)| collection)
-}
 
 /// The unit that a file is.
 pub(super) fn unit(file: &Task, collection: &str, are_times: bool) -> Unit {

@@ -40,11 +40,21 @@ pub(super) struct Selection {
 impl Selection {
     /// Plans the one query that `sql` is.
     pub(super) async fn of(store: &Store, sql: &str, options: &RowsOptions) -> Result<Self> {
+        Self::within(store, sql, options, MEMORY_BYTES).await
+    }
+
+    /// The same with this much memory, for a query that says the order of all its rows.
+    pub(super) async fn within(
+        store: &Store,
+        sql: &str,
+        options: &RowsOptions,
+        memory_bytes: usize,
+    ) -> Result<Self> {
         match_placeholders(sql, &options.parameters)?;
         let limits = SessionOptions::default()
             .sql(sql)
             .threads(1)
-            .memory_limit_bytes(MEMORY_BYTES);
+            .memory_limit_bytes(memory_bytes);
         let (context, snapshots) = store.session_at(&limits).await?;
         let mut statements = statement::statements(sql)?;
         let refused =

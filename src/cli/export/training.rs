@@ -100,6 +100,7 @@ pub(super) async fn write(
     predicate: Option<&str>,
     folder: &Path,
     overwrite: bool,
+    memory_limit_bytes: Option<usize>,
 ) -> Result<u8, Failure> {
     let to = folder.to_string_lossy();
     if !training.graphs.is_empty() {
@@ -114,7 +115,10 @@ pub(super) async fn write(
         told(&write_graph_files(store, &to, &options).await?);
         return Ok(DONE);
     }
-    let options = training.options(predicate, overwrite)?;
+    let mut options = training.options(predicate, overwrite)?;
+    if let Some(bytes) = memory_limit_bytes {
+        options = options.memory_limit_bytes(bytes);
+    }
     let manifest = store.write_training_files(&to, &options).await?;
     told(&manifest);
     Ok(DONE)

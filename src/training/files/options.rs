@@ -151,6 +151,8 @@ pub struct TrainingFilesOptions {
     pub(super) balance: Option<String>,
     pub(super) seed: u64,
     #[serde(skip)]
+    pub(super) memory_limit_bytes: Option<usize>,
+    #[serde(skip)]
     pub(super) overwrite: bool,
 }
 
@@ -170,8 +172,17 @@ impl TrainingFilesOptions {
             skip_null: false,
             balance: None,
             seed: 0,
+            memory_limit_bytes: None,
             overwrite: false,
         }
+    }
+
+    /// Memory that rows may take while they are sorted, with what each needs for its features; the rest goes to temporary files. 70 % of
+    /// what the process may have unless it is set. The files are the same whatever it is.
+    #[must_use]
+    pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
+        self.memory_limit_bytes = Some(bytes);
+        self
     }
 
     /// Only records that this SQL over `records` selects.

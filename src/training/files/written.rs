@@ -23,7 +23,7 @@ use super::split::Split;
 use crate::column;
 use crate::delivered::{Kind, Target, Written};
 use crate::error::{Error, Result};
-use crate::query::{SessionOptions, collect};
+use crate::query::{SessionOptions, collect, memory_guard_bytes};
 use crate::store::{At, Store};
 use crate::training::boundaries::Boundaries;
 use crate::training::file::failed;
@@ -31,6 +31,9 @@ use crate::training::options::RowsOptions;
 use crate::training::readable::readable;
 use crate::training::selection::Selection;
 use crate::training::streamed::computed;
+
+/// Memory of rows that are sorted, where nothing is said and the system does not say what there is.
+const MEMORY_BYTES: usize = 1 << 30;
 
 /// Columns of the question that are not in the files: the part, and those of the group.
 const PART: &str = "part";
@@ -99,7 +102,9 @@ impl Store {
         options.features = features.iter().map(Feature::full_name).collect();
         let asked = Asked::of(&options, &features)?;
         let rows = RowsOptions::default();
-        let selection = Selection::of(&store, &asked.sorted, &rows).await?;
+        let memory_bytes = options.memory_limit_bytes.or_else(memory_guard_bytes);
+        let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES);
+        let selection = Selection::within(&store, &asked.sorted, &rows, memory_bytes).await?;
         let left_out = counted(&selection.context, &asked, &options, &wanted).await?;
         let sorted = Arc::clone(&selection.plan);
         let plan = computed(&selection.context, sorted, &asked.columns).await;

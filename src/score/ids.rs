@@ -1,0 +1,29 @@
+//! What TpuGraphs calls its files.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+
+use crate::column;
+use crate::error::Result;
+use crate::query::collect;
+
+/// What TpuGraphs calls each file, `<collection>:<name>`, by its number.
+pub(super) async fn ids(context: &SessionContext) -> Result<HashMap<i64, String>> {
+    let sql =
+        "SELECT source_id, arrow_cast(id, 'Utf8View') AS id FROM sources WHERE id IS NOT NULL";
+    let mut named = HashMap::new();
+    for batch in collect(context, sql).await? {
+        let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
+        let ids = column::text(&batch, "id")?;
+        let each = sources.values().iter().zip(ids);
+        named.extend(each.filter_map(|(source, id)| Some((*source, id?.to_owned()))));
+    }
+    Ok(named)
+}
+
+/// The collection of a file.
+pub(super) fn collection(id: &str) -> &str {
+    id.rsplit_once(':').map_or(id, |(collection, _)| collection)
+}
