@@ -9,6 +9,7 @@ use ahash::RandomState;
 use datafusion::prelude::SessionContext;
 
 use super::ids::ids;
+use super::options::{ScoreOptions, Scoring};
 use crate::error::{Error, Result};
 use crate::query::keyed::wrong;
 
@@ -20,16 +21,35 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
+    /// Those that the options name.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; [`Error::Argument`] for another dataset.
+    pub(super) async fn of(
+        context: &SessionContext,
+        scoring: Scoring,
+        options: &ScoreOptions,
+    ) -> Result<Option<Self>> {
+        let Some(path) = &options.evaluation_indices else {
+            return Ok(None);
+        };
+        if scoring != Scoring::Tpugraphs {
+            return Err(Error::Argument {
+                name: "evaluation_indices",
+                reason: format!("they are of TpuGraphs, not of {}", scoring.name()),
+            });
+        }
+        Self::read(context, path, options.allow_missing)
+            .await
+            .map(Some)
+    }
+
     /// Reads a file, or those of a folder.
     ///
     /// # Errors
     /// [`Error::Source`] for a file that is none of these, and where the store lacks graphs that they name, unless `allow_missing`;
     /// [`Error::Empty`] where it has none of them.
-    pub(super) async fn read(
-        context: &SessionContext,
-        path: &Path,
-        allow_missing: bool,
-    ) -> Result<Self> {
+    async fn read(context: &SessionContext, path: &Path, allow_missing: bool) -> Result<Self> {
         let from = path.display().to_string();
         let ids = ids(context).await?;
         let known: HashMap<String, i64> =

@@ -85,20 +85,10 @@ impl Store {
         let full_name = split.as_ref().map(|split| split.full_name());
         let context = self.session().await?;
         let mut selection = options.selection(scoring, full_name.as_deref());
-        let drawn = match &options.evaluation_indices {
-            None => None,
-            Some(path) if scoring == Scoring::Tpugraphs => {
-                let drawn = Drawn::read(&context, path, options.allow_missing).await?;
-                selection += &format!(" AND {}", drawn.selection());
-                Some(drawn)
-            }
-            Some(_) => {
-                return Err(Error::Argument {
-                    name: "evaluation_indices",
-                    reason: format!("they are of TpuGraphs, not of {}", scoring.name()),
-                });
-            }
-        };
+        let drawn = Drawn::of(&context, scoring, options).await?;
+        if let Some(drawn) = &drawn {
+            selection += &format!(" AND {}", drawn.selection());
+        }
         let predictions = Predictions::read(&context, predictions).await?;
         let mut matched = Matched::of(&context, predictions, &selection).await?;
         let by = match scoring {
