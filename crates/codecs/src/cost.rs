@@ -265,14 +265,14 @@ mod tests {
         base_dilation: i64,
     ) -> Features {
         let mut features = of(output);
-        for place in 0..2 {
+        for (place, dimension) in (0..2).zip(0..) {
             features[WINDOW + place] = window;
             features[STRIDE + place] = stride;
             features[PADDING_LOW + place] = padding;
             features[WINDOW_DILATION + place] = 1;
             features[BASE_DILATION + place] = base_dilation;
-            features[INPUT_SPATIAL + place] = 1 + place as i64;
-            features[KERNEL_SPATIAL + place] = place as i64;
+            features[INPUT_SPATIAL + place] = 1 + dimension;
+            features[KERNEL_SPATIAL + place] = dimension;
         }
         features[INPUT_FEATURE] = 3;
         features[KERNEL_INPUT] = 2;
