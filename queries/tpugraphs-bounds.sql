@@ -33,9 +33,9 @@ WITH known AS (
 ), best AS (
   SELECT graph_id, min(runtime_ns) AS best_ns FROM records WHERE dataset = 'tpugraphs' AND status = 'ok' GROUP BY graph_id
 ), names AS (
-  SELECT r.graph_id, min(s.id) AS graph
+  SELECT r.graph_id, min(f.id) AS graph
   FROM (SELECT DISTINCT graph_id, source_id FROM records WHERE dataset = 'tpugraphs') AS r
-  JOIN sources AS s ON s.source_id = r.source_id
+  JOIN files AS f ON f.source_id = r.source_id
   GROUP BY r.graph_id
 ), bounds AS (
   SELECT n.graph, coalesce(c.flop_count, 0) AS flop_count, m.moved_bytes,
