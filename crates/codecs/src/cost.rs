@@ -14,6 +14,9 @@ const DOT: i64 = 34;
 const MOST_DIMENSIONS: usize = 6;
 /// Most of them that convolutions tell the places of.
 const MOST_SPATIAL: usize = 4;
+/// Most elements that a window (or what it gives, if that is less) has along a dimension, and most that its input is spread by: real
+/// ones have thousands, and a damaged graph is not to keep anyone waiting.
+const MOST_STEPS: i128 = 1 << 16;
 
 // Places among the features.
 const INVALID: usize = 2;
@@ -148,9 +151,9 @@ fn convolution(output: &Features, input: &Features, kernel: &Features) -> Option
     for (place, dimension) in places.enumerate() {
         let window = Window {
             size: at(output, WINDOW, place),
-            stride: at(output, STRIDE, place),
+            stride: at(output, STRIDE, place).max(1),
             padding_low: at(output, PADDING_LOW, place),
-            dilation: at(output, WINDOW_DILATION, place),
+            dilation: at(output, WINDOW_DILATION, place).max(1),
             base_dilation: at(output, BASE_DILATION, place).max(1),
         };
         if size(kernel, output, KERNEL_SPATIAL + place)? != window.size {
@@ -158,7 +161,7 @@ fn convolution(output: &Features, input: &Features, kernel: &Features) -> Option
         }
         let from = size(input, output, INPUT_SPATIAL + place)?;
         let to = at(output, DIMENSIONS, dimension);
-        flops = flops.checked_mul(window.reads(from, to))?;
+        flops = flops.checked_mul(window.reads(from, to)?)?;
     }
     Some(flops)
 }
@@ -173,18 +176,50 @@ struct Window {
 }
 
 impl Window {
-    /// How often it reads an element of `from`, for all `to` places together.
-    fn reads(&self, from: i64, to: i64) -> i64 {
-        let end = (from - 1) * self.base_dilation + 1;
-        let is_read = |place: i64| (0..end).contains(&place) && place % self.base_dilation == 0;
-        let of_place = |place: i64| {
-            let start = place * self.stride - self.padding_low;
-            let read = (0..self.size).filter(|step| is_read(start + step * self.dilation));
-            read.count()
+    /// How often it reads an element of `from`, for all `to` places together. `None` beyond [`MOST_STEPS`].
+    fn reads(&self, from: i64, to: i64) -> Option<i64> {
+        if from < 1 || to < 1 || self.size < 1 {
+            return Some(0);
+        }
+        // Element `e` lies at `e * spread`, and is read where `place * stride + step * dilation - padding` is that. Places and steps
+        // may change their roles: of the many are counted, by the few, those that fit.
+        let (places, steps) = ((to, self.stride), (self.size, self.dilation));
+        let ((few, pace), (many, stride)) = if to < self.size {
+            (places, steps)
+        } else {
+            (steps, places)
         };
-        let reads = (0..to).map(of_place).sum::<usize>();
-        i64::try_from(reads).unwrap_or(i64::MAX)
+        let [few, pace, many, stride] = [few, pace, many, stride].map(i128::from);
+        let spread = i128::from(self.base_dilation);
+        if few.max(spread) > MOST_STEPS {
+            return None;
+        }
+        let last = (i128::from(from) - 1) * spread;
+        let common = gcd(stride, spread);
+        let period = spread / common;
+        let inverse = (0..period).find(|it| it * (stride / common) % period == 1 % period)?;
+        let fitting = |step: i128| {
+            let start = step * pace - i128::from(self.padding_low);
+            if start % common != 0 {
+                return 0;
+            }
+            let least = (-start).div_euclid(stride) + i128::from((-start).rem_euclid(stride) > 0);
+            let least = least.max(0);
+            let most = (last - start).div_euclid(stride).min(many - 1);
+            let first = (-start / common * inverse).rem_euclid(period);
+            let first = least + (first - least).rem_euclid(period);
+            if first > most {
+                0
+            } else {
+                (most - first) / period + 1
+            }
+        };
+        i64::try_from((0..few).map(fitting).sum::<i128>()).ok()
     }
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
@@ -296,6 +331,50 @@ mod tests {
         let back = of_window(&[1, 224, 224, 3], 7, 1, 3, 2);
         let (input, kernel) = (of(&[1, 112, 112, 64]), of(&[7, 7, 64, 3]));
         assert_eq!(flop_count(CONVOLUTION, &back, &[input, kernel]), flops);
+    }
+
+    #[test]
+    fn reads_of_a_window_are_those_counted_one_by_one() {
+        let mut compared = 0;
+        for case in 0..20_000_i64 {
+            // Digits of a case that is multiplied, as a cheap choice.
+            let digit = |place: u32, base: i64| (case * 7_919 + 13) / 11_i64.pow(place) % base;
+            let window = Window {
+                size: 1 + digit(0, 7),
+                stride: 1 + digit(1, 4),
+                padding_low: digit(2, 9) - 3,
+                dilation: 1 + digit(3, 3),
+                base_dilation: 1 + digit(4, 6),
+            };
+            let (from, to) = (1 + digit(5, 5), 1 + case % 9);
+            let end = (from - 1) * window.base_dilation + 1;
+            let mut reads = 0;
+            for place in 0..to {
+                for step in 0..window.size {
+                    let at = place * window.stride - window.padding_low + step * window.dilation;
+                    let is_read = (0..end).contains(&at) && at % window.base_dilation == 0;
+                    reads += i64::from(is_read);
+                }
+            }
+            assert_eq!(window.reads(from, to), Some(reads), "case {case}");
+            compared += i64::from(reads > 0);
+        }
+        assert!(compared > 10_000, "{compared}");
+    }
+
+    #[test]
+    fn sizes_that_nobody_has_are_not_waited_for() {
+        let window = |size| Window {
+            size,
+            stride: 1,
+            padding_low: 0,
+            dilation: 1,
+            base_dilation: 1,
+        };
+        assert_eq!(window(i64::MAX).reads(i64::MAX, i64::MAX), None);
+        assert_eq!(window(3).reads(i64::MAX, i64::MAX), None);
+        assert_eq!(window(1).reads(i64::MAX, 5), Some(5));
+        assert_eq!(window(i64::MAX).reads(7, 5), Some(7 + 6 + 5 + 4 + 3));
     }
 
     #[test]
