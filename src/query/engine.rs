@@ -18,6 +18,7 @@ use tsql_folders::Scratch;
 
 use super::distinct::CountInBitmap;
 use super::files::with_files;
+use super::finest::FromFinestGroups;
 use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
@@ -60,11 +61,9 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 /// A session without tables.
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
-    let mut builder = builder(&limits)?;
-    // Rows that are kept are not spilled, and no part of a plan that workers have.
-    if limits.memory_bytes.is_none() {
-        builder = builder.with_optimizer_rule(Arc::new(ComputeOnce));
-    }
+    let builder = builder(&limits)?;
+    // Rows that are kept are no part of a plan that workers have.
+    let builder = builder.with_optimizer_rule(Arc::new(ComputeOnce));
     Ok(context(builder, &limits))
 }
 
@@ -102,6 +101,7 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_optimizer_rules(optimizer_rules())
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(GraphsOfParts))
+        .with_optimizer_rule(Arc::new(FromFinestGroups))
         .with_optimizer_rule(Arc::new(AnswerFromSums));
     let mut state = mended::rules(state);
     let planners = state.relation_planners().get_or_insert_default();

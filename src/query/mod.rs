@@ -19,6 +19,7 @@ mod distinct;
 mod ending;
 mod engine;
 mod files;
+mod finest;
 pub(crate) mod functions;
 pub(crate) mod keyed;
 mod library;

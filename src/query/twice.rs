@@ -7,14 +7,13 @@
 //!     Aggregate a ...                 TableScan computed_once  ─▶   OnceExec ┘
 //! ```
 //!
-//! Only groups: they are few. They are kept in memory until the question is over, so that questions within a limit,
-//! which may have to spill, compute them twice.
+//! Only groups: they are few. They are kept until the question is over, in memory as long as there is some, then in a temporary file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array as _, ArrayData, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -23,11 +22,13 @@ use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursio
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, SpillFile, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::{PhysicalExpr, expressions as physical};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet, SpillMetrics};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::spill::SpillManager;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -219,23 +220,98 @@ impl TableProvider for Once {
     }
 }
 
-/// Rows of a part of a plan, which all that read it wait for.
-type Rows = Shared<
-    BoxFuture<'static, Result<Arc<(Vec<RecordBatch>, MemoryReservation)>, Arc<DataFusionError>>>,
->;
+/// What a part of a plan has given: in memory while there is some, else all of it in a temporary file.
+enum Held {
+    /// With the memory that they take.
+    Memory(Vec<RecordBatch>, MemoryReservation),
+    /// No file where there was no row.
+    File(SpillManager, Option<Arc<dyn SpillFile>>),
+}
+
+impl Held {
+    /// Reads all of them.
+    async fn of(
+        mut rows: SendableRecordBatchStream,
+        memory: MemoryReservation,
+        spilling: SpillManager,
+    ) -> Result<Self> {
+        let (mut batches, mut known) = (Vec::new(), HashSet::new());
+        while let Some(batch) = rows.try_next().await? {
+            let bytes = batch.columns().iter().map(|column| {
+                // Groups are given as pieces of one large batch.
+                new_bytes(&column.to_data(), &mut known)
+            });
+            let bytes = bytes.sum();
+            batches.push(batch);
+            if memory.try_grow(bytes).is_ok() {
+                continue;
+            }
+            let mut file = spilling.create_in_progress_file(NAME)?;
+            for batch in batches {
+                file.append_batch(&batch)?;
+            }
+            memory.free();
+            while let Some(batch) = rows.try_next().await? {
+                file.append_batch(&batch)?;
+            }
+            return Ok(Self::File(spilling, file.finish()?));
+        }
+        Ok(Self::Memory(batches, memory))
+    }
+
+    fn rows(&self, schema: SchemaRef) -> Result<SendableRecordBatchStream> {
+        let batches = match self {
+            Self::Memory(batches, _) => batches.clone(),
+            Self::File(_, None) => Vec::new(),
+            Self::File(spilling, Some(file)) => {
+                return spilling.read_spill_as_stream(Arc::clone(file), None);
+            }
+        };
+        let rows = futures::stream::iter(batches.into_iter().map(Ok));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(batches, memory) => {
+                write!(to, "{} batches, {} bytes", batches.len(), memory.size())
+            }
+            Self::File(..) => to.write_str("in a file"),
+        }
+    }
+}
+
+/// Bytes of the buffers that are not known yet.
+fn new_bytes(data: &ArrayData, known: &mut HashSet<usize>) -> usize {
+    let nulls = data.nulls().map(|nulls| nulls.buffer());
+    let buffers = data.buffers().iter().chain(nulls);
+    let new = buffers.filter(|buffer| known.insert(buffer.data_ptr().addr().get()));
+    let own: usize = new.map(arrow::buffer::Buffer::capacity).sum();
+    let below = data.child_data().iter();
+    own + below.map(|child| new_bytes(child, known)).sum::<usize>()
+}
+
+/// The rows of a part, which all that read it wait for.
+type Rows = Shared<BoxFuture<'static, Result<Arc<Held>, Arc<DataFusionError>>>>;
 
 /// A plan, and the rows that it has given.
 #[derive(Debug)]
 struct Kept {
     plan: Arc<dyn ExecutionPlan>,
     parts: Vec<Mutex<Option<Rows>>>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl Kept {
     fn of(plan: Arc<dyn ExecutionPlan>) -> Self {
         let parts = 0..plan.output_partitioning().partition_count();
-        let parts = parts.map(|_| Mutex::default()).collect();
-        Self { plan, parts }
+        Self {
+            plan,
+            parts: parts.map(|_| Mutex::default()).collect(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
     }
 
     fn rows(&self, part: usize, context: &Arc<TaskContext>) -> Result<Rows> {
@@ -246,21 +322,18 @@ impl Kept {
         if let Some(rows) = known.as_ref() {
             return Ok(rows.clone());
         }
-        let mut stream = self.plan.execute(part, Arc::clone(context))?;
-        let memory = MemoryConsumer::new(NAME).register(context.memory_pool());
+        let rows = self.plan.execute(part, Arc::clone(context))?;
+        let memory = MemoryConsumer::new(NAME).with_can_spill(true);
+        let memory = memory.register(context.memory_pool());
+        let told = SpillMetrics::new(&self.metrics, part);
+        let spilling = SpillManager::new(context.runtime_env(), told, self.plan.schema());
         // By a task of its own: who asked first may stop asking before the others have all rows.
-        let task = SpawnedTask::spawn(async move {
-            let mut batches = Vec::new();
-            while let Some(batch) = stream.try_next().await? {
-                memory.try_grow(batch.get_array_memory_size())?;
-                batches.push(batch);
-            }
-            Ok(Arc::new((batches, memory)))
-        });
+        let task = SpawnedTask::spawn(Held::of(rows, memory, spilling));
         let rows = async move {
             let joined = task.join_unwind().await;
             let failed = |error| DataFusionError::External(Box::new(error));
-            joined.map_err(failed).flatten().map_err(Arc::new)
+            let held = joined.map_err(failed).flatten();
+            held.map(Arc::new).map_err(Arc::new)
         };
         let rows = rows.boxed().shared();
         *known = Some(rows.clone());
@@ -318,15 +391,17 @@ impl ExecutionPlan for OnceExec {
 
     fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let rows = self.kept.rows(part, &context)?;
-        // It holds what it reads, also when the plan is gone.
+        let schema = self.schema();
         let rows = async move {
-            let rows = rows.await.map_err(DataFusionError::Shared)?;
-            let batches = rows.0.clone();
-            let given = futures::stream::iter(batches.into_iter().map(Ok));
-            Ok::<_, DataFusionError>(given)
+            let held = rows.await.map_err(DataFusionError::Shared)?;
+            held.rows(schema)
         };
         let rows = futures::stream::once(rows).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.kept.metrics.clone_inner())
     }
 
     fn statistics_from_inputs(
@@ -341,10 +416,13 @@ impl ExecutionPlan for OnceExec {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool};
+
     use arrow::util::pretty::pretty_format_batches;
     use datafusion::physical_plan::displayable;
     use datafusion::prelude::SessionContext;
 
+    use super::*;
     use crate::query::collect;
     use crate::query::engine::engine;
 
@@ -399,13 +477,57 @@ mod tests {
             let sql = format!("{SUMS} {rest}");
             let (found, rows) = asked(&usual, &sql).await;
             assert_eq!(found, times, "{sql}");
-            let (found, as_ever) = asked(&within, &sql).await;
-            assert_eq!(found, 0, "{sql}");
-            assert_eq!(rows, as_ever, "{sql}");
+            assert_eq!(asked(&within, &sql).await, (times, rows), "{sql}");
         }
         // What is another each time is another each time.
         let random = "WITH r AS (SELECT a, sum(random()) AS s FROM t GROUP BY a) SELECT count(*) FROM r AS x JOIN r AS y ON x.a = y.a AND x.s = y.s";
         assert_eq!(asked(&usual, random).await.0, 0);
+    }
+
+    #[tokio::test]
+    async fn rows_that_do_not_fit_lie_in_a_file() {
+        let context = context(None).await;
+        let batches = collect(&context, "SELECT * FROM t ORDER BY x")
+            .await
+            .unwrap();
+        let (all, schema) = (&batches[0], batches[0].schema());
+        // Copies, as pieces would share what they take.
+        let tens = (0..100_u64).map(|ten| {
+            let rows = arrow::array::UInt64Array::from_iter_values(10 * ten..10 * ten + 10);
+            arrow::compute::take_record_batch(all, &rows).unwrap()
+        });
+        let tens: Vec<RecordBatch> = tens.collect();
+        for (bytes, is_in_file) in [(4096, true), (1 << 20, false)] {
+            let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(bytes));
+            let memory = MemoryConsumer::new("test").register(&pool);
+            let metrics = ExecutionPlanMetricsSet::new();
+            let told = SpillMetrics::new(&metrics, 0);
+            let spilling = SpillManager::new(context.runtime_env(), told, schema.clone());
+            let rows = futures::stream::iter(tens.clone().into_iter().map(Ok));
+            let rows = Box::pin(RecordBatchStreamAdapter::new(schema.clone(), rows));
+            let held = Held::of(rows, memory, spilling).await.unwrap();
+            assert_eq!(matches!(held, Held::File(..)), is_in_file);
+            assert_eq!(pool.reserved() == 0, is_in_file);
+            for _ in 0..2 {
+                let rows = held.rows(schema.clone()).unwrap();
+                let rows: Vec<RecordBatch> = rows.try_collect().await.unwrap();
+                let rows = arrow::compute::concat_batches(&schema, &rows).unwrap();
+                assert_eq!(rows, *all);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn pieces_of_one_batch_count_once() {
+        let context = context(None).await;
+        let batches = collect(&context, "SELECT * FROM t").await.unwrap();
+        let mut known = HashSet::new();
+        let mut bytes = |batch: &RecordBatch| -> usize {
+            let columns = batch.columns().iter().map(|column| column.to_data());
+            columns.map(|data| new_bytes(&data, &mut known)).sum()
+        };
+        assert!(bytes(&batches[0]) >= 3 * 8 * batches[0].num_rows());
+        assert_eq!(bytes(&batches[0].slice(100, 200)), 0);
     }
 
     #[tokio::test]
