@@ -55,7 +55,9 @@ impl Store {
                 name: &name,
                 seen: self.seen(table),
                 // What a tag names can be looked at for as long as there is the tag.
-                cleans_up: snapshot.may_clean_up() && self.tags().await?.is_empty(),
+                cleans_up: snapshot.may_clean_up()
+                    && self.tags().await?.is_empty()
+                    && snapshot.has_expired(self.location()).await?,
             };
             let failure = match snapshot.commit(&change, about).await {
                 Attempt::Committed(new) => {

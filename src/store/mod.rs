@@ -32,6 +32,7 @@ mod data_file;
 mod encode;
 mod entries;
 pub(crate) mod file;
+mod followed;
 mod footers;
 #[cfg(test)]
 pub(crate) mod hooked;

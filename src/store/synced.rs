@@ -14,7 +14,8 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -22,6 +23,8 @@ use object_store::{
     ObjectStore, ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload,
     PutResult, RenameOptions, Result,
 };
+
+use super::followed;
 
 /// Folders above a written file that a store can have made for it: partition folders, the table,
 /// the store itself, and the one that holds the store.
@@ -83,7 +86,9 @@ impl Synced {
     }
 }
 
-async fn on_a_thread(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<()> {
+async fn on_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| failed(error.into()))?
         .map_err(|error| failed(error.into()))
@@ -260,7 +265,32 @@ impl ObjectStore for Synced {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list_with_offset(prefix, offset)
+        let listed = self.inner.list_with_offset(prefix, offset);
+        let (Some(folder), Some(first)) = (prefix.cloned(), followed::first(prefix, offset)) else {
+            return listed;
+        };
+        let disk = Arc::clone(&self.inner);
+        let files = async move {
+            let on_disk = disk.path_to_filesystem(&folder)?;
+            let files = on_a_thread(move || followed::files(&on_disk, first)).await?;
+            let Some(files) = files else {
+                return Ok(listed);
+            };
+            let files = files.into_iter().map(move |(name, metadata)| {
+                Ok(ObjectMeta {
+                    location: folder.clone().join(name),
+                    last_modified: metadata
+                        .modified()
+                        .map_err(|error| failed(error.into()))?
+                        .into(),
+                    size: metadata.len(),
+                    e_tag: None,
+                    version: None,
+                })
+            });
+            Ok::<_, Error>(stream::iter(files).boxed())
+        };
+        stream::once(files).try_flatten().boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {

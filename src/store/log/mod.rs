@@ -25,6 +25,7 @@ use deltalake_core::logstore::{
 };
 use deltalake_core::operations::create::CreateBuilder;
 use deltalake_core::protocol::{DeltaOperation, SaveMode};
+use deltalake_core::table::config::TablePropertiesExt as _;
 use deltalake_core::table::state::DeltaTableState;
 use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
 use url::Url;
@@ -46,6 +47,8 @@ pub use past::Version;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
 const CHECKPOINT_INTERVAL: u64 = 10;
+
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Pauses of a writer that waits until it sees a table that another one makes.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
@@ -270,6 +273,20 @@ impl Snapshot {
     /// written.
     pub(crate) fn may_clean_up(&self) -> bool {
         (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL)
+    }
+
+    /// Has the log entries that are a day older than it keeps them? Whoever cleans up lists all of them, which is worth it
+    /// once a day.
+    pub(crate) async fn has_expired(&self, location: &Location) -> Result<bool> {
+        let Some(oldest_ms) = self.log.oldest_ms(location, self.version()).await? else {
+            return Ok(false);
+        };
+        let kept = self.state.table_config().log_retention_duration() + A_DAY;
+        let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        Ok(chrono::Utc::now()
+            .timestamp_millis()
+            .saturating_sub(kept_ms)
+            > oldest_ms)
     }
 
     /// Tries to make `change` the next version after this one.

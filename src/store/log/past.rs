@@ -11,6 +11,7 @@ use object_store::{ObjectMeta, ObjectStoreExt as _};
 
 use super::{Log, Snapshot, failure};
 use crate::error::{Error, Result};
+use crate::store::Location;
 use crate::store::entries::entry_path;
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
@@ -120,6 +121,33 @@ impl Log {
             Some(version) if version == newest.version() => Ok(Some(newest)),
             Some(version) => self.snapshot_of(version).await.map(Some),
         }
+    }
+
+    /// When the oldest entry up to `newest` was written, in milliseconds since 1970: there are no gaps, so it is found by
+    /// halving. `None` where there is none.
+    pub(super) async fn oldest_ms(&self, location: &Location, newest: u64) -> Result<Option<i64>> {
+        let written_ms = async |version: u64| {
+            let path = Path::from(format!("{}/{}", self.table.name, entry_path(version)));
+            match location.objects().head(&path).await {
+                Ok(entry) => Ok(Some(entry.last_modified.timestamp_millis())),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(Error::Storage(error)),
+            }
+        };
+        let (mut missing, mut there) = (0, newest);
+        let mut oldest_ms = written_ms(0).await?;
+        if oldest_ms.is_some() {
+            return Ok(oldest_ms);
+        }
+        oldest_ms = written_ms(newest).await?;
+        while oldest_ms.is_some() && missing + 1 < there {
+            let middle = missing + (there - missing) / 2;
+            match written_ms(middle).await? {
+                None => missing = middle,
+                found => (there, oldest_ms) = (middle, found),
+            }
+        }
+        Ok(oldest_ms)
     }
 
     /// The table at this version.
