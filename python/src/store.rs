@@ -36,6 +36,8 @@ pub(crate) struct Store {
     #[pyo3(get)]
     at: Option<String>,
     options: SessionOptions,
+    /// Bytes, if somebody said so.
+    pub(crate) memory_limit: Option<usize>,
     /// `None` when it was closed.
     opened: Mutex<Option<Opened>>,
 }
@@ -139,6 +141,7 @@ impl Store {
             location,
             at,
             options,
+            memory_limit,
             opened: Mutex::new(Some(Opened {
                 by: generation()?,
                 store,

@@ -22,7 +22,10 @@ impl Store {
         how: &str,
         overwrite: bool,
     ) -> PyResult<String> {
-        let options: TrainingFilesOptions = options(py, how)?;
+        let mut options: TrainingFilesOptions = options(py, how)?;
+        if let Some(bytes) = self.memory_limit {
+            options = options.memory_limit_bytes(bytes);
+        }
         let (store, options) = (self.get(py)?, options.overwrite(overwrite));
         let call = move || async move { store.write_training_files(&to, &options).await };
         json(py, &wait(py, call)?)

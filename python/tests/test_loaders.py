@@ -128,7 +128,25 @@ def test_graphs_come_with_their_configurations(own: tsql.Store) -> None:
     assert arrays["runtimes_ns"].shape == (16,) and (arrays["runtimes_ns"] > 0).all()
     again = own.training_graphs(layouts, k=16, pick="gumbel", seed=7).step(step.epoch, step.step)
     assert all((again.numpy()[name] == array).all() for name, array in arrays.items())
+    balanced = own.training_graphs(layouts, k=2, balance="substr(name, 1, 3)")
+    assert {step.id for step in balanced} <= set(layouts)
+    with pytest.raises(tsql.Error, match="nothing"):
+        own.training_graphs(layouts, balance="nothing")
     with pytest.raises(tsql.errors.ArgumentError, match="gumbel"):
         own.training_graphs(layout, pick="nothing")
     with pytest.raises(tsql.errors.UnknownName):
         own.training_graphs("nothing")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared files are not here")
+def test_configurations_that_are_drawn_are_scored(own: tsql.Store, tmp_path: Path) -> None:
+    own.ingest(SHARED / "data" / "tpugraphs" / "npz" / "layout" / "xla" / "random" / "valid")
+    drawn = tmp_path / "xla_random.json"
+    drawn.write_text('{"unet_3d.4x4.bf16": [0, 1, 1, 2]}')
+    # The truth as a prediction.
+    predictions = "(SELECT config_key, min(runtime_ns) AS predicted_ns FROM records GROUP BY config_key)"
+    scores = own.score("tpugraphs", predictions, evaluation_indices=drawn)
+    assert scores.records == 4
+    with pytest.raises(tsql.errors.InputError, match="graphs are not in the store"):
+        drawn.write_text('{"unet_3d.4x4.bf16": [0], "other": [0]}')
+        own.score("tpugraphs", predictions, evaluation_indices=drawn)

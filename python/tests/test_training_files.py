@@ -27,6 +27,16 @@ def test_rows_become_files_that_numpy_reads(tmp_path: Path) -> None:
     assert store.verify_training_files(tmp_path / "rows").differences == ["all/group_sizes.txt is missing"]
 
 
+def test_files_are_the_same_within_a_limit(tmp_path: Path) -> None:
+    tsql.create(tmp_path / "store").ingest(Path(__file__).parents[2] / "data" / "tenset")
+    for limit in [None, 64 << 20]:
+        store = tsql.open(tmp_path / "store", memory_limit=limit)
+        store.write_training_files(tmp_path / "rows", ["workload_shape"], form="npz", overwrite=limit is not None)
+        assert store.verify_training_files(tmp_path / "rows").is_same
+    with pytest.raises(tsql.Error, match="memory"):
+        tsql.open(tmp_path / "store", memory_limit=1000).write_training_files(tmp_path / "few", ["workload_shape"])
+
+
 def test_what_cannot_be_is_an_error(tmp_path: Path) -> None:
     store = tsql.sample()
     with pytest.raises(tsql.errors.UnknownName, match="tlp_tokens"):

@@ -141,7 +141,7 @@ class TrainingFiles:
 
         `form` is `parquet`, `arrow` or `npz`; `label` is `valid`, `tenset` or `metaschedule`; a group of more than `group_rows` rows
         is `refused`, `cut` or `sampled`. With `balance`, an SQL expression over `records`, rows have weights by which all
-        its values count the same.
+        its values count the same. Rows are sorted within the store's `memory_limit`, or 70 % of what the process may have.
         """
         how = {
             "features": list(features),

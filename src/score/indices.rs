@@ -52,16 +52,22 @@ impl Drawn {
     async fn read(context: &SessionContext, path: &Path, allow_missing: bool) -> Result<Self> {
         let from = path.display().to_string();
         let ids = ids(context).await?;
-        let known: HashMap<String, i64> =
-            ids.into_iter().map(|(source, id)| (id, source)).collect();
+        let mut known: HashMap<String, Vec<i64>> = HashMap::new();
+        for (source, id) in ids {
+            known.entry(id).or_default().push(source);
+        }
         let (mut files, mut missing) = (BTreeMap::new(), Vec::new());
         for path in paths(path)? {
             let collection = collection(&path)?;
             for (name, indices) in indices(&path)? {
                 let id = format!("{collection}:{name}");
-                let Some(&source_id) = known.get(&id) else {
-                    missing.push(id);
-                    continue;
+                let source_id = match known.get(&id).map(Vec::as_slice) {
+                    Some(&[source_id]) => source_id,
+                    Some(several) => return Err(ambiguous(&from, &id, several)),
+                    None => {
+                        missing.push(id);
+                        continue;
+                    }
                 };
                 let mut lines = HashMap::default();
                 for index in indices {
@@ -121,6 +127,17 @@ impl Drawn {
         );
         Err(wrong(&self.from, reason))
     }
+}
+
+/// Which of them was drawn from, nobody says.
+fn ambiguous(from: &str, id: &str, sources: &[i64]) -> Error {
+    let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
+    let sources = sources.join(", ");
+    let reason = format!(
+        "{id} is {count} files of the store\nhint: SELECT name, platform FROM sources WHERE source_id IN ({sources}); `tsql retract` takes out what is wrong",
+        count = sources.split(", ").count(),
+    );
+    wrong(from, reason)
 }
 
 /// The file itself, or those of its folder.

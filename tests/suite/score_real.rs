@@ -139,6 +139,16 @@ fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
         "drawn",
     ];
     assert_eq!(place.tsql(&arguments).code, Some(2));
+    // Another file that TpuGraphs calls the same.
+    let other = npz(&layout_file(&layout[..2]));
+    place.write("other/npz/layout/xla/random/valid/net.npz", other);
+    place.ok(&["ingest", "-q", "other"]);
+    let arguments = drawn("drawn");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ran = place.tsql(&arguments);
+    let said = "layout:xla:random:net is 2 files of the store\nhint: SELECT name";
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
 }
 
 /// All 481 samples of a graph, most of them twice. 39 are of configurations that others are of, too: they have one prediction.
