@@ -377,11 +377,14 @@ pub fn table(name: &str) -> Result<&'static Table> {
 ///
 /// # Errors
 /// [`Error::Damaged`] where a schema file cannot be parsed.
-pub fn views() -> Result<Vec<View>> {
-    let parse = |text: &&str| {
-        toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))
-    };
-    VIEWS.iter().map(parse).collect()
+pub fn views() -> Result<&'static [View]> {
+    static PARSED: OnceLock<Result<Vec<View>, String>> = OnceLock::new();
+    let parse = |text: &&str| toml::from_str(text).map_err(|error| error.to_string());
+    let parsed = PARSED.get_or_init(|| VIEWS.iter().map(parse).collect());
+    match parsed {
+        Ok(views) => Ok(views),
+        Err(reason) => Err(Error::damaged("schemas", reason.clone())),
+    }
 }
 
 #[cfg(test)]

@@ -60,8 +60,8 @@ fn all() -> tsql::Result<Vec<Table>> {
     for view in schema::views()? {
         all.push(Table {
             columns: columns(&view.columns),
-            name: view.name,
-            doc: view.doc,
+            name: view.name.clone(),
+            doc: view.doc.clone(),
             is_view: true,
         });
     }

@@ -27,7 +27,7 @@ pub(super) fn tables() -> ArgValueCompleter {
         let tables = schema::tables().into_iter().flatten();
         let tables = tables.map(|table| (table.name.clone(), table.doc.clone()));
         let views = schema::views().into_iter().flatten();
-        let views = views.map(|view| (view.name, view.doc));
+        let views = views.map(|view| (view.name.clone(), view.doc.clone()));
         tables.chain(views).collect()
     })
 }

@@ -91,8 +91,8 @@ pub(super) fn all() -> Result<Vec<Shown>> {
             order: sort.unwrap_or_else(all_columns),
             key: Vec::new(),
             partition: Vec::new(),
-            name: view.name,
-            doc: view.doc,
+            name: view.name.clone(),
+            doc: view.doc.clone(),
         });
     }
     all.retain(|shown| !LEFT_OUT.contains(&shown.name.as_str()));

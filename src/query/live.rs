@@ -19,16 +19,13 @@ use super::names::Names;
 use super::session::{SessionOptions, tables_of};
 use super::statement::{planned, statements};
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::store::{Store, Versions};
 
 /// Catalog of all that a session has.
 const CATALOG: &str = "tsql";
 
 /// Tables by schema and name.
 type Tables = BTreeMap<(String, String), Arc<dyn TableProvider>>;
-
-/// Tables of the store and their versions; `None` where nobody has written one yet.
-type Versions = BTreeMap<&'static str, Option<u64>>;
 
 /// What somebody did to the tables of the session.
 enum Change {
@@ -88,7 +85,7 @@ impl Store {
             known: Tables::new(),
             changes: Vec::new(),
         };
-        session.show().await?;
+        session.show(options.shares()).await?;
         session.known = session.tables().await?;
         Ok(session)
     }
@@ -139,7 +136,7 @@ impl LiveSession {
             return Ok(false);
         }
         self.learn().await?;
-        self.show().await?;
+        self.show(false).await?;
         for change in &self.changes {
             self.again(change).await?;
         }
@@ -166,13 +163,15 @@ impl LiveSession {
     }
 
     /// Puts what the store has now in the place of what it had.
-    async fn show(&mut self) -> Result<()> {
+    ///
+    /// `shares` in a session that nobody has set anything in.
+    async fn show(&mut self, shares: bool) -> Result<()> {
         let tables = tables_of(&self.names)?;
         let snapshots = self.store.snapshots_of(&tables).await?;
         // Only what is shown is known: whatever fails is tried again.
         self.versions = Versions::new();
         self.store
-            .show(&self.context, &self.names, &snapshots)
+            .show(&self.context, &self.names, &snapshots, shares)
             .await?;
         let versions = tables.iter().map(|table| {
             let snapshot = snapshots.get(table.name.as_str());

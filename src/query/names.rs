@@ -24,10 +24,10 @@ impl Names {
     /// All that a store has.
     pub(super) fn all() -> Result<Self> {
         let tables = schema::tables()?.iter();
-        let views = schema::views()?.into_iter();
+        let views = schema::views()?.iter();
         Ok(Self {
             tables: tables.map(|table| table.name.as_str()).collect(),
-            views: views.map(|view| view.name).collect(),
+            views: views.map(|view| view.name.clone()).collect(),
             urls: BTreeSet::new(),
         })
     }
@@ -52,11 +52,11 @@ impl Names {
                 if let Some(table) = schema::tables()?.iter().find(|table| table.name == name) {
                     names.tables.insert(&table.name);
                 }
-                let view = schema::views()?.into_iter().find(|view| view.name == name);
+                let view = schema::views()?.iter().find(|view| view.name == name);
                 if let Some(view) = view
-                    && names.views.insert(view.name)
+                    && names.views.insert(view.name.clone())
                 {
-                    waiting.push(view.sql);
+                    waiting.push(view.sql.clone());
                 }
             }
         }

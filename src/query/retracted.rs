@@ -2,13 +2,16 @@
 
 use datafusion::prelude::SessionContext;
 
-use super::view::view;
 use crate::error::{Error, Result};
 use crate::schema;
 use crate::store::{RETRACTED, Snapshots};
 
-/// Registers `stored.all_records` and `stored.all_runs`: the tables with what was retracted from them.
-pub(super) async fn with_retracted(context: &SessionContext, snapshots: &Snapshots) -> Result<()> {
+/// `stored.all_records` and `stored.all_runs`, the tables with what was retracted from them: names and SQL.
+pub(super) fn with_retracted(
+    context: &SessionContext,
+    snapshots: &Snapshots,
+) -> Result<Vec<(String, String)>> {
+    let mut views = Vec::new();
     for (name, kept) in RETRACTED {
         let exists = |name| {
             let exists = context.table_exist(format!("stored.{name}"));
@@ -34,7 +37,7 @@ pub(super) async fn with_retracted(context: &SessionContext, snapshots: &Snapsho
                  (SELECT 1 FROM stored.{name} AS r WHERE r.source_id = k.source_id AND r.line = k.line)"
             );
         }
-        view(context, &format!("stored.all_{name}"), &sql).await?;
+        views.push((format!("stored.all_{name}"), sql));
     }
-    Ok(())
+    Ok(views)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
+use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::prelude::SessionContext;
 use url::Url;
 
@@ -17,7 +17,7 @@ use super::view::view;
 use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{SCHEMES, Snapshots, Store, objects_at};
+use crate::store::{SCHEMES, Shelf, Snapshot, Snapshots, Store, Versions, objects_at};
 
 /// Schema of the stored columns.
 const STORED: &str = "stored";
@@ -83,6 +83,17 @@ impl SessionOptions {
         self
     }
 
+    /// Would another session with such options make the same views?
+    #[cfg(feature = "cluster")]
+    pub(super) fn shares(&self) -> bool {
+        self.workers.is_none()
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    pub(super) fn shares(&self) -> bool {
+        true
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             memory_bytes: self.memory_limit_bytes,
@@ -142,30 +153,42 @@ impl Store {
         }
         reach(&context, &names).await?;
         let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
-        self.show(&context, &names, &snapshots).await?;
+        self.show(&context, &names, &snapshots, options.shares())
+            .await?;
         Ok((context, snapshots))
     }
 
-    /// Gives a session the tables and views of these names, at these versions, in the place of those that it has.
+    /// Gives a session the tables and views of these names, at these versions, in the place of those that it has. `shares`:
+    /// those that another session has made will do.
     pub(super) async fn show(
         &self,
         context: &SessionContext,
         names: &Names,
         snapshots: &Snapshots,
+        shares: bool,
     ) -> Result<()> {
         let url = self.object_store_url()?;
         context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
         let tables = tables_of(names)?;
-        let stored = stored(context)?;
+        let version = |name: &str| snapshots.get(name).map(Snapshot::version);
+        let versions = tables.iter().map(|table| {
+            let name = table.name.as_str();
+            (name, version(name))
+        });
+        let making = Making {
+            context,
+            shelf: shares.then(|| self.shelf()),
+            versions: versions.collect(),
+        };
+        stored(context)?;
         for table in &tables {
             let snapshot = snapshots.get(table.name.as_str());
             let files = snapshot.map(|snapshot| snapshot.files().as_slice());
-            let provider = Arc::new(self.stored_table(table, files.unwrap_or_default())?);
-            let replaced = stored.deregister_table(&table.name);
-            replaced.map_err(Error::Query)?;
-            stored
-                .register_table(table.name.clone(), provider)
-                .map_err(Error::Query)?;
+            let name = format!("{STORED}.{}", table.name);
+            making.put(&name, || {
+                let table = self.stored_table(table, files.unwrap_or_default())?;
+                Ok(Arc::new(table))
+            })?;
         }
         Shown::put(context, url.as_str().to_owned(), snapshots);
         #[cfg(feature = "cluster")]
@@ -175,13 +198,15 @@ impl Store {
             .collect();
         #[cfg(feature = "cluster")]
         crate::cluster::pin(context, &versions);
-        with_retracted(context, snapshots).await?;
+        for (name, sql) in with_retracted(context, snapshots)? {
+            making.view(&name, || sql).await?;
+        }
         for table in tables {
-            view(context, &table.name, &table.view_sql()).await?;
+            making.view(&table.name, || table.view_sql()).await?;
         }
         for extra in schema::views()? {
             if names.views.contains(&extra.name) {
-                view(context, &extra.name, &extra.sql).await?;
+                making.view(&extra.name, || extra.sql.clone()).await?;
             }
         }
         Ok(())
@@ -205,6 +230,45 @@ impl Store {
     }
 }
 
+/// Makes the tables and views of a session, or takes those of another one.
+struct Making<'a> {
+    context: &'a SessionContext,
+    shelf: Option<&'a Shelf>,
+    versions: Versions,
+}
+
+impl Making<'_> {
+    fn known(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
+        self.shelf
+            .and_then(|shelf| shelf.made(name, &self.versions))
+    }
+
+    /// Registers a table, in the place of one that there may be.
+    fn put(&self, name: &str, make: impl FnOnce() -> Result<Arc<dyn TableProvider>>) -> Result<()> {
+        let table = match self.known(name) {
+            Some(table) => table,
+            None => {
+                let table = make()?;
+                if let Some(shelf) = self.shelf {
+                    shelf.keep(name, &self.versions, Arc::clone(&table));
+                }
+                table
+            }
+        };
+        self.context.deregister_table(name).map_err(Error::Query)?;
+        let put = self.context.register_table(name, table);
+        put.map(|_| ()).map_err(Error::Query)
+    }
+
+    async fn view(&self, name: &str, sql: impl FnOnce() -> String) -> Result<()> {
+        let view = match self.known(name) {
+            Some(view) => view,
+            None => Arc::new(view(self.context, sql()).await?),
+        };
+        self.put(name, || Ok(view))
+    }
+}
+
 /// The tables of these names.
 pub(super) fn tables_of(names: &Names) -> Result<Vec<&'static Table>> {
     let tables = schema::tables()?.iter();
@@ -224,16 +288,15 @@ pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()>
     Ok(())
 }
 
-/// Where a session has the stored columns of tables.
-fn stored(context: &SessionContext) -> Result<Arc<dyn SchemaProvider>> {
+/// Makes the place where a session has the stored columns of tables.
+fn stored(context: &SessionContext) -> Result<()> {
     let catalog = context.catalog("tsql");
     let catalog = catalog.ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
     if catalog.schema(STORED).is_none() {
         let made = catalog.register_schema(STORED, Arc::new(MemorySchemaProvider::new()));
         made.map_err(Error::Query)?;
     }
-    let stored = catalog.schema(STORED);
-    stored.ok_or_else(|| Error::Internal("no stored columns".to_owned()))
+    Ok(())
 }
 
 /// The bucket or web server of a file; `None` for a file on this machine.

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int16Array, Int32Array, Int64Array, StringArray};
+use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::displayable;
 use datafusion::prelude::SessionContext;
 
+use super::SessionOptions;
 use super::engine::{engine, may_be_set};
 use super::sums::tests::{add, answer, store};
-use crate::store::Store;
+use crate::schema;
+use crate::store::{At, Store};
 
 /// Rows of each file.
 pub(super) const ROWS: i64 = 3000;
@@ -208,4 +211,89 @@ fn settings_that_make_answers_wrong_stay_off() {
     assert!(!options.enable_window_topn);
     assert!(may_be_set("datafusion.optimizer.enable_window_topn").is_err());
     assert!(may_be_set("datafusion.execution.batch_size").is_ok());
+}
+
+/// The table or view of a session under a name.
+async fn provider(context: &SessionContext, schema: &str, name: &str) -> Arc<dyn TableProvider> {
+    let catalog = context.catalog("tsql").unwrap();
+    let found = catalog.schema(schema).unwrap().table(name).await;
+    found.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn sessions_share_what_is_of_the_same_versions_and_nothing_else() {
+    let store = store().await;
+    let rows = "SELECT count(*) AS n FROM records";
+    let before = store.session().await.unwrap();
+    let other = store.session().await.unwrap();
+    let same = async |a: &SessionContext, b: &SessionContext, schema: &str, name: &str| {
+        let (a, b) = (provider(a, schema, name), provider(b, schema, name));
+        Arc::ptr_eq(&a.await, &b.await)
+    };
+    for (schema, name) in [
+        ("stored", "records"),
+        ("public", "records"),
+        ("public", "nodes"),
+    ] {
+        assert!(same(&before, &other, schema, name).await, "{schema}.{name}");
+    }
+    // What somebody makes in one of them is not in the other.
+    before
+        .sql("CREATE OR REPLACE VIEW nodes AS SELECT 1 AS mine")
+        .await
+        .unwrap();
+    assert_eq!(count(&before, "SELECT mine FROM nodes").await, 1);
+    assert!(other.sql("SELECT mine FROM nodes").await.is_err());
+    let third = store.session().await.unwrap();
+    assert!(third.sql("SELECT mine FROM nodes").await.is_err());
+    let known = count(&before, rows).await;
+    // Nor is a commit between two questions: the session that is there stays as it is, the next one sees it.
+    let partition = [("dataset", "tenset"), ("platform", "late")];
+    add(&store, "records", &partition, records(9, true)).await;
+    let after = store
+        .session_with(&SessionOptions::default().sql(rows))
+        .await
+        .unwrap();
+    assert_eq!(count(&after, rows).await, known + ROWS);
+    assert_eq!(count(&before, rows).await, known);
+    let all = store.session().await.unwrap();
+    assert_eq!(count(&all, rows).await, known + ROWS);
+    assert!(same(&after, &all, "public", "records").await);
+    assert!(!same(&before, &all, "public", "records").await);
+    // As it was is neither.
+    let version = store.snapshot("records").await.unwrap().unwrap().version();
+    let then = At::Versions(BTreeMap::from([("records".to_owned(), version - 1)]));
+    let then = store.at(&then).await.unwrap().session().await.unwrap();
+    assert_eq!(count(&then, rows).await, known);
+    let all = store.session().await.unwrap();
+    assert_eq!(count(&all, rows).await, known + ROWS);
+}
+
+/// Rows that one question keeps while it runs are no part of what sessions share.
+#[tokio::test]
+async fn no_view_keeps_rows() {
+    let context = store().await.session().await.unwrap();
+    for view in schema::views().unwrap() {
+        let plan = provider(&context, "public", &view.name).await;
+        let plan = plan.get_logical_plan().unwrap().to_string();
+        assert!(!plan.contains("computed_once"), "{plan}");
+    }
+}
+
+/// Another process, which this one knows of by the disk alone.
+#[tokio::test]
+async fn commits_of_others_show_in_the_next_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("s");
+    let place = place.to_str().unwrap();
+    let own = Store::create(place).await.unwrap();
+    let rows = "SELECT count(*) AS n FROM records";
+    let options = SessionOptions::default().sql(rows);
+    for round in 1..=24 {
+        let other = Store::open(place).await.unwrap();
+        let partition = [("dataset", "tenset"), ("platform", "k80")];
+        add(&other, "records", &partition, records(round, true)).await;
+        let context = own.session_with(&options).await.unwrap();
+        assert_eq!(count(&context, rows).await, round * ROWS);
+    }
 }

@@ -15,6 +15,9 @@ use super::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 /// lost, and the folder is listed, so that whoever reads sees the gap.
 const BEHIND: u64 = 20;
 
+/// The same where each question asks.
+const FEW_BEHIND: u64 = 3;
+
 /// The first version that a listing after `offset` shows, if it is one of a log from one of its versions on.
 pub(super) fn first(prefix: Option<&Path>, offset: &Path) -> Option<u64> {
     let folder = prefix?.filename()?;
@@ -76,6 +79,20 @@ pub(super) fn files(folder: &FilePath, first: u64) -> io::Result<Option<Vec<(Str
         }
     }
     Ok(Some(found))
+}
+
+/// Is this surely the newest version of the table in a folder, `None` that it has none?
+pub(super) fn is_newest(table: &FilePath, version: Option<u64>) -> bool {
+    let log = table.join(FOLDER);
+    let is_there = |version: u64| log.join(entry_name(version)).try_exists();
+    let is_missing = |version: u64| matches!(is_there(version), Ok(false));
+    match version {
+        None => matches!(log.try_exists(), Ok(false)),
+        Some(version) => {
+            matches!(is_there(version), Ok(true))
+                && (version + 1..=version + FEW_BEHIND).all(is_missing)
+        }
+    }
 }
 
 /// Does the last checkpoint consist of several files?
@@ -145,6 +162,24 @@ mod tests {
             std::fs::write(folder.join(LAST_CHECKPOINT), hint).unwrap();
             assert_eq!(names(folder, 10).is_some(), is_followed, "{hint}");
         }
+    }
+
+    #[test]
+    fn the_newest_version_is_known_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path();
+        assert!(is_newest(table, None));
+        assert!(!is_newest(table, Some(0)));
+        std::fs::create_dir(table.join(FOLDER)).unwrap();
+        assert!(!is_newest(table, None));
+        let write = |version| std::fs::write(table.join(FOLDER).join(entry_name(version)), "x");
+        write(7).unwrap();
+        assert!(is_newest(table, Some(7)));
+        // Cleaned up, or an entry between is lost.
+        assert!(!is_newest(table, Some(6)));
+        write(9).unwrap();
+        assert!(!is_newest(table, Some(7)));
+        assert!(is_newest(table, Some(9)));
     }
 
     #[test]

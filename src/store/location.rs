@@ -11,6 +11,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteM
 use url::Url;
 
 use super::data_file::DataFile;
+use super::followed;
 use super::remote::{Probed, Remote, SCHEMES};
 use super::synced::{Synced, Watch};
 use crate::error::{Error, Result};
@@ -164,6 +165,15 @@ impl Location {
         disk.settle(directory.join(path))
             .await
             .map_err(Error::Storage)
+    }
+
+    /// Is this surely the newest version of a table, `None` one that nobody has written? A disk is asked for a few names; nothing
+    /// is sure elsewhere.
+    pub(super) fn is_newest(&self, table: &str, version: Option<u64>) -> bool {
+        let Some(directory) = self.local_directory() else {
+            return false;
+        };
+        followed::is_newest(&directory.join(table), version)
     }
 
     /// Tries what commits need of the place, and leaves nothing behind; `None` for a local disk, which

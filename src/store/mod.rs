@@ -46,6 +46,7 @@ pub(crate) mod rollup;
 mod rollup_table;
 mod scan;
 mod selectivity;
+mod shelf;
 mod snapshots;
 mod statistics;
 mod synced;
@@ -76,6 +77,7 @@ pub(crate) use rollup_table::RollupTable;
 #[cfg(feature = "cluster")]
 pub(crate) use scan::Expected;
 pub(crate) use scan::StoredTable;
+pub(crate) use shelf::{Shelf, Versions};
 #[cfg(test)]
 pub(crate) use synced::{Step, Watch};
 pub use tags::{Held, Tag};
@@ -104,6 +106,8 @@ pub struct Store {
     id: Arc<str>,
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
+    /// What sessions over them have made.
+    shelf: Arc<Shelf>,
     /// It is looked at as it was then.
     at: Option<Arc<Moment>>,
     queues: Queues,
@@ -206,6 +210,7 @@ impl Store {
             location: Arc::new(location),
             id: id.into(),
             snapshots: Arc::default(),
+            shelf: Arc::default(),
             at: None,
             queues: Queues::default(),
         }
@@ -232,6 +237,11 @@ impl Store {
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
+    }
+
+    /// What sessions have made of the versions that it shows.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// The same store, whose writers tell when they wait for another process, and for which.

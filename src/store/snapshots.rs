@@ -44,6 +44,7 @@ impl Store {
         };
         Ok(Self {
             at: Some(Arc::new(moment)),
+            shelf: Arc::default(),
             ..self.clone()
         })
     }
@@ -159,6 +160,11 @@ impl Store {
                 Some(least) if version < Some(*least) => log.snapshot_of(*least).await.map(Some),
                 _ => Ok(then),
             };
+        }
+        let known = self.known(table);
+        let version = known.as_ref().map(Snapshot::version);
+        if self.location().is_newest(table, version) {
+            return Ok(known);
         }
         let log = Log::new(self.location(), schema::table(table)?)?;
         let newest = async || match self.known(table) {

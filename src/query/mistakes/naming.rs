@@ -110,7 +110,7 @@ fn known_tables() -> BTreeSet<String> {
     let tables = schema::tables().into_iter().flatten();
     let views = schema::views().into_iter().flatten();
     let tables = tables.map(|table| table.name.clone());
-    tables.chain(views.map(|view| view.name)).collect()
+    tables.chain(views.map(|view| view.name.clone())).collect()
 }
 
 /// Tables and views of any store, and what the session has besides.
