@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn only_versions_of_logs_are_followed() {
-        let log = Path::from("s/records/_delta_log");
+        let log = Path::from("s/records").join(FOLDER);
         let at = |name: &str| first(Some(&log), &log.clone().join(name));
         assert_eq!(at("00000000000000000012"), Some(12));
         assert_eq!(at("00000000000000000012.json"), Some(13));

@@ -9,11 +9,12 @@
 //!
 //! Only groups: they are few. They are kept until the question is over, in memory as long as there is some, then in a temporary file.
 
-use std::collections::{HashMap, HashSet};
+mod held;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use arrow::array::{Array as _, ArrayData, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -21,8 +22,8 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::execution::{SendableRecordBatchStream, SpillFile, TaskContext};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::{PhysicalExpr, expressions as physical};
@@ -37,8 +38,7 @@ use datafusion::physical_plan::{
 use futures::TryStreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _, Shared};
 
-/// What such rows are called in plans.
-const NAME: &str = "computed_once";
+use held::{Held, NAME};
 
 /// The rule that finds what stands there twice, after all others.
 #[derive(Debug)]
@@ -220,79 +220,6 @@ impl TableProvider for Once {
     }
 }
 
-/// What a part of a plan has given: in memory while there is some, else all of it in a temporary file.
-enum Held {
-    /// With the memory that they take.
-    Memory(Vec<RecordBatch>, MemoryReservation),
-    /// No file where there was no row.
-    File(SpillManager, Option<Arc<dyn SpillFile>>),
-}
-
-impl Held {
-    /// Reads all of them.
-    async fn of(
-        mut rows: SendableRecordBatchStream,
-        memory: MemoryReservation,
-        spilling: SpillManager,
-    ) -> Result<Self> {
-        let (mut batches, mut known) = (Vec::new(), HashSet::new());
-        while let Some(batch) = rows.try_next().await? {
-            let bytes = batch.columns().iter().map(|column| {
-                // Groups are given as pieces of one large batch.
-                new_bytes(&column.to_data(), &mut known)
-            });
-            let bytes = bytes.sum();
-            batches.push(batch);
-            if memory.try_grow(bytes).is_ok() {
-                continue;
-            }
-            let mut file = spilling.create_in_progress_file(NAME)?;
-            for batch in batches {
-                file.append_batch(&batch)?;
-            }
-            memory.free();
-            while let Some(batch) = rows.try_next().await? {
-                file.append_batch(&batch)?;
-            }
-            return Ok(Self::File(spilling, file.finish()?));
-        }
-        Ok(Self::Memory(batches, memory))
-    }
-
-    fn rows(&self, schema: SchemaRef) -> Result<SendableRecordBatchStream> {
-        let batches = match self {
-            Self::Memory(batches, _) => batches.clone(),
-            Self::File(_, None) => Vec::new(),
-            Self::File(spilling, Some(file)) => {
-                return spilling.read_spill_as_stream(Arc::clone(file), None);
-            }
-        };
-        let rows = futures::stream::iter(batches.into_iter().map(Ok));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
-    }
-}
-
-impl fmt::Debug for Held {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Memory(batches, memory) => {
-                write!(to, "{} batches, {} bytes", batches.len(), memory.size())
-            }
-            Self::File(..) => to.write_str("in a file"),
-        }
-    }
-}
-
-/// Bytes of the buffers that are not known yet.
-fn new_bytes(data: &ArrayData, known: &mut HashSet<usize>) -> usize {
-    let nulls = data.nulls().map(|nulls| nulls.buffer());
-    let buffers = data.buffers().iter().chain(nulls);
-    let new = buffers.filter(|buffer| known.insert(buffer.data_ptr().addr().get()));
-    let own: usize = new.map(arrow::buffer::Buffer::capacity).sum();
-    let below = data.child_data().iter();
-    own + below.map(|child| new_bytes(child, known)).sum::<usize>()
-}
-
 /// The rows of a part, which all that read it wait for.
 type Rows = Shared<BoxFuture<'static, Result<Arc<Held>, Arc<DataFusionError>>>>;
 
@@ -416,13 +343,10 @@ impl ExecutionPlan for OnceExec {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryPool};
-
     use arrow::util::pretty::pretty_format_batches;
     use datafusion::physical_plan::displayable;
     use datafusion::prelude::SessionContext;
 
-    use super::*;
     use crate::query::collect;
     use crate::query::engine::engine;
 
@@ -482,52 +406,6 @@ mod tests {
         // What is another each time is another each time.
         let random = "WITH r AS (SELECT a, sum(random()) AS s FROM t GROUP BY a) SELECT count(*) FROM r AS x JOIN r AS y ON x.a = y.a AND x.s = y.s";
         assert_eq!(asked(&usual, random).await.0, 0);
-    }
-
-    #[tokio::test]
-    async fn rows_that_do_not_fit_lie_in_a_file() {
-        let context = context(None).await;
-        let batches = collect(&context, "SELECT * FROM t ORDER BY x")
-            .await
-            .unwrap();
-        let (all, schema) = (&batches[0], batches[0].schema());
-        // Copies, as pieces would share what they take.
-        let tens = (0..100_u64).map(|ten| {
-            let rows = arrow::array::UInt64Array::from_iter_values(10 * ten..10 * ten + 10);
-            arrow::compute::take_record_batch(all, &rows).unwrap()
-        });
-        let tens: Vec<RecordBatch> = tens.collect();
-        for (bytes, is_in_file) in [(4096, true), (1 << 20, false)] {
-            let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(bytes));
-            let memory = MemoryConsumer::new("test").register(&pool);
-            let metrics = ExecutionPlanMetricsSet::new();
-            let told = SpillMetrics::new(&metrics, 0);
-            let spilling = SpillManager::new(context.runtime_env(), told, schema.clone());
-            let rows = futures::stream::iter(tens.clone().into_iter().map(Ok));
-            let rows = Box::pin(RecordBatchStreamAdapter::new(schema.clone(), rows));
-            let held = Held::of(rows, memory, spilling).await.unwrap();
-            assert_eq!(matches!(held, Held::File(..)), is_in_file);
-            assert_eq!(pool.reserved() == 0, is_in_file);
-            for _ in 0..2 {
-                let rows = held.rows(schema.clone()).unwrap();
-                let rows: Vec<RecordBatch> = rows.try_collect().await.unwrap();
-                let rows = arrow::compute::concat_batches(&schema, &rows).unwrap();
-                assert_eq!(rows, *all);
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn pieces_of_one_batch_count_once() {
-        let context = context(None).await;
-        let batches = collect(&context, "SELECT * FROM t").await.unwrap();
-        let mut known = HashSet::new();
-        let mut bytes = |batch: &RecordBatch| -> usize {
-            let columns = batch.columns().iter().map(|column| column.to_data());
-            columns.map(|data| new_bytes(&data, &mut known)).sum()
-        };
-        assert!(bytes(&batches[0]) >= 3 * 8 * batches[0].num_rows());
-        assert_eq!(bytes(&batches[0].slice(100, 200)), 0);
     }
 
     #[tokio::test]
