@@ -27,6 +27,7 @@ use super::relations::OfQueries;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use super::twice::ComputeOnce;
+use super::whole_files::WholeFiles;
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -62,8 +63,10 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
     let builder = builder(&limits)?;
-    // Rows that are kept are no part of a plan that workers have.
-    let builder = builder.with_optimizer_rule(Arc::new(ComputeOnce));
+    // Rows that are kept are no part of a plan that workers have, and they get files otherwise.
+    let builder = builder
+        .with_optimizer_rule(Arc::new(ComputeOnce))
+        .with_physical_optimizer_rule(Arc::new(WholeFiles));
     Ok(context(builder, &limits))
 }
 

@@ -47,6 +47,7 @@ mod sums;
 mod tests;
 mod twice;
 mod view;
+mod whole_files;
 
 pub use ending::ending_rows;
 #[cfg(any(feature = "cli", feature = "ui"))]

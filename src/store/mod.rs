@@ -61,14 +61,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 pub use at::At;
+pub(crate) use encode::ROW_GROUP_ROWS;
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use moment::{CORRECTIONS, RETRACTED, Snapshots};
 pub(crate) use near::FOLDER;
-pub(crate) use read::LISTED;
-#[cfg(feature = "cluster")]
-pub(crate) use read::is_store_url;
+pub(crate) use read::{LISTED, is_store_url};
 #[cfg(all(feature = "cluster", feature = "cli"))]
 pub(crate) use remote::wait_at_most;
 pub use remote::{Probed, Traffic, traffic};
