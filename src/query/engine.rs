@@ -22,6 +22,7 @@ use super::finest::FromFinestGroups;
 use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
+use super::numbered::CountPlaces;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
 use super::spilling;
@@ -63,10 +64,11 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
     let builder = builder(&limits)?;
-    // Rows that are kept are no part of a plan that workers have, and they get files otherwise.
+    // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
     let builder = builder
         .with_optimizer_rule(Arc::new(ComputeOnce))
-        .with_physical_optimizer_rule(Arc::new(WholeFiles));
+        .with_physical_optimizer_rule(Arc::new(WholeFiles))
+        .with_physical_optimizer_rule(Arc::new(CountPlaces));
     Ok(context(builder, &limits))
 }
 

@@ -29,6 +29,7 @@ mod memory;
 mod mended;
 mod mistakes;
 mod names;
+mod numbered;
 mod placeholders;
 mod pruned;
 #[cfg(feature = "ui")]
