@@ -220,76 +220,112 @@ struct Counted {
     partition_by: Vec<Arc<dyn PhysicalExpr>>,
     order_by: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,
-    /// What the last row of the batch before is parted and ordered by.
-    last: Option<[Vec<ArrayRef>; 2]>,
+    /// The last row of the batch before.
+    last: Option<Keys>,
     counts: Counts,
 }
 
 impl Counted {
     fn numbered(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let values = |exprs: &[Arc<dyn PhysicalExpr>]| {
-            let values = exprs
-                .iter()
-                .map(|expr| expr.evaluate(batch)?.into_array(rows));
-            values.collect::<Result<Vec<ArrayRef>>>()
-        };
-        let keys = [values(&self.partition_by)?, values(&self.order_by)?];
-        let mut numbers: Vec<Vec<u64>> = self
-            .places
-            .iter()
-            .map(|_| Vec::with_capacity(rows))
-            .collect();
-        if rows > 0 {
-            let is_first = |of: usize| match &self.last {
-                None => Ok(true),
-                Some(last) => differ(&last[of], &keys[of]),
-            };
-            let begins = [starts(&keys[0], rows, is_first(0)?)?, {
-                let both: Vec<ArrayRef> = keys.iter().flatten().cloned().collect();
-                starts(&both, rows, is_first(0)? || is_first(1)?)?
-            }];
-            for row in 0..rows {
-                if begins[0][row] {
-                    self.counts = Counts::default();
-                }
-                self.counts.row += 1;
-                if begins[1][row] {
-                    self.counts.rank = self.counts.row;
-                    self.counts.dense_rank += 1;
-                }
-                for (place, numbers) in self.places.iter().zip(&mut numbers) {
-                    numbers.push(match place {
-                        Place::RowNumber => self.counts.row,
-                        Place::Rank => self.counts.rank,
-                        Place::DenseRank => self.counts.dense_rank,
-                    });
-                }
+        let keys = Keys::of(&self.partition_by, &self.order_by, batch)?;
+        let numbers = self.places.iter().map(|_| Vec::with_capacity(rows));
+        let mut numbers: Vec<Vec<u64>> = numbers.collect();
+        let (partition, rank) = keys.begins(self.last.as_ref(), rows)?;
+        for (is_first, begins_rank) in partition.into_iter().zip(rank) {
+            if is_first {
+                self.counts = Counts::default();
             }
-            let last =
-                |keys: &Vec<ArrayRef>| keys.iter().map(|key| key.slice(rows - 1, 1)).collect();
-            self.last = Some([last(&keys[0]), last(&keys[1])]);
+            self.counts.row += 1;
+            if begins_rank {
+                self.counts.rank = self.counts.row;
+                self.counts.dense_rank += 1;
+            }
+            for (place, numbers) in self.places.iter().zip(&mut numbers) {
+                numbers.push(match place {
+                    Place::RowNumber => self.counts.row,
+                    Place::Rank => self.counts.rank,
+                    Place::DenseRank => self.counts.dense_rank,
+                });
+            }
         }
-        let numbers = numbers
-            .into_iter()
-            .map(|numbers| Arc::new(UInt64Array::from(numbers)) as ArrayRef);
+        if let Some(last) = rows.checked_sub(1) {
+            self.last = Some(keys.row(last));
+        }
+        let numbers = numbers.into_iter().map(UInt64Array::from);
+        let numbers = numbers.map(|numbers| Arc::new(numbers) as ArrayRef);
         let columns = batch.columns().iter().cloned().chain(numbers);
-        Ok(RecordBatch::try_new(
-            Arc::clone(&self.schema),
-            columns.collect(),
-        )?)
+        let schema = Arc::clone(&self.schema);
+        Ok(RecordBatch::try_new(schema, columns.collect())?)
     }
 }
 
-/// Where another value begins than that of the row before; `first` of the first row.
-fn starts(keys: &[ArrayRef], rows: usize, first: bool) -> Result<Vec<bool>> {
-    let mut starts = vec![false; rows];
-    if !keys.is_empty() {
-        for range in partition(keys)?.ranges() {
-            starts[range.start] = true;
+/// What rows are parted and ordered by.
+struct Keys {
+    partition: Vec<ArrayRef>,
+    order: Vec<ArrayRef>,
+}
+
+impl Keys {
+    fn of(
+        partition_by: &[Arc<dyn PhysicalExpr>],
+        order_by: &[Arc<dyn PhysicalExpr>],
+        batch: &RecordBatch,
+    ) -> Result<Self> {
+        let values = |exprs: &[Arc<dyn PhysicalExpr>]| {
+            let rows = batch.num_rows();
+            let values = exprs.iter();
+            let values = values.map(|expr| expr.evaluate(batch)?.into_array(rows));
+            values.collect::<Result<Vec<ArrayRef>>>()
+        };
+        let (partition, order) = (values(partition_by)?, values(order_by)?);
+        Ok(Self { partition, order })
+    }
+
+    /// One row of them.
+    fn row(&self, row: usize) -> Self {
+        let one = |keys: &[ArrayRef]| keys.iter().map(|key| key.slice(row, 1)).collect();
+        Self {
+            partition: one(&self.partition),
+            order: one(&self.order),
         }
     }
-    starts[0] = first;
+
+    /// Of which rows do partitions begin, and of which ranks? `before` is the row before the first.
+    fn begins(&self, before: Option<&Self>, rows: usize) -> Result<(Vec<bool>, Vec<bool>)> {
+        let (is_first, begins_rank) = match before.filter(|_| rows > 0) {
+            None => (true, true),
+            Some(before) => {
+                let is_first = differ(&before.partition, &self.partition)?;
+                (is_first, is_first || differ(&before.order, &self.order)?)
+            }
+        };
+        let both = self.partition.iter().chain(&self.order);
+        let ranks = starts(both, rows, begins_rank)?;
+        Ok((starts(self.partition.iter(), rows, is_first)?, ranks))
+    }
+}
+
+/// Where other values begin than those of the row before; `first` of the first row.
+fn starts<'a>(
+    keys: impl Iterator<Item = &'a ArrayRef>,
+    rows: usize,
+    first: bool,
+) -> Result<Vec<bool>> {
+    let keys: Vec<ArrayRef> = keys.cloned().collect();
+    let mut starts = vec![false; rows];
+    let ranges = match keys.is_empty() {
+        true => Vec::new(),
+        false => partition(&keys)?.ranges(),
+    };
+    for range in ranges {
+        if let Some(start) = starts.get_mut(range.start) {
+            *start = true;
+        }
+    }
+    if let Some(start) = starts.first_mut() {
+        *start = first;
+    }
     Ok(starts)
 }
 
