@@ -16,7 +16,7 @@ pub(crate) enum Verify {
     /// At each read.
     #[default]
     Always,
-    /// Each block once in a session.
+    /// Each block once in a process and version of the table: sessions share what they know.
     Once,
     /// Not at all.
     Never,
@@ -86,7 +86,7 @@ impl ConfigField for Verify {
 extensions_options! {
     /// Settings of a session over a store.
     pub(crate) struct Settings {
-        /// How often what is read of a data file is compared with its checksums: always, once (each block once in a session), never.
+        /// How often what is read of a data file is compared with its checksums: always, once (each block once in a process and version of the table), never.
         pub(crate) verify: Verify, default = Verify::Always
     }
 }

@@ -289,8 +289,9 @@ impl ExecutionPlan for OnceExec {
         self.kept.plan.properties()
     }
 
+    /// It does, but nobody is to sort below it: what is there does not change any more.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![false]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -390,6 +391,15 @@ mod tests {
             (
                 "SELECT count(*) FROM s AS x JOIN s AS y ON x.a = y.b JOIN s AS z ON z.b = y.a",
                 3,
+            ),
+            // Sorts stay above what is kept.
+            (
+                "SELECT t.x, s.a, s.s FROM t JOIN s ON t.x = s.b JOIN s AS z ON z.s = s.s ORDER BY s.s, t.x, s.a",
+                2,
+            ),
+            (
+                "SELECT * FROM (SELECT * FROM s ORDER BY s.s DESC LIMIT 5) AS x JOIN s ON s.s = x.s ORDER BY s.s",
+                2,
             ),
             // Once, and twice but of other rows.
             ("SELECT sum(s) FROM s", 0),
