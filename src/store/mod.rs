@@ -238,11 +238,6 @@ impl Store {
         &self.location
     }
 
-    /// What sessions have made of the versions that it shows.
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
-    }
-
     /// The same store, whose writers tell when they wait for another process, and for which.
     #[must_use]
     pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
@@ -256,18 +251,6 @@ impl Store {
     async fn turn(&self, table: &str) -> Option<Turn> {
         let directory = self.location.local_directory()?;
         self.queues.turn(directory, table).await
-    }
-
-    /// All versions of all tables, by table, the newest first.
-    ///
-    /// # Errors
-    /// [`Error::Storage`] or [`Error::Log`] where a log cannot be read.
-    pub async fn history(&self) -> Result<Vec<Version>> {
-        let mut history = Vec::new();
-        for table in schema::tables()? {
-            history.extend(Log::new(&self.location, table)?.history().await?);
-        }
-        Ok(history)
     }
 
     /// Deletes the files that no tag and no version younger than `retain` needs, and left-overs of broken runs;

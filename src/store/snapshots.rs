@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 use arrow::datatypes::Int64Type;
 
 use super::at::{At, Moment};
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, Version};
+use super::shelf::Shelf;
 use super::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::{column, schema};
@@ -132,6 +133,23 @@ impl Store {
         }
         let mut wanted = wanted.iter();
         Ok(wanted.all(|(source, end)| ends.get(source).is_some_and(|known| known >= end)))
+    }
+
+    /// All versions of all tables, by table, the newest first.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] or [`Error::Log`] where a log cannot be read.
+    pub async fn history(&self) -> Result<Vec<Version>> {
+        let mut history = Vec::new();
+        for table in schema::tables()? {
+            history.extend(Log::new(&self.location, table)?.history().await?);
+        }
+        Ok(history)
+    }
+
+    /// What sessions have made of the versions that it shows.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// # Errors
