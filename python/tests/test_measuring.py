@@ -72,8 +72,9 @@ def test_a_kernel_in_a_string_is_measured_and_stored(own: tsql.Store) -> None:
     assert best is not None and best.median_ns is not None and best.gflops == pytest.approx(4096 / best.median_ns)
     assert best.check_error == 0 and all(trial.repeats_ns for trial in measured.trials)
     rows = own.sql("SELECT steps, repeats_ns, platform FROM records JOIN configurations USING (graph_id, config_id) ORDER BY line").rows()
-    told = [(trial.steps, [round(one, 3) for one in trial.repeats_ns], "here") for trial in measured.trials]
-    assert [(steps, [round(one, 3) for one in repeats], platform) for steps, repeats, platform in rows] == told
+    # To a thousandth of a nanosecond.
+    told = [(trial.steps, pytest.approx(trial.repeats_ns, abs=6e-4), "here") for trial in measured.trials]
+    assert rows == told
     assert own.sql("SELECT value FROM labels WHERE key = 'night'").scalar() == "7"
     again = own.measure(MANIFEST, SOURCES, search="grid", platform="here", skip_existing=True)
     assert again.trials == [] and again.best() is None and own.check().is_sound
@@ -107,8 +108,14 @@ import signal, sys, time, tsql
 signal.signal(signal.SIGINT, signal.default_int_handler)
 store = tsql.open({own.location!r})
 manifest = {dict(MANIFEST, space={"STEP": list(range(1, 400))})!r}
+heard = []
+def progress(what, done, of):
+    # It is told from time to time, and a quick machine is beyond the third by then.
+    if done >= 3 and not heard:
+        heard.append(done)
+        print("third", flush=True)
 try:
-    store.measure(manifest, {SOURCES!r}, search="grid", progress=lambda what, done, of: done == 3 and print("third", flush=True))
+    store.measure(manifest, {SOURCES!r}, search="grid", progress=progress)
 except KeyboardInterrupt:
     print("interrupted", time.time(), flush=True)
     time.sleep(3)

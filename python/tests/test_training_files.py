@@ -28,7 +28,7 @@ def test_rows_become_files_that_numpy_reads(tmp_path: Path) -> None:
 
 
 def test_files_are_the_same_within_a_limit(tmp_path: Path) -> None:
-    tsql.create(tmp_path / "store").ingest(Path(__file__).parents[2] / "data" / "tenset")
+    tsql.create(tmp_path / "store").ingest(Path(__file__).parents[2] / "data" / "epyc-1t")
     for limit in [None, 64 << 20]:
         store = tsql.open(tmp_path / "store", memory_limit=limit)
         store.write_training_files(tmp_path / "rows", ["workload_shape"], form="npz", overwrite=limit is not None)
