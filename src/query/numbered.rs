@@ -7,9 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow::compute::kernels::cmp::distinct;
-use arrow::compute::partition;
+use arrow::compute::{concat, partition};
 use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
@@ -331,12 +331,13 @@ fn starts<'a>(
 
 /// Is one of the single values of `last` another than the first of `next`? NULL is NULL.
 fn differ(last: &[ArrayRef], next: &[ArrayRef]) -> Result<bool> {
-    for (last, next) in last.iter().zip(next) {
-        if distinct(last, &next.slice(0, 1))?.value(0) {
-            return Ok(true);
-        }
+    if last.is_empty() {
+        return Ok(false);
     }
-    Ok(false)
+    let two = last.iter().zip(next);
+    let two = two.map(|(last, next)| concat(&[last.as_ref(), next.slice(0, 1).as_ref()]));
+    let two = two.collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
+    Ok(partition(&two)?.len() > 1)
 }
 
 #[cfg(test)]
@@ -399,6 +400,10 @@ mod tests {
             ),
             (
                 "rank() OVER (PARTITION BY p ORDER BY o NULLS LAST), row_number() OVER (PARTITION BY t ORDER BY x)",
+                true,
+            ),
+            (
+                "rank() OVER (PARTITION BY make_array(p, 1) ORDER BY o NULLS LAST)",
                 true,
             ),
             // One that needs the rows of the partition.
