@@ -17,12 +17,14 @@
 //! parameters.
 
 mod open;
+mod seen;
 
 use crate::json::{number_length, string_length};
 
 use crate::number::{integer, write_integer};
 use crate::varint;
 pub use open::{numbers, open};
+pub use seen::Seen;
 
 /// Deepest nesting of lists that a program may have (real ones have three).
 const MAX_DEPTH: usize = 16;
@@ -42,6 +44,8 @@ pub struct Scan {
     pub respell: bool,
     /// The text holds a hole's sign itself: it must be kept literally.
     pub literal: bool,
+    /// Where in the sketch lists begin that would be folded if they were runs.
+    lists: Vec<usize>,
 }
 
 /// Scans the JSON list at the start of `text` into `scan`; returns its length in bytes.
@@ -76,6 +80,7 @@ impl<'a> Scanner<'a> {
     fn new(text: &'a [u8], scan: &'a mut Scan, objects: bool) -> Self {
         scan.sketch.clear();
         scan.numbers.clear();
+        scan.lists.clear();
         scan.respell = false;
         scan.literal = false;
         Self {
@@ -119,8 +124,11 @@ impl<'a> Scanner<'a> {
         if self.peek() != b'[' {
             return self.fail("`[`");
         }
-        if self.fuse && self.run() {
-            return Ok(());
+        if self.fuse {
+            if self.run() {
+                return Ok(());
+            }
+            self.scan.lists.push(self.scan.sketch.len());
         }
         self.copy(1);
         self.space();
@@ -289,33 +297,41 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A list of consecutive numbers, `[3, 4, 5]`, as its first and its count.
+    /// A list of consecutive numbers as its first and its count.
     fn run(&mut self) -> bool {
-        let mut at = self.at + 1;
-        let (mut first, mut count) = (0, 0_i64);
-        loop {
-            let rest = self.text.get(at..).unwrap_or(&[]);
-            let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let Some(value) = rest.get(..length).and_then(integer) else {
-                return false;
-            };
-            if count == 0 {
-                first = value;
-            } else if Some(value) != count.checked_add(first) {
-                return false;
-            }
-            count += 1;
-            at += length;
-            match (rest.get(length), rest.get(length + 1)) {
-                (Some(b','), Some(b' ')) => at += 2,
-                (Some(b']'), _) => break,
-                _ => return false,
-            }
-        }
+        let Some((first, count, length)) = run(self.text.get(self.at..).unwrap_or(&[])) else {
+            return false;
+        };
         self.scan.sketch.extend_from_slice(b"[?..?]");
         self.scan.numbers.extend([first, count]);
-        self.at = at + 1;
+        self.at += length;
         true
+    }
+}
+
+/// The list of consecutive numbers, `[3, 4, 5]`, at the start of `text`: its first, its count, and its length in bytes.
+fn run(text: &[u8]) -> Option<(i64, i64, usize)> {
+    if text.first() != Some(&b'[') {
+        return None;
+    }
+    let mut at = 1;
+    let (mut first, mut count) = (0, 0_i64);
+    loop {
+        let rest = text.get(at..).unwrap_or(&[]);
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let value = rest.get(..length).and_then(integer)?;
+        if count == 0 {
+            first = value;
+        } else if Some(value) != count.checked_add(first) {
+            return None;
+        }
+        count += 1;
+        at += length;
+        match (rest.get(length), rest.get(length + 1)) {
+            (Some(b','), Some(b' ')) => at += 2,
+            (Some(b']'), _) => return Some((first, count, at + 1)),
+            _ => return None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 mod frames;
 pub mod networks;
 mod parse;
+mod programs;
 mod render;
 
 use std::cell::OnceCell;
@@ -20,17 +21,15 @@ use std::rc::Rc;
 use ahash::RandomState;
 
 use crate::beside::Beside;
-use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
+use crate::rows::{Environment, Measurement, Row, Rows, Writer, append, intern};
 use crate::spelled::Speller;
 use crate::{Format, Logs, chunk};
 
 use frames::Frames;
+use programs::Programs;
 pub use render::Frame;
 use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::json;
 use tsql_codecs::repeats;
-use tsql_codecs::sketch::{self, Scan};
-use tsql_codecs::varint;
 
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "tenset";
@@ -84,16 +83,10 @@ struct Parser<'a> {
     known: HashMap<Raw<'a>, Rc<Known>, RandomState>,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    /// Open and literal sketches.
-    sketches: [HashMap<Vec<u8>, u32, RandomState>; 2],
+    programs: Programs,
     /// The writer of the line before.
     writer: Writer,
-    scan: Scan,
-    /// The scanned program in TVM's spelling, as it was read.
-    original: Vec<u8>,
-    params: Vec<u8>,
-    /// The program and the line, as they are rebuilt.
-    steps: Vec<u8>,
+    /// What of a line is rebuilt.
     rebuilt: Vec<u8>,
 }
 
@@ -116,18 +109,14 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
         known: HashMap::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
-        sketches: Default::default(),
+        programs: Programs::default(),
         writer: Writer::Tvm,
-        scan: Scan::default(),
-        original: Vec::new(),
-        params: Vec::new(),
-        steps: Vec::new(),
         rebuilt: Vec::new(),
     };
     let mut fields = parse::Fields::default();
     for line in chunk::lines(chunk) {
         let read = chunk::record(line, |line| {
-            parse::parse(line, &mut fields, &mut parser.scan)?;
+            parse::parse(line, &mut fields, &mut parser.programs)?;
             parser.record(line, &fields)
         });
         parser.rows.count(line, read);
@@ -138,14 +127,7 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
 impl<'a> Parser<'a> {
     fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
         self.known(fields, Writer::Tvm)?;
-        self.original.clear();
-        if self.scan.respell {
-            self.original.extend_from_slice(&json::spaced(fields.steps));
-            sketch::scan(&self.original, &mut self.scan)?;
-        } else {
-            self.original.extend_from_slice(fields.steps);
-        }
-        let program = ProgramHash::of(&self.original);
+        let program = ProgramHash::of(self.programs.steps(fields.steps));
         let mut row = Row {
             line: self.rows.line_count,
             graph: 0,
@@ -172,18 +154,10 @@ impl<'a> Parser<'a> {
                 i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
             repeats = packed.and_then(|packed| packed.bytes);
         }
-        self.params.clear();
-        if !self.scan.literal {
-            let params = &mut self.params;
-            self.scan
-                .numbers
-                .iter()
-                .for_each(|&number| varint::write_unsigned(number, params));
-        }
         let known = self.prove(line, fields, &row, repeats.as_deref())?;
-        row.params = append(&mut self.rows.params, &self.params);
+        row.params = append(&mut self.rows.params, self.programs.params());
         (row.graph, row.environment) = self.ids(&known);
-        row.sketch = self.sketch();
+        row.sketch = self.programs.place(fields.steps, &mut self.rows.sketches);
         row.repeats = repeats.map(|bytes| append(&mut self.rows.repeats, &bytes));
         self.rows.records.push(row);
         Ok(())
@@ -202,28 +176,6 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The place of the scanned program's sketch.
-    fn sketch(&mut self) -> u32 {
-        let literal = self.scan.literal;
-        let text = if literal {
-            &self.original
-        } else {
-            &self.scan.sketch
-        };
-        let [open, closed] = &mut self.sketches;
-        let places = if literal { closed } else { open };
-        if let Some(&place) = places.get(text) {
-            return place;
-        }
-        let place = u32::try_from(self.rows.sketches.len()).unwrap_or(u32::MAX);
-        places.insert(text.clone(), place);
-        self.rows.sketches.push(Sketch {
-            text: text.clone(),
-            literal,
-        });
-        place
-    }
-
     /// Rebuilds the line from what its columns will hold, in the spelling of the line before or
     /// else in any other; keeps the text where none gives the line.
     fn prove(
@@ -233,13 +185,6 @@ impl<'a> Parser<'a> {
         row: &Row,
         repeats: Option<&[u8]>,
     ) -> Result<Rc<Known>, String> {
-        self.steps.clear();
-        let (sketch, params) = if self.scan.literal {
-            (&self.original, None)
-        } else {
-            (&self.scan.sketch, Some(self.params.as_slice()))
-        };
-        let filled = sketch::fill(sketch, params, &mut self.steps);
         let result = Measurement {
             runtime_ns: row.runtime_ns,
             repeat_count: row.repeat_count,
@@ -250,16 +195,19 @@ impl<'a> Parser<'a> {
             measured_at_fraction: None,
             workload_index: None,
         };
-        for writer in std::iter::once(self.writer).chain(Writer::ALL) {
-            let known = self.known(fields, writer)?;
-            self.rebuilt.clear();
-            let spelled = known.frame.write(&self.steps, result, &mut self.rebuilt);
-            if self.crlf {
-                self.rebuilt.push(b'\r');
-            }
-            if filled && spelled && self.rebuilt == line {
-                self.writer = writer;
-                return Ok(known);
+        let is_given_back = self.programs.is_given_back(fields.steps);
+        let text = match line.split_last() {
+            Some((b'\r', text)) if self.crlf => Some(text),
+            _ => Some(line).filter(|_| !self.crlf),
+        };
+        if let Some(text) = text.filter(|_| is_given_back) {
+            for writer in std::iter::once(self.writer).chain(Writer::ALL) {
+                let known = self.known(fields, writer)?;
+                let steps = self.programs.steps(fields.steps);
+                if known.frame.writes(text, steps, result, &mut self.rebuilt) {
+                    self.writer = writer;
+                    return Ok(known);
+                }
             }
         }
         self.rows

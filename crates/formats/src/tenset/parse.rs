@@ -5,7 +5,8 @@
 
 use tsql_codecs::json::{number_length, string_length};
 use tsql_codecs::number::Decimal;
-use tsql_codecs::sketch::{self, Scan};
+
+use super::programs::Programs;
 
 /// Largest error number that TVM defines is 8; what a reader may meet is what fits the column.
 const ERROR_NUMBERS: std::ops::RangeInclusive<i64> = 0..=i16::MAX as i64;
@@ -20,7 +21,7 @@ pub(super) struct Fields<'a> {
     pub(super) key: &'a [u8],
     /// The other elements of the task tuple, without the brackets: target, hardware, ...
     pub(super) task: &'a [u8],
-    /// The transform steps: a JSON list. Its scan is in the caller's [`Scan`].
+    /// The transform steps: a JSON list. The caller's [`Programs`] have read it.
     pub(super) steps: &'a [u8],
     /// Seconds, one a repeat.
     pub(super) costs: Vec<Decimal>,
@@ -32,14 +33,14 @@ pub(super) struct Fields<'a> {
     pub(super) version: &'a [u8],
 }
 
-/// Takes `line` apart into `fields` and `scan`, both reused from line to line.
+/// Takes `line` apart into `fields` and `programs`, both reused from line to line.
 ///
 /// # Errors
 /// What is wrong with the line, for people.
 pub(super) fn parse<'a>(
     line: &'a [u8],
     fields: &mut Fields<'a>,
-    scan: &mut Scan,
+    programs: &mut Programs,
 ) -> Result<(), String> {
     let text = std::str::from_utf8(line)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
@@ -54,7 +55,7 @@ pub(super) fn parse<'a>(
         cursor.expect(b':')?;
         let again = match key {
             b"\"i\"" => {
-                cursor.input(fields, scan)?;
+                cursor.input(fields, programs)?;
                 std::mem::replace(&mut input, true)
             }
             b"\"r\"" => {
@@ -227,7 +228,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `[[key, target, ...], [[], [step, ...]]]`
-    fn input(&mut self, fields: &mut Fields<'a>, scan: &mut Scan) -> Result<(), String> {
+    fn input(&mut self, fields: &mut Fields<'a>, programs: &mut Programs) -> Result<(), String> {
         self.expect(b'[')?;
         self.expect(b'[')?;
         fields.key = self.string()?;
@@ -241,7 +242,7 @@ impl<'a> Cursor<'a> {
             .map_err(|error| format!("{error}: the list of stages is always empty"))?;
         self.expect(b',')?;
         self.space();
-        let length = sketch::scan(self.rest(), scan)?;
+        let length = programs.read(self.rest())?;
         fields.steps = self.take(length);
         self.expect(b']')?;
         self.expect(b']')
@@ -339,15 +340,15 @@ mod tests {
         parse(
             line.as_bytes(),
             &mut Fields::default(),
-            &mut Scan::default(),
+            &mut Programs::default(),
         )
         .unwrap_err()
     }
 
     #[test]
     fn a_line_falls_into_its_fields() {
-        let (mut fields, mut scan) = (Fields::default(), Scan::default());
-        parse(LINE.as_bytes(), &mut fields, &mut scan).unwrap();
+        let (mut fields, mut programs) = (Fields::default(), Programs::default());
+        parse(LINE.as_bytes(), &mut fields, &mut programs).unwrap();
         assert_eq!(fields.key, br#""[\"mm\", 8]""#);
         assert_eq!(fields.task, br#""llvm -keys=cpu ", [8, 64], "", 1, []"#);
         assert_eq!(fields.steps, br#"[["CI", 1]]"#);
@@ -365,7 +366,7 @@ mod tests {
         parse(
             line.as_bytes(),
             &mut Fields::default(),
-            &mut Scan::default(),
+            &mut Programs::default(),
         )
         .unwrap();
     }
@@ -414,7 +415,14 @@ mod tests {
     fn no_cut_line_is_a_record() {
         for end in 0..LINE.len() {
             let cut = LINE.get(..end).unwrap();
-            assert!(parse(cut.as_bytes(), &mut Fields::default(), &mut Scan::default()).is_err());
+            assert!(
+                parse(
+                    cut.as_bytes(),
+                    &mut Fields::default(),
+                    &mut Programs::default()
+                )
+                .is_err()
+            );
         }
     }
 
@@ -448,7 +456,7 @@ mod tests {
             changes in proptest::collection::vec(proptest::prelude::any::<(proptest::sample::Index, proptest::sample::Index, u8)>(), 1..4)
         ) {
             let line = mutated(&changes);
-            if parse(&line, &mut Fields::default(), &mut Scan::default()).is_ok() {
+            if parse(&line, &mut Fields::default(), &mut Programs::default()).is_ok() {
                 let text = String::from_utf8_lossy(&line);
                 let json = serde_json::from_slice::<serde::de::IgnoredAny>(&line);
                 proptest::prop_assert!(json.is_ok(), "{text}");

@@ -189,6 +189,33 @@ impl Frame {
         } else {
             out.extend_from_slice(steps);
         }
+        self.write_after_steps(result, out)
+    }
+
+    /// Is `line` what [`Self::write`] writes? `rebuilt` is used for what has to be spelled for that.
+    pub fn writes(
+        &self,
+        line: &[u8],
+        steps: &[u8],
+        result: Measurement<'_>,
+        rebuilt: &mut Vec<u8>,
+    ) -> bool {
+        rebuilt.clear();
+        let steps = if self.writer.is_compact() {
+            json::write_compact(steps, rebuilt);
+            rebuilt.as_slice()
+        } else {
+            steps
+        };
+        let rest = line.strip_prefix(self.head.as_slice());
+        let Some(rest) = rest.and_then(|rest| rest.strip_prefix(steps)) else {
+            return false;
+        };
+        rebuilt.clear();
+        self.write_after_steps(result, rebuilt) && rest == rebuilt
+    }
+
+    fn write_after_steps(&self, result: Measurement<'_>, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&self.middle);
         let spelled = self.write_result(result, out).is_some();
         out.extend_from_slice(&self.tail);
