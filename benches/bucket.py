@@ -7,7 +7,8 @@
 STORE is a local store, which is copied into a bucket of a SeaweedFS that runs in WORK. Every question
 is a process of its own: first with nothing known (tsql with an empty cache, as DuckDB always
 is), then again (tsql with what it has kept on the disk). Requests and bytes are counted by a
-proxy between client and server, times are taken without it, in turn.
+proxy between client and server, times are taken without it, in turn: those of the second table through another one,
+which lets each request wait and all answers together no faster than a line far away would.
 """
 
 import argparse
@@ -98,10 +99,11 @@ def upload(store, filer):
 
 
 class Proxy:
-    """Counts the requests that pass, and the bytes of their answers."""
+    """Counts the requests that pass, and the bytes of their answers; lets them wait as a line far away would."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, latency_s=0.0, bytes_per_s=None):
+        self.server, self.latency_s, self.bytes_per_s = server, latency_s, bytes_per_s
+        self.line, self.free_at = threading.Lock(), 0.0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.kinds, self.bytes = {}, 0
@@ -123,13 +125,23 @@ class Proxy:
         method, path, _ = line.decode().split(" ", 2)
         kind = "LIST" if method == "GET" and "list-type=" in path else method
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        time.sleep(self.latency_s)
         server = socket.create_connection(("127.0.0.1", self.server))
         lines = [each for each in rest.split(b"\r\n") if not each.lower().startswith(b"connection:")]
         server.sendall(line + b"\r\nConnection: close\r\n" + b"\r\n".join(lines))
         while data := server.recv(1 << 16):
             self.bytes += len(data)
+            self.wait(len(data))
             client.sendall(data)
         client.close()
+
+    def wait(self, size):
+        """Until the line has room for so many bytes more."""
+        if self.bytes_per_s:
+            with self.line:
+                self.free_at = max(self.free_at, time.perf_counter()) + size / self.bytes_per_s
+                left = self.free_at - time.perf_counter()
+            time.sleep(max(left, 0.0))
 
     def take(self):
         taken = (self.kinds, self.bytes)
@@ -155,6 +167,17 @@ def duckdb(port, sql):
     return answer["seconds"], answer["rows"]
 
 
+def medians(options, port, cache, sql):
+    """Seconds of tsql with nothing known, of tsql again, and of DuckDB."""
+    times = [[], [], []]
+    for _ in range(options.rounds):
+        shutil.rmtree(cache, ignore_errors=True)
+        times[0].append(tsql(options.tsql, port, cache, sql)[0])
+        times[1].append(tsql(options.tsql, port, cache, sql)[0])
+        times[2].append(duckdb(port, sql)[0])
+    return [statistics.median(each) for each in times]
+
+
 def numbers(rows):
     return [[f"{float(field):.9e}" if str(field).replace(".", "").replace("-", "").isdigit() else str(field) for field in row] for row in rows]
 
@@ -166,6 +189,8 @@ def main():
     parser.add_argument("--weed", default="weed")
     parser.add_argument("--tsql", default=str(TARGET / "release" / "tsql"))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--latency-ms", type=float, default=20.0, help="of each request in the second table")
+    parser.add_argument("--megabytes-s", type=float, default=100.0, help="of all answers there")
     options = parser.parse_args()
     server, port = start(options.weed, options.work / "weed")
     try:
@@ -186,19 +211,20 @@ def main():
                 counts.append(proxy.take())
             if not answers[0] == answers[1] == answers[2]:
                 print("WRONG", question, answers)
-            times = [[], [], []]
-            for _ in range(options.rounds):
-                shutil.rmtree(cache, ignore_errors=True)
-                times[0].append(tsql(options.tsql, port, cache, sql)[0])
-                times[1].append(tsql(options.tsql, port, cache, sql)[0])
-                times[2].append(duckdb(port, sql)[0])
-            medians = [statistics.median(each) for each in times]
-
             def told(kinds, size):
                 return f"{' '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}, {size / 1e3:.0f} kB"
 
-            cells = [told(*count) for count in counts] + [f"{median * 1000:.0f}" for median in medians]
-            print(f"| {question} | {' | '.join(cells)} | {medians[2] / medians[1]:.1f} |", flush=True)
+            first, again, peer = medians(options, port, cache, sql)
+            cells = [told(*count) for count in counts] + [f"{median * 1000:.0f}" for median in (first, again, peer)]
+            print(f"| {question} | {' | '.join(cells)} | {peer / again:.1f} |", flush=True)
+        far = Proxy(port, options.latency_ms / 1e3, options.megabytes_s * 1e6)
+        print(f"\n{options.latency_ms:g} ms a request, {options.megabytes_s:g} MB/s:\n")
+        print("| | ms: tsql, first | again | DuckDB | DuckDB / first | DuckDB / again |")
+        print("|---" * 6 + "|")
+        for question, text in QUESTIONS.items():
+            first, again, peer = medians(options, far.port, cache, text.format(**values))
+            cells = [f"{median * 1000:.0f}" for median in (first, again, peer)]
+            print(f"| {question} | {' | '.join(cells)} | {peer / first:.1f} | {peer / again:.1f} |", flush=True)
     finally:
         server.kill()
 

@@ -1,5 +1,7 @@
 //! Sketches of configurations made anew.
 
+use std::borrow::Cow;
+
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
 use tsql_codecs::{layout, sketch, varint};
@@ -16,7 +18,7 @@ use crate::{column, schema};
 pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let mut rows = ConfigurationRows::default();
-    let mut layouts: Vec<Members> = Vec::new();
+    let mut layouts: Vec<Members<'_>> = Vec::new();
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
     let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
     let sketches = column::text(batch, "sketch")?;
@@ -25,13 +27,13 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     for row in 0..batch.num_rows() {
         let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
         if layout::is_layout(sketch) {
-            let member = (numbers.value(row), own.unwrap_or_default().to_vec());
+            let member = (numbers.value(row), own.unwrap_or_default());
             let graph = graphs.value(row);
             match layouts.last_mut() {
-                Some((last, text, members)) if *last == graph && text == sketch => {
+                Some((last, text, members)) if *last == graph && *text == sketch => {
                     members.push(member);
                 }
-                _ => layouts.push((graph, sketch.to_owned(), vec![member])),
+                _ => layouts.push((graph, sketch, vec![member])),
             }
             continue;
         }
@@ -40,20 +42,18 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
             graphs.value(row),
             numbers.value(row),
             &sketch,
-            packed.as_deref(),
+            packed.map(Cow::Owned),
             kernels.at(row).as_ref(),
         );
     }
     for (graph, sketch, members) in layouts {
-        let members = members.iter();
-        let members = members.map(|(number, params)| (*number, params.as_slice()));
-        rows.push_fixed(graph, &sketch, members);
+        rows.push_fixed(graph, sketch, members.into_iter());
     }
     file::batch(table, rows.finish()?)
 }
 
 /// Configurations of a graph that have the same layouts: numbers and codes.
-type Members = (i64, String, Vec<(i64, Vec<u8>)>);
+type Members<'a> = (i64, &'a str, Vec<(i64, &'a [u8])>);
 
 /// The program's sketch with all holes open, and its packed numbers.
 fn reopened(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>>)> {

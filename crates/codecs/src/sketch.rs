@@ -11,11 +11,12 @@
 //! ```
 //!
 //! `[?..?]` is a run of consecutive numbers by its first and its count: how many loops a `FU` step
-//! fuses is tuned, and would else make a sketch of its own for each count. [`specialise`] then
+//! fuses is tuned, and would else make a sketch of its own for each count. [`Common`] then
 //! writes the numbers that all programs of a sketch have in common back into it, so that what
 //! remains is what was really tuned. Text that holds `?` or `..` itself is its own sketch, without
 //! parameters.
 
+mod common;
 mod open;
 mod seen;
 
@@ -23,6 +24,7 @@ use crate::json::{number_length, string_length};
 
 use crate::number::{integer, write_integer};
 use crate::varint;
+pub use common::Common;
 pub use open::{numbers, open};
 pub use seen::Seen;
 
@@ -333,37 +335,6 @@ fn run(text: &[u8]) -> Option<(i64, i64, usize)> {
             _ => return None,
         }
     }
-}
-
-/// Writes the numbers that all `programs` share into `sketch`; returns the closed sketch and the
-/// places of the numbers that stay open.
-pub fn specialise(sketch: &[u8], programs: &[&[i64]]) -> (Vec<u8>, Vec<usize>) {
-    let Some((first, others)) = programs.split_first() else {
-        return (sketch.to_vec(), Vec::new());
-    };
-    let shared = |place: usize| {
-        others
-            .iter()
-            .all(|other| other.get(place) == first.get(place))
-    };
-    let mut open = Vec::new();
-    let mut out = Vec::with_capacity(sketch.len());
-    let mut place = 0;
-    for &byte in sketch {
-        if byte != b'?' {
-            out.push(byte);
-            continue;
-        }
-        match first.get(place) {
-            Some(&value) if shared(place) => write_integer(value, &mut out),
-            _ => {
-                out.push(b'?');
-                open.push(place);
-            }
-        }
-        place += 1;
-    }
-    (out, open)
 }
 
 /// Appends the program's text to `out`: `sketch` with its holes filled. `params` is `None` for a

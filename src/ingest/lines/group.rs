@@ -13,7 +13,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
 use tsql_codecs::identity::{ProgramHash, environment_id, graph_id};
 use tsql_formats::rows::{Environment, Rows};
 
@@ -139,23 +138,15 @@ impl<'a> Group<'a> {
         self.commit_graphs(&chunks).await?;
         self.commit_environments(&chunks).await?;
         self.commit_configurations(&chunks).await?;
-        let mut new: BTreeMap<&Partition, Vec<RecordBatch>> = BTreeMap::new();
-        for chunk in &chunks {
-            let batch = self.batch(chunk)?;
-            if batch.num_rows() > 0 {
-                new.entry(&chunk.partition).or_default().push(batch);
-            }
+        let mut parts: BTreeMap<&Partition, Vec<&Chunk>> = BTreeMap::new();
+        for chunk in chunks.iter().filter(|chunk| !chunk.rows.records.is_empty()) {
+            parts.entry(&chunk.partition).or_default().push(chunk);
         }
-        for (partition, batches) in new {
-            let Some(schema) = batches.first().map(RecordBatch::schema) else {
-                continue;
-            };
-            let batch = concat_batches(&schema, &batches);
-            let batch = batch.map_err(|error| Error::damaged("records", error.to_string()))?;
+        for (partition, chunks) in parts {
             written.add(Batch {
                 table: "records",
                 partition: Some(partition.clone()),
-                rows: batch,
+                rows: self.batch(&chunks)?,
             });
         }
         written.write_full().await?;
@@ -203,7 +194,17 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn batch(&self, chunk: &Chunk) -> Result<RecordBatch> {
+    /// The records of some chunks.
+    fn batch(&self, chunks: &[&Chunk]) -> Result<RecordBatch> {
+        let count = chunks.iter().map(|chunk| chunk.rows.records.len()).sum();
+        let mut rows = RecordRows::new(count);
+        for chunk in chunks {
+            self.push(chunk, &mut rows)?;
+        }
+        file::batch(schema::table("records")?, rows.finish())
+    }
+
+    fn push(&self, chunk: &Chunk, rows: &mut RecordRows) -> Result<()> {
         let graphs: Vec<i64> = chunk.graphs().map(|(id, _)| id).collect();
         let environments: Vec<i64> = chunk.environments().map(|(id, _)| id).collect();
         let verbatim: HashMap<usize, &[u8]> = chunk
@@ -213,7 +214,6 @@ impl<'a> Group<'a> {
             .map(|(row, text)| (*row, text.as_slice()))
             .collect();
         let missing = |what: &str| Error::damaged("records", format!("no {what} for a row"));
-        let mut rows = RecordRows::new(chunk.source_id, chunk.rows.records.len());
         for (index, row) in chunk.rows.records.iter().enumerate() {
             let line = chunk.first_line + row.line;
             let graph = graphs
@@ -222,6 +222,7 @@ impl<'a> Group<'a> {
             let config = self.configurations.number(&(*graph, row.program));
             let environment = environments.get(row.environment as usize);
             rows.push(
+                chunk.source_id,
                 *graph,
                 config.ok_or_else(|| missing("configuration"))?,
                 *environment.ok_or_else(|| missing("environment"))?,
@@ -232,7 +233,7 @@ impl<'a> Group<'a> {
                 verbatim.get(&index).copied(),
             );
         }
-        file::batch(schema::table("records")?, rows.finish())
+        Ok(())
     }
 }
 

@@ -18,8 +18,8 @@ use super::position::Position;
 use crate::error::Result;
 use crate::ledger::{Alias, Ledger, Plan, Reading, Source};
 
-/// Parsed chunks for each parser that may wait while rows are written: so parsing goes on.
-const READY: usize = 48;
+/// Parsed chunks that may wait while rows are written: so parsing goes on, also of files of a quarter of a chunk.
+const READY: usize = 192;
 
 /// Something about the files being read, in their order.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ pub(in crate::ingest) fn start(
     let pool = Pool {
         threads,
         waiting: 2,
-        ready: READY,
+        ready: READY.div_ceil(threads),
     };
     pool.start(progress, parse, move |desk| {
         let mut reader = Reader {
@@ -327,7 +327,8 @@ fn chunks(job: &Job, opened: &Opened, reading: &Reading) -> Result<Cut<Stream>> 
     let (mut input, compression) = stream.map_err(crate::Error::io(&job.input.file))?;
     let mut hasher = ContentHasher::new();
     let mut left = reading.first_byte;
-    let mut buffer = vec![0; 1 << 20];
+    let most = usize::try_from(left).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; most.min(1 << 20)];
     while left > 0 {
         let wanted = usize::try_from(left)
             .unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! A sketch with all its holes open again: as it was before [`super::specialise`] wrote numbers into it.
+//! A sketch with all its holes open again: as it was before [`super::Common`] wrote numbers into it.
 
 use crate::json::{number_length, string_length};
 use crate::number::integer;
@@ -87,7 +87,7 @@ fn number(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Scan, scan, scan_values, specialise};
+    use super::super::{Common, Scan, scan, scan_values};
     use super::*;
 
     fn opened(sketch: &str) -> String {
@@ -182,11 +182,16 @@ mod tests {
                 }
                 let mut other = all.numbers.clone();
                 other.iter_mut().zip(&changes).for_each(|(number, change)| *number += change);
-                let (closed, places) = specialise(&all.sketch, &[&all.numbers, &other]);
-                let mut params = Vec::new();
-                for &place in &places {
-                    varint::write_unsigned(other[place], &mut params);
-                }
+                let packed = |numbers: &[i64]| {
+                    let mut out = Vec::new();
+                    numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut out));
+                    out
+                };
+                let mut common = Common::of(&packed(&all.numbers)).unwrap();
+                let (packed, mut params) = (packed(&other), Vec::new());
+                proptest::prop_assert!(common.add(&packed));
+                let closed = common.specialise(&all.sketch);
+                common.push_open(&packed, &mut params);
                 let mut sketch = Vec::new();
                 let found = numbers(&closed, &params, &mut sketch);
                 proptest::prop_assert_eq!(String::from_utf8(sketch), String::from_utf8(all.sketch));

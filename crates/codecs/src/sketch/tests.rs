@@ -35,13 +35,18 @@ fn a_filled_sketch_is_the_text() {
 #[test]
 fn shared_numbers_go_into_the_sketch() {
     let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
-    let programs: Vec<&[i64]> = programs.iter().map(<[i64; 4]>::as_slice).collect();
-    let (sketch, open) = specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#, &programs);
+    let programs = programs.map(params);
+    let mut common = Common::of(&programs[0]).unwrap();
+    assert!(programs.iter().all(|program| common.add(program)));
+    let sketch = common.specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#);
     assert_eq!(
         String::from_utf8(sketch.clone()).unwrap(),
         r#"[["AN", 2, ?], ["FU", 1, [0..?]]]"#
     );
-    assert_eq!(open, [1, 3]);
+    let mut open = Vec::new();
+    common.push_open(&params([2, 9000, 0, 3]), &mut open);
+    assert_eq!(open, params([9000, 3]));
+    assert!(!common.add(&[2, 0x80]) && Common::of(&[0x80]).is_none());
     let mut out = Vec::new();
     assert!(fill(&sketch, Some(&params([9, 3])), &mut out));
     assert_eq!(out, br#"[["AN", 2, 9], ["FU", 1, [0, 1, 2]]]"#);

@@ -12,9 +12,9 @@ use tsql_formats::rows::{Details, Row};
 use super::details::DetailRows;
 use crate::column::made::Columns;
 
-/// Rows of `records` from one source.
+/// Rows of `records`.
 pub(crate) struct RecordRows {
-    source_id: i64,
+    sources: Vec<i64>,
     graphs: Vec<i64>,
     configs: Vec<i64>,
     environments: Vec<i64>,
@@ -32,23 +32,23 @@ pub(crate) struct RecordRows {
 }
 
 impl RecordRows {
-    pub(crate) fn new(source_id: i64, count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self {
-            source_id,
+            sources: Vec::with_capacity(count),
             graphs: Vec::with_capacity(count),
             configs: Vec::with_capacity(count),
             environments: Vec::with_capacity(count),
             lines: Vec::with_capacity(count),
             runtimes: Float64Builder::with_capacity(count),
             counts: Vec::with_capacity(count),
-            repeats: BinaryBuilder::new(),
+            repeats: BinaryBuilder::with_capacity(count, 0),
             errors: Int16Builder::with_capacity(count),
             all_costs: Vec::with_capacity(count),
             times: Vec::with_capacity(count),
             fractions: Vec::with_capacity(count),
             workloads: Vec::with_capacity(count),
             details: DetailRows::default(),
-            verbatim: BinaryBuilder::new(),
+            verbatim: BinaryBuilder::with_capacity(count, 0),
         }
     }
 
@@ -58,6 +58,7 @@ impl RecordRows {
     )]
     pub(crate) fn push(
         &mut self,
+        source_id: i64,
         graph: i64,
         config: i64,
         environment: i64,
@@ -67,6 +68,7 @@ impl RecordRows {
         details: Option<&Details>,
         verbatim: Option<&[u8]>,
     ) {
+        self.sources.push(source_id);
         self.graphs.push(graph);
         self.configs.push(config);
         self.environments.push(environment);
@@ -84,7 +86,6 @@ impl RecordRows {
     }
 
     pub(crate) fn finish(mut self) -> Columns {
-        let sources = vec![self.source_id; self.lines.len()];
         let digits = self
             .all_costs
             .iter()
@@ -104,7 +105,7 @@ impl RecordRows {
                 "environment_id",
                 Arc::new(Int64Array::from(self.environments)),
             ),
-            ("source_id", Arc::new(Int64Array::from(sources))),
+            ("source_id", Arc::new(Int64Array::from(self.sources))),
             ("line", Arc::new(Int64Array::from(self.lines))),
             ("runtime_ns", Arc::new(self.runtimes.finish())),
             ("repeat_count", Arc::new(Int32Array::from(self.counts))),

@@ -1,5 +1,6 @@
 //! The rows of some documents on their way into the store.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -194,9 +195,9 @@ impl Gathered {
 }
 
 /// Adds the configurations of some rows of a document under their numbers.
-fn push_configurations(
-    rows: &mut ConfigurationRows,
-    one: &Parsed,
+fn push_configurations<'a>(
+    rows: &mut ConfigurationRows<'a>,
+    one: &'a Parsed,
     new: &[(i64, &RowOf<'_>)],
 ) -> Result<()> {
     match &one.document.configurations {
@@ -225,7 +226,13 @@ fn push_configurations(
                     text: scan.sketch.clone(),
                     literal: false,
                 };
-                rows.push_open(one.graph_id, number, &sketch, Some(&params), None);
+                rows.push_open(
+                    one.graph_id,
+                    number,
+                    &sketch,
+                    Some(Cow::Owned(params)),
+                    None,
+                );
             }
         }
     }

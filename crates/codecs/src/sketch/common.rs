@@ -1,0 +1,69 @@
+//! What the programs of a sketch have in common.
+
+use crate::number::write_integer;
+use crate::varint;
+
+/// The numbers of a program, and which of them all others of its sketch have, too.
+#[derive(Clone, Debug)]
+pub struct Common {
+    numbers: Vec<i64>,
+    is_shared: Vec<bool>,
+}
+
+impl Common {
+    /// Of one program alone, by its packed numbers; `None` where these are none.
+    pub fn of(mut params: &[u8]) -> Option<Self> {
+        let mut numbers = Vec::with_capacity(params.len());
+        while !params.is_empty() {
+            numbers.push(varint::read_unsigned(&mut params)?);
+        }
+        let is_shared = vec![true; numbers.len()];
+        Some(Self { numbers, is_shared })
+    }
+
+    /// Adds a program by its packed numbers; false where these are none.
+    #[must_use]
+    pub fn add(&mut self, mut params: &[u8]) -> bool {
+        for (&number, is_shared) in self.numbers.iter().zip(&mut self.is_shared) {
+            if params.is_empty() {
+                *is_shared = false;
+                continue;
+            }
+            match varint::read_unsigned(&mut params) {
+                Some(other) => *is_shared &= other == number,
+                None => return false,
+            }
+        }
+        while !params.is_empty() {
+            if varint::read_unsigned(&mut params).is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// `sketch` with what is shared written into it.
+    pub fn specialise(&self, sketch: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(sketch.len());
+        let mut places = self.numbers.iter().zip(&self.is_shared);
+        for &byte in sketch {
+            match byte {
+                b'?' => match places.next() {
+                    Some((&number, true)) => write_integer(number, &mut out),
+                    _ => out.push(b'?'),
+                },
+                _ => out.push(byte),
+            }
+        }
+        out
+    }
+
+    /// Appends those of a program's packed numbers that stay open to `out`.
+    pub fn push_open(&self, params: &[u8], out: &mut Vec<u8>) {
+        let mut shared = self.is_shared.iter();
+        let numbers = params.split_inclusive(|byte| byte & 0x80 == 0);
+        for number in numbers.filter(|_| shared.next() != Some(&true)) {
+            out.extend_from_slice(number);
+        }
+    }
+}
