@@ -6,6 +6,9 @@
 pub fn string_length(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
+        let rest = text.get(at..)?;
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+        at += rest.iter().position(ends)?;
         match text.get(at)? {
             b'"' => return Some(at + 1),
             b'\\' => {
@@ -15,8 +18,7 @@ pub fn string_length(text: &[u8]) -> Option<usize> {
                     _ => return None,
                 }
             }
-            0..=0x1f => return None,
-            _ => at += 1,
+            _ => return None,
         }
     }
 }
@@ -51,23 +53,31 @@ pub fn number_length(text: &[u8]) -> Option<usize> {
 /// `text` (valid JSON) with `, ` and `: ` between and no other space, as TVM and Python write it.
 pub fn spaced(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 4);
-    let mut at = 0;
+    let (mut start, mut at) = (0, 0);
     while let Some(&byte) = text.get(at) {
         match byte {
-            b'"' => {
-                let rest = text.get(at..).unwrap_or(&[]);
-                let length = string_length(rest).unwrap_or(rest.len());
-                out.extend_from_slice(rest.get(..length).unwrap_or(rest));
-                at += length;
-                continue;
+            b'"' => at += length_at(text, at) - 1,
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                out.extend_from_slice(text.get(start..at).unwrap_or(&[]));
+                start = at + 1;
             }
-            b' ' | b'\t' | b'\r' | b'\n' => {}
-            b',' | b':' => out.extend_from_slice(&[byte, b' ']),
-            _ => out.push(byte),
+            b',' | b':' => {
+                out.extend_from_slice(text.get(start..=at).unwrap_or(&[]));
+                out.push(b' ');
+                start = at + 1;
+            }
+            _ => {}
         }
         at += 1;
     }
+    out.extend_from_slice(text.get(start..).unwrap_or(&[]));
     out
+}
+
+/// Length of the string that begins there, or of all that follows where it does not end.
+fn length_at(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or(&[]);
+    string_length(rest).unwrap_or(rest.len())
 }
 
 /// Appends `text` as a JSON string in ASCII, as Python writes it.
@@ -95,20 +105,19 @@ pub fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `text` (valid JSON) without the spaces between its parts.
 pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte == b'"' {
-            let length = string_length(rest).unwrap_or(rest.len());
-            let (string, after) = rest.split_at(length.min(rest.len()));
-            out.extend_from_slice(string);
-            rest = after;
-            continue;
+    let (mut start, mut at) = (0, 0);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => at += length_at(text, at) - 1,
+            b' ' => {
+                out.extend_from_slice(text.get(start..at).unwrap_or(&[]));
+                start = at + 1;
+            }
+            _ => {}
         }
-        if byte != b' ' {
-            out.push(byte);
-        }
-        rest = after;
+        at += 1;
     }
+    out.extend_from_slice(text.get(start..).unwrap_or(&[]));
 }
 
 /// The elements of the JSON list that `text` is, as written; `None` where it is no list.
@@ -121,6 +130,48 @@ pub fn elements(text: &str) -> Option<Vec<&str>> {
 /// what is no JSON the parts mean nothing.
 pub fn elements_of_valid(text: &str) -> Option<Vec<&str>> {
     parts(text.trim().strip_prefix('[')?.strip_suffix(']')?)
+}
+
+/// The elements of the list that `text` is, of the lists and objects in it, and so on, `depth` levels in all, each as
+/// written and after those in it, with its level from 0; `None` where it is no list. Of what is no JSON the parts mean
+/// nothing.
+pub fn elements_within(text: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let (bytes, mut elements, mut at) = (inner.as_bytes(), Vec::new(), 0);
+    let (mut level, mut starts) = (0_usize, vec![0; depth]);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += string_length(bytes.get(at..)?)?;
+                continue;
+            }
+            b'[' | b'{' => {
+                level += 1;
+                if let Some(start) = starts.get_mut(level) {
+                    *start = at + 1;
+                }
+            }
+            b']' | b'}' | b',' => {
+                if let Some(start) = starts.get_mut(level) {
+                    let element = inner.get(*start..at)?.trim();
+                    if byte == b',' || !element.is_empty() {
+                        elements.push((level, element));
+                    }
+                    *start = at + 1;
+                }
+                if byte != b',' {
+                    level = level.checked_sub(1)?;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let last = inner.get(starts.first().copied()?..)?.trim();
+    if !last.is_empty() {
+        elements.push((0, last));
+    }
+    Some(elements)
 }
 
 /// Keys and values of the JSON object that `text` is, as written, quotes included; `None` where it
@@ -225,6 +276,12 @@ mod tests {
         );
         assert_eq!(elements_of_valid(text), elements(text));
         assert_eq!(elements_of_valid("{}"), None);
+        let within = |depth| elements_within(r#"[1, [[2, 3] , "]"], []]"#, depth);
+        let first = [(0, "1"), (0, r#"[[2, 3] , "]"]"#), (0, "[]")];
+        assert_eq!(within(1), Some(first.to_vec()));
+        let second = [first[0], (1, "[2, 3]"), (1, r#""]""#), first[1], first[2]];
+        assert_eq!(within(2), Some(second.to_vec()));
+        assert_eq!(elements_within("{}", 2), None);
         assert_eq!(
             (elements("[]"), elements("{}"), elements("[1")),
             (Some(vec![]), None, None)

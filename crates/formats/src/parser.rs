@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats;
-use tsql_codecs::sketch::Scan;
 
 use crate::beside::Beside;
-use crate::rows::{Environment, Measurement, Row, Rows, Sketch, Writer, append, intern};
+use crate::chunk;
+use crate::rows::{Environment, Measurement, Row, Rows, Writer, append, intern};
 use crate::spelled::{Speller, Stored};
-use crate::{chunk, steps};
+use crate::steps::Steps;
 
 /// What stands on a line.
 #[derive(Debug)]
@@ -69,8 +69,7 @@ pub(crate) fn parse(
         rows: Rows::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
-        sketches: HashMap::new(),
-        scan: Scan::default(),
+        steps: Steps::default(),
         rebuilt: Vec::new(),
     };
     for line in chunk::lines(chunk) {
@@ -88,8 +87,7 @@ struct Parser<'a> {
     rows: Rows,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    sketches: HashMap<Sketch, u32>,
-    scan: Scan,
+    steps: Steps,
     rebuilt: Vec<u8>,
 }
 
@@ -123,10 +121,9 @@ impl Parser<'_> {
             self.rows.verbatim.push((place, text.to_vec()));
         }
         let rows = &mut self.rows;
-        let mut params = Vec::new();
-        let sketch = steps::sketch(&line.steps, &mut self.scan, &mut params);
-        row.sketch = intern(&mut self.sketches, &mut rows.sketches, &sketch);
-        row.params = append(&mut rows.params, &params);
+        self.steps.read_values(&line.steps);
+        row.sketch = self.steps.place(line.steps.as_bytes(), &mut rows.sketches);
+        row.params = append(&mut rows.params, self.steps.params());
         row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
         let environments = &mut self.environments;
         row.environment = intern(environments, &mut rows.environments, &line.environment);

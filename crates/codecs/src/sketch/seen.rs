@@ -206,23 +206,29 @@ fn hole(text: &[u8]) -> Option<(i64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fill, scan};
+    use super::super::{fill, scan, scan_values};
     use super::*;
 
     /// A program as the scanner reads it: sketch, numbers and length.
-    fn scanned(text: &str) -> Option<(Scan, Vec<u8>, usize)> {
+    fn scanned(text: &str, any_values: bool) -> Option<(Scan, Vec<u8>, usize)> {
         let (mut scanned, mut params) = (Scan::default(), Vec::new());
-        let length = scan(text.as_bytes(), &mut scanned).ok()?;
+        let length = if any_values {
+            serde_json::from_str::<serde_json::Value>(text).ok()?;
+            scan_values(text.as_bytes(), &mut scanned).ok()?;
+            text.len()
+        } else {
+            scan(text.as_bytes(), &mut scanned).ok()?
+        };
         let numbers = scanned.numbers.iter();
         numbers.for_each(|&number| varint::write_unsigned(number, &mut params));
         Some((scanned, params, length))
     }
 
     /// All of these remembered, each under its place.
-    fn seen(texts: &[&str]) -> Seen {
+    fn seen(texts: &[&str], any_values: bool) -> Seen {
         let mut seen = Seen::default();
         for (place, text) in (0..).zip(texts) {
-            let (scan, ..) = scanned(text).unwrap();
+            let (scan, ..) = scanned(text, any_values).unwrap();
             seen.remember(&scan, place);
         }
         seen
@@ -235,16 +241,32 @@ mod tests {
         read.map(|(place, length)| (place, length, params.split_off(1)))
     }
 
+    /// Programs that these sketches were seen of are read as the scanner reads them; `wanted` is the place of the sketch.
+    fn check(seen_of: &[&str], any_values: bool, programs: &[(&str, Option<u32>)]) {
+        let seen = seen(seen_of, any_values);
+        for &(text, wanted) in programs {
+            let found = read(&seen, text);
+            assert_eq!(found.as_ref().map(|(place, ..)| *place), wanted, "{text}");
+            if let Some((_, length, params)) = found {
+                let (scan, wanted, scanned) = scanned(text, any_values).unwrap();
+                assert_eq!((params, length), (wanted.clone(), scanned), "{text}");
+                let mut filled = Vec::new();
+                assert!(fill(&scan.sketch, Some(&wanted), &mut filled));
+                assert_eq!(filled, text[..length].as_bytes());
+            }
+        }
+    }
+
     #[test]
     fn a_program_of_a_known_sketch_is_read_as_the_scanner_does() {
-        let seen = seen(&[
+        let seen_of = [
             r#"[["SP", 2, 0, 8, [4, 1], 1], ["FU", 1, [0, 1, 2]]]"#,
             r#"[["SP", 2, 0, 8, [4, 1, 1], 1], ["FU", 1, [0, 2]]]"#,
             r#"[["SP", 2, 0, 8, [4, 1, 1], 1], ["FU", 1, []]]"#,
             r#"[["PR", 2, 0, "auto_unroll_max_step$64"], ["SP", 1.5, -2, 1e3]]"#,
             "[]",
-        ]);
-        for (text, wanted) in [
+        ];
+        let programs = [
             (
                 r#"[["SP", 3, 12, 1000, [64, 7], 0], ["FU", 300, [5, 6]]], 7"#,
                 Some(0),
@@ -286,17 +308,22 @@ mod tests {
             (r#"[["SP",2,0,8,[4,1],1],["FU",1,[0,1,2]]]"#, None),
             (r#"[["SP", 2, 0, 8, [4, 1], 1], ["FU", 1, [0, 1, 2]]"#, None),
             ("", None),
-        ] {
-            let found = read(&seen, text);
-            assert_eq!(found.as_ref().map(|(place, ..)| *place), wanted, "{text}");
-            if let Some((_, length, params)) = found {
-                let (scan, wanted, scanned) = scanned(text).unwrap();
-                assert_eq!((params, length), (wanted.clone(), scanned), "{text}");
-                let mut filled = Vec::new();
-                assert!(fill(&scan.sketch, Some(&wanted), &mut filled));
-                assert_eq!(filled, text[..length].as_bytes());
-            }
-        }
+        ];
+        check(&seen_of, false, &programs);
+    }
+
+    #[test]
+    fn names_of_members_are_no_holes() {
+        let programs = [
+            (r#"{"TILE_8": [16, 4], "z$3": "v$7", "on": true}"#, Some(0)),
+            (r#"{"TILE_9": [8, 1], "z$3": "v$3", "on": true}"#, None),
+            (r#"{"TILE_8": [8, 1], "z$4": "v$3", "on": true}"#, None),
+        ];
+        check(
+            &[r#"{"TILE_8": [8, 1], "z$3": "v$3", "on": true}"#],
+            true,
+            &programs,
+        );
     }
 
     #[test]
@@ -328,6 +355,9 @@ mod tests {
             "999999999999999999",
             "9999999999999999999",
             "[0,1]",
+            r#"{"z$3": 1, "b": "x$4"}"#,
+            r#"{"z$4": 2}"#,
+            "{}",
         ]);
         let name = prop::sample::select(vec!["\"FU\"", "\"SP\"", "3"]);
         let step = (name, prop::collection::vec(value, 0..4)).prop_map(|(name, values)| {
@@ -340,11 +370,11 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn whatever_was_seen_nothing_is_read_otherwise(
-            texts in proptest::collection::vec(steps(), 1..12), change in 0_usize..64, with in 0_u8..128,
+            texts in proptest::collection::vec(steps(), 1..12), change in 0_usize..64, with in 0_u8..128, any_values: bool,
         ) {
             let (mut seen, mut sketches) = (Seen::default(), Vec::new());
             for text in &texts {
-                let Some((scan, ..)) = scanned(text) else { continue };
+                let Some((scan, ..)) = scanned(text, any_values) else { continue };
                 if !scan.literal && !scan.respell && !sketches.contains(&scan.sketch) {
                     seen.remember(&scan, u32::try_from(sketches.len()).unwrap());
                     sketches.push(scan.sketch);
@@ -356,12 +386,14 @@ mod tests {
                     *byte = with;
                 }
                 for text in [text.clone(), String::from_utf8(changed).unwrap_or_default()] {
-                    let wanted = scanned(&text).filter(|(scan, ..)| !scan.literal && !scan.respell);
+                    let wanted = scanned(&text, any_values).filter(|(scan, ..)| !scan.literal && !scan.respell);
                     let wanted = wanted.and_then(|(scan, params, length)| {
                         let place = sketches.iter().position(|sketch| *sketch == scan.sketch)?;
                         Some((u32::try_from(place).unwrap(), length, params))
                     });
-                    proptest::prop_assert_eq!(read(&seen, &text), wanted, "{}", text);
+                    // A value is all of a text.
+                    let found = read(&seen, &text).filter(|(_, length, _)| !any_values || *length == text.len());
+                    proptest::prop_assert_eq!(found, wanted, "{}", text);
                 }
             }
         }

@@ -86,7 +86,7 @@ fn string(what: &str, raw: &str) -> Result<String, String> {
 }
 
 fn spaced(raw: &str) -> String {
-    String::from_utf8_lossy(&json::spaced(raw.as_bytes())).into_owned()
+    String::from_utf8(json::spaced(raw.as_bytes())).unwrap_or_default()
 }
 
 fn number(what: &str, raw: &str) -> Result<Decimal, String> {

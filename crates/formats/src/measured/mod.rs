@@ -18,12 +18,11 @@ mod render;
 
 use std::collections::HashMap;
 
-use super::rows::{
-    Details, Environment, Kernel, Measurement, Row, Rows, Sketch, Writer, append, intern,
-};
+use super::rows::{Details, Environment, Kernel, Measurement, Row, Rows, Writer, append, intern};
 use crate::beside::Beside;
 use crate::spelled::Speller;
-use crate::{Format, Logs, chunk, steps};
+use crate::steps::Steps;
+use crate::{Format, Logs, chunk};
 
 pub use kernel::{build, of as kernel};
 use line::Line;
@@ -32,7 +31,6 @@ use objects::Objects;
 pub use render::write;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
-use tsql_codecs::sketch::Scan;
 
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "measured";
@@ -99,11 +97,10 @@ struct Parser {
     rows: Rows,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    sketches: HashMap<Sketch, u32>,
     kernels: HashMap<Kernel, u32>,
     /// Environments by their text, with what they say of the kernel.
     known: HashMap<String, (Environment, Kernel)>,
-    scan: Scan,
+    steps: Steps,
     rebuilt: Vec<u8>,
 }
 
@@ -133,8 +130,7 @@ impl Parser {
             workload_index: None,
             details: None,
         };
-        let mut params = Vec::new();
-        let sketch = steps::sketch(&line.steps, &mut self.scan, &mut params);
+        self.steps.read_values(&line.steps);
         let bytes = packed.and_then(|packed| packed.bytes);
         let (environment, said) = self.environment(line.environment)?;
         // What the environment says stands only there.
@@ -185,8 +181,8 @@ impl Parser {
             ..environment
         };
         let rows = &mut self.rows;
-        row.sketch = intern(&mut self.sketches, &mut rows.sketches, &sketch);
-        row.params = append(&mut rows.params, &params);
+        row.sketch = self.steps.place(line.steps.as_bytes(), &mut rows.sketches);
+        row.params = append(&mut rows.params, self.steps.params());
         row.graph = intern(&mut self.graphs, &mut rows.graphs, &line.workload_key);
         row.environment = intern(&mut self.environments, &mut rows.environments, &environment);
         if kernel != Kernel::default() {

@@ -25,9 +25,10 @@ pub(super) fn parse(text: &[u8], beside: &Beside) -> Result<Line, String> {
     let text = text.trim_start_matches('\u{feff}');
     serde_json::from_str::<IgnoredAny>(text)
         .map_err(|error| format!("the line is no JSON: {error}"))?;
-    let [index, record] = list("the line", text)?;
-    let [trace, run_secs, target, args_info] = list("the record", record)?;
-    for part in list::<2>("the trace", trace)? {
+    let within = json::elements_within(text, 3).ok_or("the line is no list")?;
+    let [index, record] = list("the line", text.trim(), &within, 0)?;
+    let [trace, run_secs, target, args_info] = list("the record", record, &within, 1)?;
+    for part in list::<2>("the trace", trace, &within, 2)? {
         if !part.starts_with('[') {
             return Err("instructions and decisions of the trace are not both lists".into());
         }
@@ -81,16 +82,27 @@ fn workload_key(index: i32, args_info: &str, beside: &Beside) -> Result<String, 
 /// What is there where nothing is.
 const NOTHING: &str = "null";
 
-/// The elements of a list of `N`, which is known to be JSON.
-fn list<'a, const N: usize>(what: &str, raw: &'a str) -> Result<[&'a str; N], String> {
-    let elements = json::elements_of_valid(raw).ok_or_else(|| format!("{what} is no list"))?;
+/// The elements of a list of `N`: those on its `level` among all that are `within` its line.
+fn list<'a, const N: usize>(
+    what: &str,
+    raw: &'a str,
+    within: &[(usize, &'a str)],
+    level: usize,
+) -> Result<[&'a str; N], String> {
+    if !raw.starts_with('[') {
+        return Err(format!("{what} is no list"));
+    }
+    let inside = raw.as_bytes().as_ptr_range();
+    let elements = within.iter().filter(|(of, _)| *of == level);
+    let elements = elements.filter(|(_, element)| inside.contains(&element.as_ptr()));
+    let elements: Vec<&str> = elements.map(|(_, element)| *element).collect();
     let count = elements.len();
     let wrong = |_| format!("{what} has {count} elements instead of {N}");
     elements.try_into().map_err(wrong)
 }
 
 fn spaced(raw: &str) -> String {
-    String::from_utf8_lossy(&json::spaced(raw.as_bytes())).into_owned()
+    String::from_utf8(json::spaced(raw.as_bytes())).unwrap_or_default()
 }
 
 fn compact_target(raw: &str) -> Result<String, String> {

@@ -11,7 +11,6 @@
 mod frames;
 pub mod networks;
 mod parse;
-mod programs;
 mod render;
 
 use std::cell::OnceCell;
@@ -23,10 +22,10 @@ use ahash::RandomState;
 use crate::beside::Beside;
 use crate::rows::{Environment, Measurement, Row, Rows, Writer, append, intern};
 use crate::spelled::Speller;
+use crate::steps::Steps;
 use crate::{Format, Logs, chunk};
 
 use frames::Frames;
-use programs::Programs;
 pub use render::Frame;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
@@ -83,7 +82,7 @@ struct Parser<'a> {
     known: HashMap<Raw<'a>, Rc<Known>, RandomState>,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    programs: Programs,
+    steps: Steps,
     /// The writer of the line before.
     writer: Writer,
     /// What of a line is rebuilt.
@@ -109,14 +108,14 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
         known: HashMap::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
-        programs: Programs::default(),
+        steps: Steps::default(),
         writer: Writer::Tvm,
         rebuilt: Vec::new(),
     };
     let mut fields = parse::Fields::default();
     for line in chunk::lines(chunk) {
         let read = chunk::record(line, |line| {
-            parse::parse(line, &mut fields, &mut parser.programs)?;
+            parse::parse(line, &mut fields, &mut parser.steps)?;
             parser.record(line, &fields)
         });
         parser.rows.count(line, read);
@@ -127,7 +126,7 @@ pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
 impl<'a> Parser<'a> {
     fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
         self.known(fields, Writer::Tvm)?;
-        let program = ProgramHash::of(self.programs.steps(fields.steps));
+        let program = ProgramHash::of(self.steps.spelled(fields.steps));
         let mut row = Row {
             line: self.rows.line_count,
             graph: 0,
@@ -155,9 +154,9 @@ impl<'a> Parser<'a> {
             repeats = packed.and_then(|packed| packed.bytes);
         }
         let known = self.prove(line, fields, &row, repeats.as_deref())?;
-        row.params = append(&mut self.rows.params, self.programs.params());
+        row.params = append(&mut self.rows.params, self.steps.params());
         (row.graph, row.environment) = self.ids(&known);
-        row.sketch = self.programs.place(fields.steps, &mut self.rows.sketches);
+        row.sketch = self.steps.place(fields.steps, &mut self.rows.sketches);
         row.repeats = repeats.map(|bytes| append(&mut self.rows.repeats, &bytes));
         self.rows.records.push(row);
         Ok(())
@@ -195,7 +194,7 @@ impl<'a> Parser<'a> {
             measured_at_fraction: None,
             workload_index: None,
         };
-        let is_given_back = self.programs.is_given_back(fields.steps);
+        let is_given_back = self.steps.is_given_back(fields.steps);
         let text = match line.split_last() {
             Some((b'\r', text)) if self.crlf => Some(text),
             _ => Some(line).filter(|_| !self.crlf),
@@ -203,7 +202,7 @@ impl<'a> Parser<'a> {
         if let Some(text) = text.filter(|_| is_given_back) {
             for writer in std::iter::once(self.writer).chain(Writer::ALL) {
                 let known = self.known(fields, writer)?;
-                let steps = self.programs.steps(fields.steps);
+                let steps = self.steps.spelled(fields.steps);
                 if known.frame.writes(text, steps, result, &mut self.rebuilt) {
                     self.writer = writer;
                     return Ok(known);

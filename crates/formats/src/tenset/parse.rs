@@ -6,7 +6,7 @@
 use tsql_codecs::json::{number_length, string_length};
 use tsql_codecs::number::Decimal;
 
-use super::programs::Programs;
+use crate::steps::Steps;
 
 /// Largest error number that TVM defines is 8; what a reader may meet is what fits the column.
 const ERROR_NUMBERS: std::ops::RangeInclusive<i64> = 0..=i16::MAX as i64;
@@ -21,7 +21,7 @@ pub(super) struct Fields<'a> {
     pub(super) key: &'a [u8],
     /// The other elements of the task tuple, without the brackets: target, hardware, ...
     pub(super) task: &'a [u8],
-    /// The transform steps: a JSON list. The caller's [`Programs`] have read it.
+    /// The transform steps: a JSON list. The caller's [`Steps`] have read it.
     pub(super) steps: &'a [u8],
     /// Seconds, one a repeat.
     pub(super) costs: Vec<Decimal>,
@@ -33,14 +33,14 @@ pub(super) struct Fields<'a> {
     pub(super) version: &'a [u8],
 }
 
-/// Takes `line` apart into `fields` and `programs`, both reused from line to line.
+/// Takes `line` apart into `fields` and `steps`, both reused from line to line.
 ///
 /// # Errors
 /// What is wrong with the line, for people.
 pub(super) fn parse<'a>(
     line: &'a [u8],
     fields: &mut Fields<'a>,
-    programs: &mut Programs,
+    steps: &mut Steps,
 ) -> Result<(), String> {
     let text = std::str::from_utf8(line)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
@@ -55,7 +55,7 @@ pub(super) fn parse<'a>(
         cursor.expect(b':')?;
         let again = match key {
             b"\"i\"" => {
-                cursor.input(fields, programs)?;
+                cursor.input(fields, steps)?;
                 std::mem::replace(&mut input, true)
             }
             b"\"r\"" => {
@@ -228,7 +228,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `[[key, target, ...], [[], [step, ...]]]`
-    fn input(&mut self, fields: &mut Fields<'a>, programs: &mut Programs) -> Result<(), String> {
+    fn input(&mut self, fields: &mut Fields<'a>, steps: &mut Steps) -> Result<(), String> {
         self.expect(b'[')?;
         self.expect(b'[')?;
         fields.key = self.string()?;
@@ -242,7 +242,7 @@ impl<'a> Cursor<'a> {
             .map_err(|error| format!("{error}: the list of stages is always empty"))?;
         self.expect(b',')?;
         self.space();
-        let length = programs.read(self.rest())?;
+        let length = steps.read(self.rest())?;
         fields.steps = self.take(length);
         self.expect(b']')?;
         self.expect(b']')
@@ -340,15 +340,15 @@ mod tests {
         parse(
             line.as_bytes(),
             &mut Fields::default(),
-            &mut Programs::default(),
+            &mut Steps::default(),
         )
         .unwrap_err()
     }
 
     #[test]
     fn a_line_falls_into_its_fields() {
-        let (mut fields, mut programs) = (Fields::default(), Programs::default());
-        parse(LINE.as_bytes(), &mut fields, &mut programs).unwrap();
+        let (mut fields, mut steps) = (Fields::default(), Steps::default());
+        parse(LINE.as_bytes(), &mut fields, &mut steps).unwrap();
         assert_eq!(fields.key, br#""[\"mm\", 8]""#);
         assert_eq!(fields.task, br#""llvm -keys=cpu ", [8, 64], "", 1, []"#);
         assert_eq!(fields.steps, br#"[["CI", 1]]"#);
@@ -366,7 +366,7 @@ mod tests {
         parse(
             line.as_bytes(),
             &mut Fields::default(),
-            &mut Programs::default(),
+            &mut Steps::default(),
         )
         .unwrap();
     }
@@ -419,7 +419,7 @@ mod tests {
                 parse(
                     cut.as_bytes(),
                     &mut Fields::default(),
-                    &mut Programs::default()
+                    &mut Steps::default()
                 )
                 .is_err()
             );
@@ -456,7 +456,7 @@ mod tests {
             changes in proptest::collection::vec(proptest::prelude::any::<(proptest::sample::Index, proptest::sample::Index, u8)>(), 1..4)
         ) {
             let line = mutated(&changes);
-            if parse(&line, &mut Fields::default(), &mut Programs::default()).is_ok() {
+            if parse(&line, &mut Fields::default(), &mut Steps::default()).is_ok() {
                 let text = String::from_utf8_lossy(&line);
                 let json = serde_json::from_slice::<serde::de::IgnoredAny>(&line);
                 proptest::prop_assert!(json.is_ok(), "{text}");
