@@ -88,9 +88,17 @@ pub(super) struct Place {
 impl Place {
     /// The store that was named or found, or the sample; `None` where there is none.
     async fn find(&self) -> Result<Option<Store>> {
+        self.find_by(async |location| Store::open(location).await)
+            .await
+    }
+
+    async fn find_by(
+        &self,
+        open: impl AsyncFnOnce(&str) -> Result<Store>,
+    ) -> Result<Option<Store>> {
         let store = match self.location()? {
             _ if self.sample => Store::demo().await?,
-            Some(location) => Store::open(&location).await?.telling(talk),
+            Some(location) => open(&location).await?.telling(talk),
             None => return Ok(None),
         };
         match &self.at {
@@ -139,7 +147,11 @@ impl Place {
 
     /// The store that a query needs; an empty one where there is none and the query names no table of it.
     pub(super) async fn open_for(&self, sql: &str) -> Result<Store> {
-        match self.find().await {
+        let open = async |location: &str| match &self.at {
+            Some(_) => Store::open(location).await,
+            None => Store::open_to_ask(location, sql).await,
+        };
+        match self.find_by(open).await {
             Ok(Some(store)) => Ok(store),
             Ok(None) if names_tables(sql)? => Err(Error::NoStore),
             Err(error) if !matches!(error, Error::Foreign { .. }) || names_tables(sql)? => {

@@ -136,6 +136,19 @@ impl Store {
         Ok(self.session_at(options).await?.0)
     }
 
+    /// Opens the store at `location` for a question that follows at once.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::Query`] where `sql` cannot be parsed.
+    pub(crate) async fn open_to_ask(location: &str, sql: &str) -> Result<Self> {
+        // On a local disk nothing is waited for.
+        if !location.contains("://") {
+            return Self::open(location).await;
+        }
+        let names = Names::of(sql, &SessionContext::new().state())?;
+        Self::open_for(location, &tables_of(&names)?).await
+    }
+
     /// As [`Store::session_with`], with the versions of the tables that it reads.
     pub(crate) async fn session_at(
         &self,

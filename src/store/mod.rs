@@ -40,6 +40,7 @@ mod location;
 mod log;
 mod moment;
 mod near;
+mod opened;
 mod read;
 mod remote;
 pub(crate) mod rollup;
@@ -87,6 +88,7 @@ pub(crate) use verify::Settings;
 use crate::error::{Error, Result};
 use crate::schema;
 use at::Moment;
+use opened::{First, marker_at};
 use turn::{Queues, Turn};
 
 /// Version of the store's layout.
@@ -105,6 +107,8 @@ pub struct Store {
     id: Arc<str>,
     /// The newest versions of tables that were read.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
+    /// What was read while the store was opened, for whoever asks for these tables first.
+    first: First,
     /// What sessions over them have made.
     shelf: Arc<Shelf>,
     /// It is looked at as it was then.
@@ -123,28 +127,6 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store at `location`: see [`Location::open`].
-    ///
-    /// # Errors
-    /// [`Error::NotAStore`], or [`Error::TooNew`] for one that a newer tsql has made.
-    pub async fn open(location: &str) -> Result<Self> {
-        let location = Location::open(location).await?;
-        let Some(marker) = marker_at(&location).await? else {
-            return Err(Error::NotAStore {
-                location: location.as_str().to_owned(),
-            });
-        };
-        if marker.format > FORMAT {
-            let what = "the store".to_owned();
-            return Err(Error::TooNew {
-                what,
-                found: marker.format,
-                supported: FORMAT,
-            });
-        }
-        Ok(Self::over(location, &marker.made_as))
-    }
-
     /// Makes a store at `location`, which must not exist or be an empty directory; `memory:` makes
     /// one that ends with the process.
     ///
@@ -197,7 +179,8 @@ impl Store {
         Self::over(Location::over(objects), "")
     }
 
-    fn over(location: Location, made_as: &str) -> Self {
+    fn over(location: impl Into<Arc<Location>>, made_as: &str) -> Self {
+        let location = location.into();
         let is_plain = |c: char| c.is_ascii_alphanumeric();
         let id = if made_as.is_empty() || !made_as.chars().all(is_plain) {
             let place = location.as_str().as_bytes();
@@ -206,9 +189,10 @@ impl Store {
             made_as.to_ascii_lowercase()
         };
         Self {
-            location: Arc::new(location),
+            location,
             id: id.into(),
             snapshots: Arc::default(),
+            first: First::default(),
             shelf: Arc::default(),
             at: None,
             queues: Queues::default(),
@@ -335,21 +319,6 @@ impl Default for VacuumOptions {
             dry_run: false,
         }
     }
-}
-
-/// What marks the store at `location`; `None` where nothing does.
-async fn marker_at(location: &Location) -> Result<Option<Marker>> {
-    for name in marker::NAMES {
-        let Some(bytes) = location.read(name).await? else {
-            continue;
-        };
-        let found = Marker::parse(name, &String::from_utf8_lossy(&bytes));
-        if let Some(found) = found.map_err(|reason| Error::damaged(name, reason))? {
-            return Ok(Some(found));
-        }
-    }
-    let lost = location.local_directory().is_some_and(marker::is_lost);
-    Ok(lost.then(Marker::lost))
 }
 
 /// Is there nothing in the directory, but what is left of a store whose making was broken off?

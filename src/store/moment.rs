@@ -30,6 +30,9 @@ impl Store {
     /// # Errors
     /// [`Error::Contended`] where corrections do not end, and failures of the storage.
     pub(crate) async fn snapshots_of(&self, tables: &[&'static Table]) -> Result<Snapshots> {
+        if let Some(first) = self.first.take(tables) {
+            return Ok(first);
+        }
         let are_asked = tables.iter().any(|table| table.name == "retracted");
         for _ in 0..ATTEMPTS {
             let before = if are_asked {

@@ -7,6 +7,7 @@ use arrow::datatypes::Int64Type;
 
 use super::at::{At, Moment};
 use super::log::{Entry, Log, Version};
+use super::opened::First;
 use super::shelf::Shelf;
 use super::{Snapshot, Store};
 use crate::error::{Error, Result};
@@ -45,6 +46,7 @@ impl Store {
         };
         Ok(Self {
             at: Some(Arc::new(moment)),
+            first: First::default(),
             shelf: Arc::default(),
             ..self.clone()
         })

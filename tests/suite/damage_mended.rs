@@ -146,7 +146,7 @@ fn optimize_never_copies_damage_and_reading_it_has_to_be_asked_for() {
     );
 }
 
-/// The entries that `vacuum` writes say nothing of files.
+/// The entries that `vacuum` writes bring no files.
 #[test]
 fn a_log_that_has_lost_a_line_is_told() {
     let place = store();

@@ -1,5 +1,6 @@
 //! A version is what its last commit says that it is.
 
+use deltalake_core::kernel::transaction::CommitProperties;
 use memchr::memmem;
 use serde_json::Value;
 
@@ -8,6 +9,12 @@ use super::{Log, Snapshot, failure};
 use crate::error::Result;
 use crate::store::verify::Verify;
 
+/// The version whose files a commit speaks of that changes none.
+const FILES_OF: &str = "tsqlFilesOf";
+
+/// The commits of a clean-up, and how many of its own each makes of them.
+const UNCHANGING: [(&str, u64); 2] = [("VACUUM START", 1), ("VACUUM END", 2)];
+
 impl Snapshot {
     /// This snapshot, if its files are those that its last commit says.
     pub(super) async fn confirmed(self) -> Result<Self> {
@@ -15,14 +22,14 @@ impl Snapshot {
         if Verify::of_environment()? == Verify::Never {
             return Ok(self);
         }
-        // A commit that changes no files need not speak of them: `vacuum` makes such ones.
+        // A commit that changes no files need not speak of them.
         for version in (0..=self.version()).rev() {
             let entry = log_store.read_commit_entry(version).await;
             // Of older versions only checkpoints may be left.
             let Some(entry) = entry.map_err(|error| failure(table, error))? else {
                 break;
             };
-            let said = said(&entry);
+            let said = said(&entry, version);
             let is_other = |said: &String| *said != self.of_files.to_string();
             if entry.trim_ascii().is_empty() || said.as_ref().is_some_and(is_other) {
                 return Err(damaged(table, "the files of the table are"));
@@ -33,6 +40,14 @@ impl Snapshot {
         }
         Ok(self)
     }
+
+    /// What the commits of a clean-up after this version say: so whoever reads the newest one need not look at those before.
+    pub(super) fn unchanged(&self) -> CommitProperties {
+        CommitProperties::default().with_metadata([
+            (FILES.to_owned(), Value::from(self.of_files.to_string())),
+            (FILES_OF.to_owned(), Value::from(self.version())),
+        ])
+    }
 }
 
 /// Does a commit add or remove files?
@@ -41,10 +56,43 @@ fn changes_files(entry: &[u8]) -> bool {
     has("\"add\":") || has("\"remove\":")
 }
 
-/// What a commit says of the files of its table.
-fn said(entry: &[u8]) -> Option<String> {
+/// What the commit of a version says of the files of its table. What one that changes none says is true where nobody else has
+/// committed since the version that it speaks of.
+fn said(entry: &[u8], version: u64) -> Option<String> {
     let line = entry.split(|&byte| byte == b'\n');
     let mut infos = line.filter(|line| memmem::find(line, FILES.as_bytes()).is_some());
     let info: Value = serde_json::from_slice(infos.next()?).ok()?;
-    Some(info.get("commitInfo")?.get(FILES)?.as_str()?.to_owned())
+    let info = info.get("commitInfo")?;
+    if let Some(of) = info.get(FILES_OF) {
+        let operation = info.get("operation")?.as_str()?;
+        let (_, commits) = UNCHANGING.iter().find(|(name, _)| *name == operation)?;
+        if of.as_u64()?.checked_add(*commits) != Some(version) {
+            return None;
+        }
+    }
+    Some(info.get(FILES)?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said;
+
+    #[test]
+    fn a_clean_up_speaks_of_the_version_right_before_it() {
+        let entry = |operation: &str| {
+            format!(
+                r#"{{"commitInfo":{{"operation":"{operation}","tsqlFiles":"2 ab","tsqlFilesOf":7}}}}"#
+            )
+        };
+        let said = |operation: &str, version| said(entry(operation).as_bytes(), version);
+        let files = Some("2 ab".to_owned());
+        assert_eq!(said("VACUUM START", 8), files);
+        assert_eq!(said("VACUUM END", 9), files);
+        // Somebody has committed in between.
+        assert_eq!(said("VACUUM START", 9), None);
+        assert_eq!(said("VACUUM END", 10), None);
+        assert_eq!(said("WRITE", 8), None);
+        let plain = br#"{"commitInfo":{"operation":"WRITE","tsqlFiles":"1 c"}}"#;
+        assert_eq!(super::said(plain, 3).as_deref(), Some("1 c"));
+    }
 }

@@ -236,9 +236,9 @@ impl Log {
         // What is committed after this is newer than the version below, or named by it.
         let there = self.data_files().await?;
         let mut table = DeltaTable::new(self.log_store.clone());
-        if self.snapshot().await?.is_none() {
+        let Some(newest) = self.snapshot().await? else {
             return Ok(Vec::new());
-        }
+        };
         let failed = |error| failure(self.table, error);
         table.load().await.map_err(failed)?;
         let state = table.snapshot().map_err(failed)?.clone();
@@ -257,6 +257,7 @@ impl Log {
             .with_mode(VacuumMode::Lite)
             .with_keep_versions(&kept)
             .with_dry_run(dry_run)
+            .with_commit_properties(newest.unchanged())
             .await
             .map_err(failed)?;
         let mut deleted = metrics.files_deleted;
