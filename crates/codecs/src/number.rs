@@ -117,8 +117,24 @@ impl Decimal {
     }
 
     /// The double nearest to `self * 10^shift`.
+    #[inline]
     pub fn to_f64(self, shift: i32) -> f64 {
-        ratio(self.digits, 1, self.exponent + shift)
+        let exponent = self.exponent + shift;
+        let power = usize::try_from(exponent.unsigned_abs());
+        let power = power.ok().and_then(|index| POWERS.get(index));
+        match power {
+            // One rounding, as both are exact.
+            Some(power) if self.digits.unsigned_abs() <= EXACT.unsigned_abs() => {
+                #[expect(clippy::cast_precision_loss, reason = "exact: checked above")]
+                let digits = self.digits as f64;
+                if exponent < 0 {
+                    digits / power
+                } else {
+                    digits * power
+                }
+            }
+            _ => ratio(self.digits, 1, exponent),
+        }
     }
 
     /// Appends the number in `spelling`; false (and nothing appended) where the spelling cannot

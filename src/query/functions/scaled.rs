@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array};
+use arrow::array::{Array as _, ArrayRef, Float64Array};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::{as_int16_array, as_int64_array};
@@ -26,13 +27,12 @@ pub(super) fn function() -> Scalar {
 fn numbers(args: &[ArrayRef]) -> Result<ArrayRef> {
     let digits = as_int64_array(argument(args, 0)?)?;
     let exponents = as_int16_array(argument(args, 1)?)?;
-    let number = |(digits, exponent): (Option<i64>, Option<i16>)| {
-        let decimal = Decimal {
-            digits: digits?,
-            exponent: i32::from(exponent?),
-        };
-        Some(decimal.to_f64(0))
+    let nulls = NullBuffer::union(digits.nulls(), exponents.nulls());
+    let number = |(&digits, &exponent): (&i64, &i16)| {
+        let exponent = i32::from(exponent);
+        Decimal { digits, exponent }.to_f64(0)
     };
-    let numbers: Float64Array = digits.iter().zip(exponents).map(number).collect();
-    Ok(Arc::new(numbers))
+    let numbers = digits.values().iter().zip(exponents.values()).map(number);
+    let numbers = ScalarBuffer::from_iter(numbers);
+    Ok(Arc::new(Float64Array::new(numbers, nulls)))
 }
