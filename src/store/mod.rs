@@ -384,6 +384,34 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn what_is_gone_is_not_deleted_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("s");
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        let (old, new) = (written(&store, 1).await, written(&store, 2).await);
+        committed(&store, &old).await.unwrap();
+        let plan = async |_: &Snapshot| {
+            Ok(Some(Change {
+                add: vec![new.clone()],
+                remove: vec![old.clone()],
+                rewrite: true,
+                ..Change::default()
+            }))
+        };
+        store.commit("graphs", "test", plan).await.unwrap();
+        let deleted = store.vacuum(&at_once()).await.unwrap();
+        assert_eq!(deleted, [format!("graphs/{}", old.path)]);
+        let version = async || store.snapshot("graphs").await.unwrap().unwrap().version();
+        let cleaned = version().await;
+        assert_eq!(
+            store.vacuum(&at_once()).await.unwrap(),
+            Vec::<String>::new()
+        );
+        assert_eq!(version().await, cleaned);
+        assert_eq!(rows(&store).await, 1);
+    }
+
     /// A writer that stands between its data file and its commit, for as long as others clean up.
     #[tokio::test]
     async fn what_a_writer_is_about_to_commit_stays() {

@@ -250,17 +250,26 @@ impl Log {
             named.extend(files.filter_map(|file| Path::parse(&file.path).ok()));
         }
         let kept: Vec<u64> = tagged.iter().copied().collect();
-        let (_, metrics) = table
-            .vacuum()
-            .with_retention_period(retain)
-            .with_enforce_retention_duration(false)
-            .with_mode(VacuumMode::Lite)
-            .with_keep_versions(&kept)
-            .with_dry_run(dry_run)
-            .with_commit_properties(newest.unchanged())
-            .await
-            .map_err(failed)?;
-        let mut deleted = metrics.files_deleted;
+        let cleaned = async |dry_run: bool| {
+            let cleaned = table
+                .clone()
+                .vacuum()
+                .with_retention_period(retain)
+                .with_enforce_retention_duration(false)
+                .with_mode(VacuumMode::Lite)
+                .with_keep_versions(&kept)
+                .with_dry_run(dry_run)
+                .with_commit_properties(newest.unchanged())
+                .await;
+            cleaned.map(|(_, metrics)| metrics.files_deleted)
+        };
+        // The log names files that are gone for as long as it has them.
+        let is_there: HashSet<&Path> = there.iter().map(|file| &file.location).collect();
+        let mut deleted = cleaned(true).await.map_err(failed)?;
+        deleted.retain(|path| Path::parse(path).is_ok_and(|path| is_there.contains(&path)));
+        if !dry_run && !deleted.is_empty() {
+            cleaned(false).await.map_err(failed)?;
+        }
         let active = state.log_data();
         named.extend(active.iter().map(|file| file.object_store_path()));
         let removed = state.all_tombstones(&self.log_store);
