@@ -41,6 +41,7 @@ mod log;
 mod moment;
 mod near;
 mod opened;
+mod opening;
 mod read;
 mod remote;
 pub(crate) mod rollup;
