@@ -16,6 +16,7 @@ use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
+use super::by_file::GroupByFile;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
 use super::finest::FromFinestGroups;
@@ -68,7 +69,8 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let builder = builder
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
-        .with_physical_optimizer_rule(Arc::new(CountPlaces));
+        .with_physical_optimizer_rule(Arc::new(CountPlaces))
+        .with_physical_optimizer_rule(Arc::new(GroupByFile));
     Ok(context(builder, &limits))
 }
 

@@ -13,6 +13,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod by_file;
 pub(crate) mod completion;
 mod dialect;
 mod distinct;
