@@ -347,10 +347,10 @@ fn runs(keys: &[ArrayRef], rows: usize) -> Result<Vec<Range<usize>>> {
     if rows == 0 {
         return Ok(Vec::new());
     }
-    if keys.iter().all(is_one_value) {
-        return Ok(vec![0..rows]);
-    }
-    Ok(partition(keys)?.ranges())
+    Ok(match keys.iter().all(is_one_value) {
+        true => std::iter::once(0..rows).collect(),
+        false => partition(keys)?.ranges(),
+    })
 }
 
 /// Surely one value throughout: texts that lie in the same place.

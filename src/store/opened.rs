@@ -13,9 +13,12 @@ use crate::schema::Table;
 /// Tables by their names.
 type Snapshots = BTreeMap<&'static str, Snapshot>;
 
+/// The tables that were asked for, and those of them that there are.
+type Asked = (Vec<&'static str>, Snapshots);
+
 /// Versions of tables that were read with the store's marker. The first question takes them, if it asks for these tables.
 #[derive(Clone, Default)]
-pub(super) struct First(Arc<Mutex<Option<(Vec<&'static str>, Snapshots)>>>);
+pub(super) struct First(Arc<Mutex<Option<Asked>>>);
 
 impl First {
     /// Takes those of exactly these tables.

@@ -252,7 +252,7 @@ mod tests {
                 assert_eq!((params, length), (wanted.clone(), scanned), "{text}");
                 let mut filled = Vec::new();
                 assert!(fill(&scan.sketch, Some(&wanted), &mut filled));
-                assert_eq!(filled, text[..length].as_bytes());
+                assert_eq!(filled, &text.as_bytes()[..length]);
             }
         }
     }
