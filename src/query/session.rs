@@ -140,6 +140,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::open`]; [`Error::Query`] where `sql` cannot be parsed.
+    #[cfg(feature = "cli")]
     pub(crate) async fn open_to_ask(location: &str, sql: &str) -> Result<Self> {
         // On a local disk nothing is waited for.
         if !location.contains("://") {

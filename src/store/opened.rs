@@ -29,6 +29,7 @@ impl First {
         asked.eq(names).then_some(snapshots)
     }
 
+    #[cfg(feature = "cli")]
     pub(super) fn of(tables: &[&'static Table], snapshots: Snapshots) -> Self {
         let names = tables.iter().map(|table| table.name.as_str()).collect();
         Self(Arc::new(Mutex::new(Some((names, snapshots)))))

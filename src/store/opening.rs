@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use tsql_formats::marker::Marker;
 
-use super::opened::{First, marker_at};
+#[cfg(feature = "cli")]
+use super::opened::First;
+use super::opened::marker_at;
 use super::{FORMAT, Location, Store};
 use crate::error::{Error, Result};
+#[cfg(feature = "cli")]
 use crate::schema::Table;
 
 impl Store {
@@ -22,6 +25,7 @@ impl Store {
 
     /// As [`Store::open`] for a question about these tables that follows at once: their logs are read meanwhile. Where the
     /// store is far away, that is a round trip less.
+    #[cfg(feature = "cli")]
     pub(crate) async fn open_for(location: &str, tables: &[&'static Table]) -> Result<Self> {
         let location = Location::open(location).await?;
         let unmarked = Self::over(location, "");
