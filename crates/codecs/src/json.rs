@@ -136,42 +136,7 @@ pub fn elements_of_valid(text: &str) -> Option<Vec<&str>> {
 /// written and after those in it, with its level from 0; `None` where it is no list. Of what is no JSON the parts mean
 /// nothing.
 pub fn elements_within(text: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    let (bytes, mut elements, mut at) = (inner.as_bytes(), Vec::new(), 0);
-    let (mut level, mut starts) = (0_usize, vec![0; depth]);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => {
-                at += string_length(bytes.get(at..)?)?;
-                continue;
-            }
-            b'[' | b'{' => {
-                level += 1;
-                if let Some(start) = starts.get_mut(level) {
-                    *start = at + 1;
-                }
-            }
-            b']' | b'}' | b',' => {
-                if let Some(start) = starts.get_mut(level) {
-                    let element = inner.get(*start..at)?.trim();
-                    if byte == b',' || !element.is_empty() {
-                        elements.push((level, element));
-                    }
-                    *start = at + 1;
-                }
-                if byte != b',' {
-                    level = level.checked_sub(1)?;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let last = inner.get(starts.first().copied()?..)?.trim();
-    if !last.is_empty() {
-        elements.push((0, last));
-    }
-    Some(elements)
+    within(text.trim().strip_prefix('[')?.strip_suffix(']')?, depth)
 }
 
 /// Keys and values of the JSON object that `text` is, as written, quotes included; `None` where it
@@ -189,27 +154,45 @@ pub fn members(text: &str) -> Option<Vec<(&str, &str)>> {
 
 /// What stands between the commas of a list or an object.
 fn parts(inner: &str) -> Option<Vec<&str>> {
-    let bytes = inner.as_bytes();
-    let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    let parts = within(inner, 1)?.into_iter();
+    Some(parts.map(|(_, part)| part).collect())
+}
+
+/// The same of what is in its parts, and so on, `depth` levels in all.
+fn within(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
+    let (bytes, mut parts, mut at) = (inner.as_bytes(), Vec::new(), 0);
+    let (mut level, mut starts) = (0_usize, vec![0; depth]);
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' => {
                 at += string_length(bytes.get(at..)?)?;
                 continue;
             }
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.checked_sub(1)?,
-            b',' if depth == 0 => {
-                parts.push(inner.get(start..at)?.trim());
-                start = at + 1;
+            b'[' | b'{' => {
+                level += 1;
+                if let Some(start) = starts.get_mut(level) {
+                    *start = at + 1;
+                }
+            }
+            b']' | b'}' | b',' => {
+                if let Some(start) = starts.get_mut(level) {
+                    let part = inner.get(*start..at)?.trim();
+                    if byte == b',' || !part.is_empty() {
+                        parts.push((level, part));
+                    }
+                    *start = at + 1;
+                }
+                if byte != b',' {
+                    level = level.checked_sub(1)?;
+                }
             }
             _ => {}
         }
         at += 1;
     }
-    let last = inner.get(start..)?.trim();
+    let last = inner.get(starts.first().copied()?..)?.trim();
     if !last.is_empty() {
-        parts.push(last);
+        parts.push((0, last));
     }
     Some(parts)
 }

@@ -1,7 +1,7 @@
 //! Sketches that were seen, as a tree of what they begin with.
 //!
 //! The programs of a log share few sketches. One that has a sketch of these is read by comparing what stands between its
-//! numbers: that proves what else is proven by filling the sketch again, and is done in a quarter of the time.
+//! numbers, which proves what else is proven by filling the sketch again.
 
 use super::{Scan, run};
 use crate::number::integer;
