@@ -6,6 +6,9 @@ use std::io::{self, Read as _};
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::{Opened, Passed};
 
+/// Bytes that are read at once: they stay in the cache of a core until they are hashed.
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
+
 /// Hashes of a file's beginnings.
 #[derive(Debug)]
 pub(super) struct Prefixes {
@@ -25,7 +28,7 @@ impl Prefixes {
         let mut hasher = ContentHasher::new();
         let (mut size, mut line_start) = (0_u64, 0_u64);
         let mut at = BTreeMap::new();
-        let mut buffer = vec![0; 1 << 20];
+        let mut buffer = vec![0; PIECE_BYTES];
         loop {
             while offsets.next_if_eq(&size).is_some() {
                 at.insert(size, (hasher.hex(), line_start));

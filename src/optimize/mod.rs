@@ -1,7 +1,7 @@
 //! `optimize` makes few, large, well compressed files of many small ones.
 //!
 //! The rows stay the same, so readers and time travel are not disturbed; the old files go when
-//! `vacuum` says so.
+//! `vacuum` says so. What is in order already is moved only where much has come since (see [`due`]).
 //!
 //! ```
 //! use tsql::{OptimizeOptions, Store, VacuumOptions};
@@ -13,6 +13,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod due;
 mod sketches;
 
 use serde::Serialize;
@@ -32,10 +33,8 @@ use crate::part::Part;
 use crate::schema::{self, Table};
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
+use due::{due, file_count, row_count};
 use sketches::respecialised;
-
-/// Rows of an optimized file at most: some 20 MB of records. All files of a partition get as many.
-const FILE_ROWS: u64 = 1 << 20;
 
 /// A file with fewer rows is small, and so many small ones in a partition are too many.
 const SMALL_ROWS: u64 = 1 << 16;
@@ -96,7 +95,7 @@ pub struct Optimized {
 
 impl Store {
     /// Rewrites the files of all tables: sorted, merged, compressed as well as zstd can. Files
-    /// that are so already are left alone.
+    /// that are so already are left alone, unless what has come since is a fifth of the partition or more.
     ///
     /// # Errors
     /// Failures of the storage; the store is as before then.
@@ -123,9 +122,13 @@ impl Store {
                     .iter()
                     .filter(|file| file.partition == partition);
                 let old: Vec<DataFile> = old.cloned().collect();
-                if options.again || !is_done(&old) {
-                    self.rewrite(&snapshot, old, &mut at, &mut total).await?;
+                let rows = row_count(&old);
+                let old = if options.again { old } else { due(table, old) };
+                if !old.is_empty() {
+                    let only = snapshot.only(old.clone());
+                    self.rewrite(&only, old, &mut at, &mut total).await?;
                 }
+                at.rows += rows;
             }
         }
         Ok(total)
@@ -162,7 +165,7 @@ impl Store {
                 });
                 let only = snapshot.only(old.clone());
                 let mut files = Files::new(self, &only, table, partition, Effort::Ingest);
-                let rows = old.iter().map(|file| file.stats.num_records).sum();
+                let rows = row_count(&old);
                 let between = None;
                 files.write(Range { between, rows }).await?;
                 let new = files.finish().await?;
@@ -195,7 +198,6 @@ impl Store {
             at.advance(files.rows_written());
         }
         let new = files.finish().await?;
-        at.end(&new);
         self.replace(table, old, new, Rivals::Tell, total).await
     }
 
@@ -208,12 +210,8 @@ impl Store {
         rivals: Rivals,
         total: &mut Optimized,
     ) -> Result<()> {
-        let rows = |files: &[DataFile]| -> u64 {
-            let rows = files.iter().map(|file| file.stats.num_records);
-            rows.sum()
-        };
-        if rows(&new) != rows(&old) {
-            let reason = format!("{} of {} rows were read", rows(&new), rows(&old));
+        if row_count(&new) != row_count(&old) {
+            let reason = format!("{} of {} rows were read", row_count(&new), row_count(&old));
             return Err(Error::damaged(&table.name, reason));
         }
         let sizes = |files: &[DataFile]| files.iter().map(|file| file.size_bytes).sum::<u64>();
@@ -284,7 +282,7 @@ impl<'a> Progress<'a> {
         Self {
             table,
             rows: 0,
-            of_rows: files.clone().map(|file| file.stats.num_records).sum(),
+            of_rows: row_count(files.clone()),
             of_bytes: files.map(|file| file.size_bytes).sum(),
             options,
         }
@@ -298,12 +296,6 @@ impl<'a> Progress<'a> {
             let bytes = u64::try_from(bytes).unwrap_or(self.of_bytes);
             progress(&self.table.name, bytes, self.of_bytes);
         }
-    }
-
-    /// The partition at work is done.
-    fn end(&mut self, files: &[DataFile]) {
-        let rows = files.iter().map(|file| file.stats.num_records);
-        self.rows += rows.sum::<u64>();
     }
 }
 
@@ -434,7 +426,7 @@ impl<'a> Files<'a> {
             let mut rows = file::sorted(table, &batches)?;
             drop(batches);
             if table.name == "configurations" && effort == Effort::Optimize {
-                rows = file::sorted(table, &[respecialised(&rows)?])?;
+                rows = respecialised(&rows)?;
             }
             let location = store.location();
             let written = file::write_sorted(location, table, &partition, &rows, effort);
@@ -455,8 +447,7 @@ impl<'a> Files<'a> {
 
     /// Rows of the files that are written.
     fn rows_written(&self) -> u64 {
-        let rows = self.written.iter().map(|file| file.stats.num_records);
-        rows.sum()
+        row_count(&self.written)
     }
 
     /// All files, when they are written.
@@ -464,17 +455,6 @@ impl<'a> Files<'a> {
         while self.next().await? {}
         Ok(self.written)
     }
-}
-
-/// Files that so many rows are kept in.
-fn file_count(rows: u64) -> u64 {
-    rows.div_ceil(FILE_ROWS).max(1)
-}
-
-/// No more files than the rows need, all written by `optimize`.
-fn is_done(files: &[DataFile]) -> bool {
-    let rows = files.iter().map(|file| file.stats.num_records).sum();
-    files.iter().all(DataFile::is_optimized) && files.len() as u64 <= file_count(rows) + 1
 }
 
 /// The batch in the types of the file.

@@ -3,20 +3,41 @@
 use std::borrow::Cow;
 
 use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use tsql_codecs::{layout, sketch, varint};
 use tsql_formats::rows::Sketch;
 
+use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::formats::configurations::ConfigurationRows;
+use crate::schema::{self, Table};
 use crate::store::file;
-use crate::{column, schema};
 
-/// Configurations with sketches made anew over all of them: what an append saw of a graph is less
+/// Rows of a portion, if no graph has more: unpacked, a million would take 200 MB.
+const PORTION_ROWS: usize = 1 << 16;
+
+/// Sorted configurations with sketches made anew over all of them: what an append saw of a graph is less
 /// than what is known of it by now.
 pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
+    let graphs = column::numbers::<Int64Type>(batch, "graph_id")?.values();
+    let (mut portions, mut from, mut to) = (Vec::new(), 0, 0);
+    for rows in graphs.chunk_by(PartialEq::eq).map(<[i64]>::len) {
+        if to > from && to + rows - from > PORTION_ROWS {
+            portions.push(portion(table, &batch.slice(from, to - from))?);
+            from = to;
+        }
+        to += rows;
+    }
+    portions.push(portion(table, &batch.slice(from, to - from))?);
+    concat_batches(&table.row_schema(), &portions)
+        .map_err(|error| Error::damaged(&table.name, error.to_string()))
+}
+
+/// The same of the rows of whole graphs.
+fn portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     let mut rows = ConfigurationRows::default();
     let mut layouts: Vec<Members<'_>> = Vec::new();
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
@@ -49,7 +70,7 @@ pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
     for (graph, sketch, members) in layouts {
         rows.push_fixed(graph, sketch, members.into_iter());
     }
-    file::batch(table, rows.finish()?)
+    file::sorted(table, &[file::batch(table, rows.finish()?)?])
 }
 
 /// Configurations of a graph that have the same layouts: numbers and codes.

@@ -16,7 +16,7 @@ use super::super::workers::{Desk, Ordered, Pool, caught};
 use super::super::{Event, Progress};
 use super::position::Position;
 use crate::error::Result;
-use crate::ledger::{Alias, Ledger, Plan, Reading, Source};
+use crate::ledger::{Alias, Ledger, PIECE_BYTES, Plan, Reading, Source};
 
 /// Parsed chunks that may wait while rows are written: so parsing goes on, also of files of a quarter of a chunk.
 const READY: usize = 192;
@@ -328,7 +328,7 @@ fn chunks(job: &Job, opened: &Opened, reading: &Reading) -> Result<Cut<Stream>> 
     let mut hasher = ContentHasher::new();
     let mut left = reading.first_byte;
     let most = usize::try_from(left).unwrap_or(usize::MAX);
-    let mut buffer = vec![0; most.min(1 << 20)];
+    let mut buffer = vec![0; most.min(PIECE_BYTES)];
     while left > 0 {
         let wanted = usize::try_from(left)
             .unwrap_or(usize::MAX)
