@@ -214,7 +214,8 @@ impl Copy<'_> {
         batches: &[RecordBatch],
     ) -> Result<DataFile> {
         let table = schema::table(table)?;
-        let batches = file::fitted(table, batches)?;
+        let batches = batches.iter().map(|rows| file::fitted(table, rows));
+        let batches = batches.collect::<Result<Vec<_>>>()?;
         file::write(
             self.to.location(),
             table,

@@ -15,8 +15,8 @@ use tsql_formats::graphnet::sample::METADATA;
 use tsql_formats::naming::numbered;
 
 pub(crate) use closed::{About, Closed, application, source_columns};
-pub(crate) use prefixes::PIECE_BYTES;
 pub(crate) use labels::{Labelling, Labels, parse as parse_label};
+pub(crate) use prefixes::PIECE_BYTES;
 pub(crate) use source::{Alias, Plan, Reading, Source};
 
 use crate::column;

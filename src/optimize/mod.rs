@@ -17,6 +17,7 @@ mod due;
 mod sketches;
 
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -409,7 +410,11 @@ impl<'a> Files<'a> {
             frame = frame.filter(inside).map_err(Error::Query)?;
         }
         let columns = table.file_schema();
-        let columns = columns.fields().iter().map(|field| col(field.name()));
+        let columns = columns
+            .fields()
+            .iter()
+            .filter(|field| self.has(field.name()));
+        let columns = columns.map(|field| col(field.name()));
         let frame = frame
             .select(columns.collect::<Vec<_>>())
             .map_err(Error::Query)?;
@@ -417,14 +422,12 @@ impl<'a> Files<'a> {
         let (effort, runtime) = (self.effort, Handle::current());
         self.running.spawn_blocking(move || {
             let batches = runtime.block_on(frame.collect()).map_err(Error::Query)?;
-            let batches = batches.iter().filter(|batch| batch.num_rows() > 0);
-            let batches: Result<Vec<_>> = batches.map(|batch| stored(table, batch)).collect();
-            let batches = batches?;
+            let batches = batches.into_iter().filter(|batch| batch.num_rows() > 0);
+            let batches: Vec<RecordBatch> = batches.collect();
             if batches.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut rows = file::sorted(table, &batches)?;
-            drop(batches);
+            let mut rows = file::fitted(table, &file::sorted(table, batches)?)?;
             if table.name == "configurations" && effort == Effort::Optimize {
                 rows = respecialised(&rows)?;
             }
@@ -433,6 +436,14 @@ impl<'a> Files<'a> {
             Ok(vec![runtime.block_on(written)?])
         });
         Ok(())
+    }
+
+    /// May rows have something in this column? What is NULL throughout would fill memory.
+    fn has(&self, column: &str) -> bool {
+        self.snapshot.files().iter().any(|file| {
+            let nulls = file.stats.null_count.get(column).and_then(Value::as_u64);
+            !file.is_own() || nulls != Some(file.stats.num_records)
+        })
     }
 
     /// Waits for one of the files that are being written; false where there is none.
@@ -455,16 +466,4 @@ impl<'a> Files<'a> {
         while self.next().await? {}
         Ok(self.written)
     }
-}
-
-/// The batch in the types of the file.
-pub(crate) fn stored(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
-    let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
-    let schema = table.row_schema();
-    let columns = schema.fields().iter().zip(batch.columns());
-    let columns = columns.map(|(field, column)| arrow::compute::cast(column, field.data_type()));
-    let columns = columns
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(wrong)?;
-    RecordBatch::try_new(schema, columns).map_err(wrong)
 }

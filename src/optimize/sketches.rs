@@ -70,7 +70,7 @@ fn portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     for (graph, sketch, members) in layouts {
         rows.push_fixed(graph, sketch, members.into_iter());
     }
-    file::sorted(table, &[file::batch(table, rows.finish()?)?])
+    file::sorted(table, vec![file::batch(table, rows.finish()?)?])
 }
 
 /// Configurations of a graph that have the same layouts: numbers and codes.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, new_empty_array};
+use arrow::compute::{SortColumn, concat, lexsort_to_indices, take};
 use arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit,
+    DataType, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
 use object_store::ObjectStoreExt as _;
@@ -34,7 +34,8 @@ pub(crate) async fn write(
     batches: &[RecordBatch],
     effort: Effort,
 ) -> Result<DataFile> {
-    write_sorted(location, table, partition, &sorted(table, batches)?, effort).await
+    let rows = sorted(table, batches.to_vec())?;
+    write_sorted(location, table, partition, &rows, effort).await
 }
 
 /// Writes `rows`, which are in the table's order, as a file.
@@ -116,25 +117,55 @@ pub(crate) async fn copied(
     })
 }
 
-/// The rows in the table's order.
-pub(crate) fn sorted(table: &Table, batches: &[RecordBatch]) -> Result<RecordBatch> {
+/// The rows, which may lack columns, in the table's order. Columns are put in order one by one, and what they were is
+/// let go of: a million rows are in memory about once.
+pub(crate) fn sorted(table: &Table, batches: Vec<RecordBatch>) -> Result<RecordBatch> {
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
-    let rows = concat_batches(&table.row_schema(), batches).map_err(wrong)?;
-    let columns = table
-        .sort
-        .iter()
-        .filter_map(|name| rows.column_by_name(name).cloned());
-    let columns: Vec<SortColumn> = columns
-        .map(|values| SortColumn {
-            values,
-            options: None,
-        })
-        .collect();
-    if columns.is_empty() {
-        return Ok(rows);
+    let schema = batches
+        .first()
+        .map_or_else(|| table.row_schema(), RecordBatch::schema);
+    let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); schema.fields().len()];
+    for batch in batches {
+        for (column, values) in columns.iter_mut().zip(batch.columns()) {
+            column.push(Arc::clone(values));
+        }
     }
-    let order = lexsort_to_indices(&columns, None).map_err(wrong)?;
-    take_record_batch(&rows, &order).map_err(wrong)
+    let whole = |field: &FieldRef, parts: &[ArrayRef]| {
+        if parts.is_empty() {
+            return Ok(new_empty_array(field.data_type()));
+        }
+        concat(&parts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    };
+    let mut by = Vec::new();
+    for name in &table.sort {
+        if let Some((field, parts)) = schema
+            .fields()
+            .iter()
+            .zip(&mut columns)
+            .find(|(field, _)| field.name() == name)
+        {
+            let values = whole(field, parts).map_err(wrong)?;
+            *parts = vec![Arc::clone(&values)];
+            by.push(SortColumn {
+                values,
+                options: None,
+            });
+        }
+    }
+    let order = (!by.is_empty()).then(|| lexsort_to_indices(&by, None));
+    let order = order.transpose().map_err(wrong)?;
+    drop(by);
+    let columns = schema.fields().iter().zip(columns).map(|(field, parts)| {
+        let values = whole(field, &parts)?;
+        drop(parts);
+        order
+            .as_ref()
+            .map_or(Ok(Arc::clone(&values)), |order| take(&values, order, None))
+    });
+    let columns = columns
+        .collect::<std::result::Result<_, _>>()
+        .map_err(wrong)?;
+    RecordBatch::try_new(schema, columns).map_err(wrong)
 }
 
 fn statistics(rows: &RecordBatch) -> Stats {
@@ -203,13 +234,10 @@ fn timestamp(microseconds: i64) -> Option<Value> {
 ///
 /// # Errors
 /// As [`batch`].
-pub(crate) fn fitted(table: &Table, rows: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
-    let fitted = rows.iter().map(|rows| {
-        let fields = rows.schema();
-        let names = fields.fields().iter().map(|field| field.name().as_str());
-        batch(table, names.zip(rows.columns().iter().cloned()).collect())
-    });
-    fitted.collect()
+pub(crate) fn fitted(table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
+    let fields = rows.schema();
+    let names = fields.fields().iter().map(|field| field.name().as_str());
+    batch(table, names.zip(rows.columns().iter().cloned()).collect())
 }
 
 /// A batch of `table`'s file schema from columns by name.

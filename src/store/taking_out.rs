@@ -212,7 +212,8 @@ impl Store {
         rows: &[RecordBatch],
     ) -> Result<DataFile> {
         let table = schema::table(table)?;
-        let batches = file::fitted(table, rows)?;
+        let batches = rows.iter().map(|rows| file::fitted(table, rows));
+        let batches = batches.collect::<Result<Vec<_>>>()?;
         let effort = if old.is_optimized() {
             Effort::Optimize
         } else {

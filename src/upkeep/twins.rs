@@ -11,7 +11,6 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::{Giving, datasets};
 use crate::ingest::orphans::Rows;
-use crate::optimize::stored;
 use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
@@ -141,7 +140,7 @@ async fn renamed(
         }
         let others = Some(datafusion::prelude::not(rows.among()));
         let others = store.read("sources", &alone, &columns, others).await?;
-        let others = others.iter().map(|batch| stored(table, batch));
+        let others = others.iter().map(|batch| file::fitted(table, batch));
         let others = others.collect::<Result<Vec<_>>>()?;
         if others.iter().any(|batch| batch.num_rows() > 0) {
             let location = store.location();
@@ -153,7 +152,7 @@ async fn renamed(
     let mut aliases = Vec::with_capacity(last.len());
     for (id, (_, row)) in &last {
         let same_as = ids.get(id).copied().unwrap_or_default();
-        aliases.push(stored(table, &alias(row, same_as)?)?);
+        aliases.push(file::fitted(table, &alias(row, same_as)?)?);
     }
     let location = store.location();
     let added = file::write(location, table, &[], &aliases, Effort::Ingest).await?;
