@@ -232,6 +232,97 @@ UNTUNED = {
         "sql": """SELECT platform, graph_id, count(*), min(runtime_ns) FROM records
             WHERE graph_id IN (SELECT graph_id FROM graphs ORDER BY graph_id LIMIT 3) GROUP BY platform, graph_id""",
     },
+    # Written later, asked once.
+    "top 3 platforms of each graph": {
+        "sql": """SELECT graph_id, platform, best FROM (SELECT graph_id, platform, min(runtime_ns) AS best, row_number() OVER
+            (PARTITION BY graph_id ORDER BY min(runtime_ns)) AS place FROM records WHERE {ok} GROUP BY graph_id, platform)
+            AS b WHERE place <= 3""",
+    },
+    "slower than 10x best, share by platform": {
+        "sql": """WITH b AS (SELECT platform, graph_id, min(runtime_ns) AS best FROM records WHERE {ok} GROUP BY platform,
+            graph_id) SELECT r.platform, avg(CASE WHEN r.runtime_ns > 10 * b.best THEN 1.0 ELSE 0.0 END) FROM records r
+            JOIN b ON r.platform = b.platform AND r.graph_id = b.graph_id WHERE r.{ok} GROUP BY r.platform""",
+    },
+    "deciles of each graph (ntile)": {
+        "sql": """SELECT bucket, count(*), avg(runtime_ns) FROM (SELECT runtime_ns, ntile(10) OVER (PARTITION BY graph_id ORDER
+            BY runtime_ns, config_id) AS bucket FROM records WHERE platform = 'k80' AND {ok}) AS n GROUP BY bucket""",
+    },
+    "improvement line by line (lag)": {
+        "sql": """SELECT count(*), avg(r) FROM (SELECT runtime_ns / lag(runtime_ns) OVER (PARTITION BY graph_id ORDER BY line)
+            AS r FROM records WHERE platform = 't4' AND {ok}) AS l WHERE r < 1""",
+    },
+    "programs on t4 and not on k80 (NOT EXISTS)": {
+        "sql": """SELECT count(*) FROM records a WHERE platform = 't4' AND NOT EXISTS (SELECT 1 FROM records b WHERE b.platform
+            = 'k80' AND b.graph_id = a.graph_id AND b.config_id = a.config_id AND b.error_no = 0)""",
+    },
+    "INTERSECT of programs": {
+        "sql": """SELECT count(*) FROM (SELECT config_id FROM records WHERE platform = 't4' AND error_no = 0 INTERSECT SELECT
+            config_id FROM records WHERE platform = 'k80' AND error_no <> 0) AS i""",
+    },
+    "decades by operator (CASE, join)": {
+        "sql": """SELECT substr(workload_key, 3, 32) AS op, CASE WHEN runtime_ns < 1e5 THEN 'fast' WHEN runtime_ns < 1e6 THEN
+            'middle' ELSE 'slow' END AS class, count(*) FROM records JOIN graphs ON records.graph_id = graphs.graph_id
+            WHERE {ok} GROUP BY op, class""",
+    },
+    "page 50 of the slowest": {
+        "sql": """SELECT platform, graph_id, config_id, runtime_ns FROM records WHERE {ok} ORDER BY runtime_ns DESC, config_id,
+            platform, line LIMIT 20 OFFSET 1000""",
+    },
+    "records of conv-like keys (LIKE)": {
+        "sql": """SELECT count(*), max(runtime_ns) FROM records JOIN graphs ON records.graph_id = graphs.graph_id WHERE
+            workload_key LIKE '%64, 64%' AND platform = 'epyc-7452'""",
+    },
+    "moving average of 100": {
+        "sql": """SELECT max(m) FROM (SELECT avg(runtime_ns) OVER (PARTITION BY graph_id ORDER BY line ROWS BETWEEN 99 PRECEDING
+            AND CURRENT ROW) AS m FROM records WHERE platform = 'e5-2673' AND {ok}) AS w""",
+    },
+    "pivot of bests (FILTER)": {
+        "sql": """SELECT graph_id, min(runtime_ns) FILTER (WHERE platform = 'k80') AS k80, min(runtime_ns) FILTER (WHERE
+            platform = 't4') AS t4, count(*) FILTER (WHERE error_no <> 0) AS failed FROM records WHERE platform IN ('k80',
+            't4') GROUP BY graph_id""",
+    },
+    "geometric mean by platform": {
+        "sql": """SELECT platform, exp(avg(ln(runtime_ns))) FROM records WHERE {ok} GROUP BY platform""",
+    },
+    "first repeat over mean": {
+        "sql": """SELECT platform, avg(repeats_ns[1] / runtime_ns), count(*) FROM records WHERE {ok} GROUP BY platform""",
+    },
+    "full outer join of bests": {
+        "sql": """SELECT count(*), sum(CASE WHEN a.graph_id IS NULL THEN 1 ELSE 0 END), sum(CASE WHEN b.graph_id IS NULL THEN 1
+            ELSE 0 END) FROM (SELECT graph_id, min(runtime_ns) AS x FROM records WHERE platform = 'k80' GROUP BY graph_id)
+            a FULL OUTER JOIN (SELECT graph_id, min(runtime_ns) AS x FROM records WHERE platform = 'epyc-7452' GROUP BY
+            graph_id) b ON a.graph_id = b.graph_id""",
+    },
+    "above the mean (scalar subquery)": {
+        "sql": """SELECT count(*) FROM records WHERE runtime_ns > (SELECT avg(runtime_ns) FROM records WHERE {ok}) AND {ok}""",
+    },
+    "day of week by platform": {
+        "sql": """SELECT platform, CAST(extract(dow FROM measured_at) AS BIGINT) AS d, count(*), avg(all_cost_s) FROM records
+            GROUP BY platform, d""",
+    },
+    "distinct programs by platform": {
+        "sql": """SELECT platform, count(DISTINCT config_id) FROM records WHERE {ok} GROUP BY platform""",
+    },
+    "rows per graph and error (GROUPING SETS)": {
+        "sql": """SELECT graph_id, error_no, count(*) FROM records WHERE platform = 'graviton2' GROUP BY GROUPING SETS
+            ((graph_id, error_no), (error_no), ())""",
+    },
+    "best program on all six platforms (HAVING)": {
+        "sql": """SELECT count(*), max(m) FROM (SELECT config_id, count(DISTINCT platform) AS n, max(runtime_ns) AS m FROM
+            records WHERE {ok} GROUP BY config_id HAVING count(DISTINCT platform) >= 2) AS h""",
+    },
+    "union of two platforms": {
+        "sql": """SELECT p, count(*), min(runtime_ns) FROM (SELECT 'a' AS p, runtime_ns FROM records WHERE platform = 'k80' AND
+            {ok} UNION ALL SELECT 'b', runtime_ns FROM records WHERE platform = 't4' AND {ok}) AS u GROUP BY p""",
+    },
+    "mean absolute deviation from the median": {
+        "sql": """SELECT r.graph_id, avg(abs(r.runtime_ns - m.mid)) FROM records r JOIN (SELECT graph_id, median(runtime_ns) AS
+            mid FROM records WHERE platform = 'k80' AND {ok} GROUP BY graph_id) m ON r.graph_id = m.graph_id WHERE
+            r.platform = 'k80' AND r.{ok} GROUP BY r.graph_id""",
+    },
+    "longest run of lines (max line by source)": {
+        "sql": """SELECT graph_id, max(line), min(line), count(*) FROM records GROUP BY graph_id""",
+    },
 }
 for texts in UNTUNED.values():
     texts["sql"] = texts["sql"].replace("{ok}", OK)

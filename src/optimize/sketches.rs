@@ -21,11 +21,15 @@ const PORTION_ROWS: usize = 1 << 16;
 /// Sorted configurations with sketches made anew over all of them: what an append saw of a graph is less
 /// than what is known of it by now.
 pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
+    in_portions(batch, PORTION_ROWS)
+}
+
+fn in_portions(batch: &RecordBatch, portion_rows: usize) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?.values();
     let (mut portions, mut from, mut to) = (Vec::new(), 0, 0);
     for rows in graphs.chunk_by(PartialEq::eq).map(<[i64]>::len) {
-        if to > from && to + rows - from > PORTION_ROWS {
+        if to > from && to + rows - from > portion_rows {
             portions.push(portion(table, &batch.slice(from, to - from))?);
             from = to;
         }
@@ -104,4 +108,31 @@ fn reopened(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>
         },
         Some(packed),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn portions_make_no_difference() {
+        let store = Store::demo().await.unwrap();
+        let at = store.snapshot("configurations").await.unwrap().unwrap();
+        let rows = store.frame("configurations", &at).unwrap();
+        let rows = rows.collect().await.unwrap();
+        let table = schema::table("configurations").unwrap();
+        let rows = file::fitted(table, &file::sorted(table, rows).unwrap()).unwrap();
+        let graphs = column::numbers::<Int64Type>(&rows, "graph_id").unwrap();
+        let graphs = graphs.values().chunk_by(PartialEq::eq).count();
+        assert!(
+            graphs > 3 && rows.num_rows() > 2 * graphs,
+            "{graphs} graphs"
+        );
+        let whole = in_portions(&rows, usize::MAX).unwrap();
+        assert_eq!(whole.num_rows(), rows.num_rows());
+        for portion_rows in [1, 7, 50] {
+            assert_eq!(in_portions(&rows, portion_rows).unwrap(), whole);
+        }
+    }
 }
