@@ -28,6 +28,7 @@ use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
 use crate::formats::rooms;
+use crate::optimize::ranges;
 use crate::query::{SessionOptions, collect};
 use crate::schema::{self, Reference};
 use crate::store::{CORRECTIONS, RETRACTED, Store};
@@ -35,6 +36,9 @@ pub use checked::{Checked, Mendable};
 
 /// Memory that `check` takes for keys and references, unless it is told otherwise.
 const MEMORY_BYTES: usize = 1 << 30;
+
+/// Configurations that are compared at once.
+const PORTION_ROWS: u64 = 1 << 19;
 
 /// How to check.
 #[derive(Clone, Default)]
@@ -252,37 +256,56 @@ async fn recomputed(context: &SessionContext, checked: &mut Checked) -> Result<(
     Ok(())
 }
 
-/// No graph has the same program under two numbers.
+/// No graph has the same program under two numbers. Some graphs after the other: to sort all of a large store's configurations takes
+/// more memory than there is.
 async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    let sql = "SELECT graph_id, config_id, sketch, params, program, build FROM stored.configurations ORDER BY graph_id";
-    let frame = context.sql(sql).await.map_err(Error::Query)?;
-    let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
-    let (mut graph, mut seen) = (None, HashMap::new());
-    let (mut broken, mut hasher) = (HashSet::new(), Hasher::default());
-    while let Some(batch) = rows.next().await {
-        let batch = batch.map_err(Error::Query)?;
-        let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
-        let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
-        let (sketches, params) = (
-            column::text(&batch, "sketch")?,
-            column::bytes(&batch, "params")?,
+    let sql = "SELECT graph_id, count(*) AS rows FROM stored.configurations GROUP BY graph_id ORDER BY graph_id";
+    let mut counted = Vec::new();
+    for batch in collect(context, sql).await? {
+        let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?.values();
+        let rows = column::numbers::<Int64Type>(&batch, "rows")?.values();
+        let rows = rows.iter().map(|rows| rows.unsigned_abs());
+        counted.extend(graphs.iter().copied().zip(rows));
+    }
+    let mut broken = HashSet::new();
+    for (least, greatest) in ranges(counted, PORTION_ROWS)
+        .into_iter()
+        .filter_map(|range| range.between)
+    {
+        let sql = format!(
+            "SELECT graph_id, config_id, sketch, params, program, build FROM stored.configurations \
+             WHERE graph_id BETWEEN {least} AND {greatest} ORDER BY graph_id"
         );
-        let kernels = Kernels::of(&batch)?;
-        for row in 0..batch.num_rows() {
-            if graph != Some(graphs.value(row)) {
-                graph = Some(graphs.value(row));
-                seen.clear();
-            }
-            let number = numbers.value(row);
-            let program = hasher.hash(sketches.value(row), column::bytes_at(params, row));
-            match program.map(|program| seen.insert(kernels.hash(row, program), number)) {
-                None => broken.insert(format!("{number}: its parameters do not fit its sketch")),
-                Some(Some(other)) => {
-                    broken.insert(format!("{number} and {other} are the same program"))
+        let frame = context.sql(&sql).await.map_err(Error::Query)?;
+        let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
+        let (mut graph, mut seen, mut hasher) = (None, HashMap::new(), Hasher::default());
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(Error::Query)?;
+            let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
+            let numbers = column::numbers::<Int64Type>(&batch, "config_id")?;
+            let (sketches, params) = (
+                column::text(&batch, "sketch")?,
+                column::bytes(&batch, "params")?,
+            );
+            let kernels = Kernels::of(&batch)?;
+            for row in 0..batch.num_rows() {
+                if graph != Some(graphs.value(row)) {
+                    graph = Some(graphs.value(row));
+                    seen.clear();
                 }
-                Some(None) => false,
-            };
-            checked.hashes += 1;
+                let number = numbers.value(row);
+                let program = hasher.hash(sketches.value(row), column::bytes_at(params, row));
+                match program.map(|program| seen.insert(kernels.hash(row, program), number)) {
+                    None => {
+                        broken.insert(format!("{number}: its parameters do not fit its sketch"))
+                    }
+                    Some(Some(other)) => {
+                        broken.insert(format!("{number} and {other} are the same program"))
+                    }
+                    Some(None) => false,
+                };
+                checked.hashes += 1;
+            }
         }
     }
     checked.damage.extend(

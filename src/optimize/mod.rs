@@ -14,6 +14,7 @@
 //! ```
 
 mod due;
+mod ranges;
 mod sketches;
 
 use serde::Serialize;
@@ -36,6 +37,8 @@ use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 use due::{due, file_count, row_count};
 use sketches::respecialised;
+
+pub(crate) use ranges::{Range, ranges};
 
 /// A file with fewer rows is small, and so many small ones in a partition are too many.
 const SMALL_ROWS: u64 = 1 << 16;
@@ -300,13 +303,6 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Rows of a partition that become a file: those whose first sort column lies between these values,
-/// both included; all rows where there are none.
-struct Range {
-    between: Option<(i64, i64)>,
-    rows: u64,
-}
-
 /// Files that are written side by side, one on each core: compressing takes nearly all of the time.
 /// Each holds the rows of a range, so that no more are in memory than a few files have.
 struct Files<'a> {
@@ -382,20 +378,7 @@ impl<'a> Files<'a> {
         }
         let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
         let file_rows = all.div_ceil(file_count(all));
-        let mut ranges: Vec<Range> = Vec::new();
-        for (value, rows) in counted {
-            match ranges.last_mut() {
-                Some(last) if last.rows + rows / 2 <= file_rows => {
-                    last.between = last.between.map(|(least, _)| (least, value));
-                    last.rows += rows;
-                }
-                _ => ranges.push(Range {
-                    between: Some((value, value)),
-                    rows,
-                }),
-            }
-        }
-        Ok(ranges)
+        Ok(ranges(counted, file_rows))
     }
 
     /// Writes the rows of a range, as soon as a core is free.

@@ -37,9 +37,13 @@ use crate::store::{LISTED, Settings};
 /// faster than with half as many.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// Part of a memory limit that each sort keeps free for merging what it has spilled: there may be one in
-/// each thread, on each side of joins.
+/// Part of a memory limit that each sort keeps free for merging what it has spilled, and by which a thread that reads sorted files may be
+/// ahead: there may be one in each thread, on each side of joins.
 const RESERVED_PART: usize = 64;
+
+/// Bytes by which a thread that reads sorted files may be ahead of their merge. DataFusion's gigabyte does not stop
+/// where memory does: a question fails.
+const AHEAD_BYTES: usize = 32 << 20;
 
 /// Who holds most memory is told where there is not enough.
 const TOLD: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -199,9 +203,12 @@ fn settings(limits: &Limits) -> Result<ConfigOptions> {
     if let Some(threads) = limits.threads {
         options.execution.target_partitions = threads;
     }
+    options.execution.sort_pushdown_buffer_capacity = AHEAD_BYTES;
     if let Some(bytes) = limits.pool_bytes() {
         let reserved = &mut options.execution.sort_spill_reservation_bytes;
         *reserved = (*reserved).min(bytes / RESERVED_PART);
+        let ahead = &mut options.execution.sort_pushdown_buffer_capacity;
+        *ahead = (*ahead).min(bytes / RESERVED_PART);
     }
     Ok(options)
 }
