@@ -6,6 +6,7 @@
 //! | `SIMILAR TO` | takes a regular expression of any part | [`similar_to`] translates the pattern |
 //! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
 //! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
+//! | `x NOT IN (1, NULL) AND x IN (2)` | forgets the NULL | [`nulls_of_lists`] puts it beside the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
@@ -16,6 +17,7 @@
 
 pub(super) mod chains;
 mod distinct_from;
+mod nulls_of_lists;
 mod samples;
 mod set_operations;
 mod similar_to;
@@ -40,6 +42,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(similar_to::SqlPatterns))
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
+        .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
         .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
