@@ -15,7 +15,7 @@ use crate::formats::configurations::ConfigurationRows;
 use crate::schema::{self, Table};
 use crate::store::file;
 
-/// Rows of a portion, if no graph has more: unpacked, a million would take 200 MB.
+/// Rows of a portion, if no graph has more: all of a file, unpacked, are not in memory at once.
 const PORTION_ROWS: usize = 1 << 16;
 
 /// Sorted configurations with sketches made anew over all of them: what an append saw of a graph is less
