@@ -1,7 +1,7 @@
 //! `optimize` makes few, large, well compressed files of many small ones.
 //!
 //! The rows stay the same, so readers and time travel are not disturbed; the old files go when
-//! `vacuum` says so. What is in order already is moved only where much has come since (see [`due`]).
+//! `vacuum` says so. What is in order already is moved only where much has come since (`due.rs` says which).
 //!
 //! ```
 //! use tsql::{OptimizeOptions, Store, VacuumOptions};
