@@ -24,6 +24,7 @@ use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::numbered::CountPlaces;
+use super::ordered::SortAtOnce;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
 use super::spilling;
@@ -74,7 +75,8 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
         .with_physical_optimizer_rule(Arc::new(CountPlaces))
-        .with_physical_optimizer_rule(Arc::new(GroupByFile));
+        .with_physical_optimizer_rule(Arc::new(GroupByFile))
+        .with_physical_optimizer_rule(Arc::new(SortAtOnce));
     Ok(context(builder, &limits))
 }
 

@@ -31,6 +31,7 @@ mod mended;
 mod mistakes;
 mod names;
 mod numbered;
+mod ordered;
 mod placeholders;
 mod pruned;
 #[cfg(feature = "ui")]

@@ -330,7 +330,7 @@ fn starts<'a>(
 }
 
 /// Is one of the single values of `last` another than the first of `next`? NULL is NULL.
-fn differ(last: &[ArrayRef], next: &[ArrayRef]) -> Result<bool> {
+pub(super) fn differ(last: &[ArrayRef], next: &[ArrayRef]) -> Result<bool> {
     if last.is_empty() {
         return Ok(false);
     }

@@ -181,7 +181,7 @@ mod tests {
             let plan = displayable(plan.as_ref()).indent(false).to_string();
             assert_eq!(plan.contains("SortMergeJoinExec"), is_sorted, "{plan}");
             assert_eq!(
-                plan.matches("SortExec").count(),
+                plan.matches("OrderedExec").count(),
                 2 * usize::from(is_sorted),
                 "{plan}"
             );

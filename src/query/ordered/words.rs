@@ -1,0 +1,299 @@
+//! The order of rows by numbers that hold their sort keys and their place.
+//!
+//! ```text
+//! platform   graph_id     runtime_ns       row
+//!     2    |  8 8 1 3  |   1 2 0 4 7   |  0 1 7    one number of 64 or 128 bits
+//! ```
+//!
+//! A key takes the bits that tell its values apart: a difference from the least of them, the rank of a text among few. Rows whose
+//! numbers leave out what does not fit are compared value by value.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use arrow::array::{Array, ArrayRef, AsArray as _, DynComparator, UInt32Array, make_comparator};
+use arrow::compute::{SortColumn, SortOptions, cast};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
+use datafusion::common::{Result, exec_datafusion_err};
+
+/// Bits of the longer numbers.
+const BITS: u32 = u128::BITS;
+
+/// Texts of so many values or fewer are numbered.
+const FEW_TEXTS: usize = 1 << 12;
+
+/// The rows in the order of `keys`, of which there is one at least; equal ones stay as they are.
+pub(super) fn order(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
+    let last = u32::try_from(rows.saturating_sub(1))
+        .map_err(|_| exec_datafusion_err!("{rows} rows are too many to be sorted at once"))?;
+    let place_bits = u32::BITS - last.leading_zeros();
+    let mut words = Words {
+        words: vec![0; rows],
+        free: BITS - place_bits,
+    };
+    let held = keys.iter().position(|key| !words.push(key));
+    let ties = match held {
+        None => Vec::new(),
+        Some(held) => comparators(keys.get(held..).unwrap_or_default())?,
+    };
+    Ok(words.sorted(place_bits, &ties).into())
+}
+
+/// What compares rows that equal numbers stand for.
+fn comparators(keys: &[SortColumn]) -> Result<Vec<DynComparator>> {
+    let comparators = keys.iter().map(|key| {
+        let options = key.options.unwrap_or_default();
+        Ok(make_comparator(&key.values, &key.values, options)?)
+    });
+    comparators.collect()
+}
+
+/// A number for each row, that grows from the right.
+struct Words {
+    words: Vec<u128>,
+    /// Bits at the left that are free yet.
+    free: u32,
+}
+
+impl Words {
+    /// Adds a key; says whether equal numbers stand for equal keys now.
+    fn push(&mut self, key: &SortColumn) -> bool {
+        let SortOptions {
+            descending,
+            nulls_first,
+        } = key.options.unwrap_or_default();
+        let values = &key.values;
+        let nulls = values
+            .logical_nulls()
+            .filter(|nulls| nulls.null_count() > 0);
+        if let Some(nulls) = &nulls {
+            let flags = nulls.iter().map(|valid| u64::from(valid == nulls_first));
+            if !self.bits(flags, 1) {
+                return false;
+            }
+        }
+        let Some(Codes { mut codes, exact }) = Codes::of(values) else {
+            return false;
+        };
+        let is_valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        let valid = codes.iter().enumerate().filter(|(row, _)| is_valid(*row));
+        let (least, most) = valid.fold((u64::MAX, 0), |(least, most), (_, code)| {
+            (least.min(*code), most.max(*code))
+        });
+        for (row, code) in codes.iter_mut().enumerate() {
+            *code = match (is_valid(row), descending) {
+                (false, _) => 0,
+                (true, false) => *code - least,
+                (true, true) => most - *code,
+            };
+        }
+        let bits = u64::BITS - most.saturating_sub(least).leading_zeros();
+        self.bits(codes.into_iter(), bits) && exact
+    }
+
+    /// Adds numbers of so many bits, or as many of their first bits as are free; says whether all were.
+    fn bits(&mut self, codes: impl Iterator<Item = u64>, bits: u32) -> bool {
+        let taken = bits.min(self.free);
+        for (word, code) in self.words.iter_mut().zip(codes) {
+            *word = (*word << taken) | (u128::from(code) >> (bits - taken));
+        }
+        self.free -= taken;
+        taken == bits
+    }
+
+    /// The places of the rows in order; those of equal numbers by `ties`, then by place.
+    fn sorted(self, place_bits: u32, ties: &[DynComparator]) -> Vec<u32> {
+        let Self { words, free } = self;
+        // Numbers of half the length are sorted in half the time.
+        if free >= u64::BITS {
+            let words = words.into_iter().zip(0_u64..);
+            let mut words: Vec<u64> = words
+                .map(|(word, place)| ((word as u64) << place_bits) | place)
+                .collect();
+            words.sort_unstable();
+            let key = |word: &u64| word.checked_shr(place_bits).unwrap_or(0);
+            by_ties(
+                &mut words,
+                key,
+                |word| place_of(u128::from(*word), place_bits),
+                ties,
+            );
+            words
+                .iter()
+                .map(|word| place_of(u128::from(*word), place_bits))
+                .collect()
+        } else {
+            let words = words.into_iter().zip(0_u128..);
+            let mut words: Vec<u128> = words
+                .map(|(word, place)| (word << place_bits) | place)
+                .collect();
+            words.sort_unstable();
+            let key = |word: &u128| word >> place_bits;
+            by_ties(&mut words, key, |word| place_of(*word, place_bits), ties);
+            words
+                .iter()
+                .map(|word| place_of(*word, place_bits))
+                .collect()
+        }
+    }
+}
+
+/// The place that stands at the right of a number.
+fn place_of(word: u128, place_bits: u32) -> u32 {
+    (word & ((1 << place_bits) - 1)) as u32
+}
+
+/// Sorts what has equal keys by `ties`, then by place.
+fn by_ties<Word, Key: PartialEq>(
+    words: &mut [Word],
+    key: impl Fn(&Word) -> Key,
+    place: impl Fn(&Word) -> u32,
+    ties: &[DynComparator],
+) {
+    if ties.is_empty() {
+        return;
+    }
+    for equal in words.chunk_by_mut(|one, next| key(one) == key(next)) {
+        equal.sort_unstable_by(|one, other| {
+            let (one, other) = (place(one), place(other));
+            let ties = ties.iter().map(|tie| tie(one as usize, other as usize));
+            ties.fold(Ordering::Equal, Ordering::then)
+                .then(one.cmp(&other))
+        });
+    }
+}
+
+/// Numbers that are in the order of values; those of NULL say nothing.
+struct Codes {
+    codes: Vec<u64>,
+    /// Do equal numbers stand for equal values?
+    exact: bool,
+}
+
+impl Codes {
+    /// `None` for types whose values have to be compared.
+    fn of(values: &ArrayRef) -> Option<Self> {
+        use DataType as T;
+        let exact = |codes| Some(Self { codes, exact: true });
+        match values.data_type() {
+            T::Null => exact(vec![0; values.len()]),
+            T::Boolean => {
+                let values = values.as_boolean().values();
+                exact(values.iter().map(u64::from).collect())
+            }
+            T::UInt64 => exact(values.as_primitive::<UInt64Type>().values().to_vec()),
+            T::Float64 => {
+                let values = values.as_primitive::<Float64Type>().values();
+                let bits = values.iter().map(|value| value.to_bits());
+                exact(bits.map(|bits| totally_ordered(bits, u64::BITS)).collect())
+            }
+            T::Float32 => {
+                let values = values.as_primitive::<Float32Type>().values();
+                let bits = values.iter().map(|value| u64::from(value.to_bits()));
+                exact(bits.map(|bits| totally_ordered(bits, u32::BITS)).collect())
+            }
+            T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32 => {
+                exact(whole(values)?)
+            }
+            T::Date32
+            | T::Date64
+            | T::Time32(_)
+            | T::Time64(_)
+            | T::Timestamp(..)
+            | T::Duration(_) => exact(whole(values)?),
+            T::Utf8 | T::LargeUtf8 | T::Utf8View => {
+                let values = cast(values, &T::Utf8View).ok()?;
+                let values = values.as_string_view();
+                Some(Self::of_texts(values.len(), |row| {
+                    values.value(row).as_bytes()
+                }))
+            }
+            T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {
+                let values = cast(values, &T::BinaryView).ok()?;
+                let values = values.as_binary_view();
+                Some(Self::of_texts(values.len(), |row| values.value(row)))
+            }
+            T::Dictionary(_, of) => Self::of(&cast(values, of).ok()?),
+            _ => None,
+        }
+    }
+
+    /// Ranks of few values; the first eight bytes that differ of many.
+    fn of_texts<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Self {
+        if let Some(codes) = ranks(rows, &value) {
+            return Self { codes, exact: true };
+        }
+        let first = value(0);
+        let shared = (1..rows).fold(first.len(), |shared, row| {
+            let both = first.iter().zip(value(row)).take(shared);
+            both.take_while(|(one, other)| one == other).count()
+        });
+        let codes = (0..rows).map(|row| {
+            let mut bytes = [0; size_of::<u64>()];
+            let text = value(row).get(shared..).unwrap_or_default();
+            for (byte, of_text) in bytes.iter_mut().zip(text) {
+                *byte = *of_text;
+            }
+            u64::from_be_bytes(bytes)
+        });
+        Self {
+            codes: codes.collect(),
+            exact: false,
+        }
+    }
+}
+
+/// The place of each value among those that differ; `None` if these are many.
+fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>> {
+    let mut numbers: HashMap<&[u8], usize> = HashMap::new();
+    let mut codes: Vec<u64> = Vec::with_capacity(rows);
+    let mut last: Option<(&[u8], usize)> = None;
+    for row in 0..rows {
+        let value = value(row);
+        let number = match last {
+            Some((text, number)) if text == value => number,
+            _ => {
+                let next = numbers.len();
+                *numbers.entry(value).or_insert(next)
+            }
+        };
+        if numbers.len() > FEW_TEXTS {
+            return None;
+        }
+        last = Some((value, number));
+        codes.push(number as u64);
+    }
+    let mut texts: Vec<(&[u8], usize)> = numbers.into_iter().collect();
+    texts.sort_unstable();
+    let mut ranks = vec![0; texts.len()];
+    for (rank, (_, number)) in texts.into_iter().enumerate() {
+        if let Some(of_number) = ranks.get_mut(number) {
+            *of_number = rank as u64;
+        }
+    }
+    let ranked = codes
+        .iter()
+        .map(|number| ranks.get(*number as usize).copied());
+    ranked.collect()
+}
+
+/// Whole numbers, and what is stored as such.
+fn whole(values: &ArrayRef) -> Option<Vec<u64>> {
+    let values = cast(values, &DataType::Int64).ok()?;
+    let values = values.as_primitive::<Int64Type>().values();
+    Some(
+        values
+            .iter()
+            .map(|value| *value as u64 ^ (1 << 63))
+            .collect(),
+    )
+}
+
+/// The bits of a float of so many, in the order of [`f64::total_cmp`].
+fn totally_ordered(bits: u64, of: u32) -> u64 {
+    let sign = 1 << (of - 1);
+    match bits & sign {
+        0 => bits | sign,
+        _ => !bits & (sign | (sign - 1)),
+    }
+}
