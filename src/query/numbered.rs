@@ -408,7 +408,10 @@ mod tests {
             ),
             // One that needs the rows of the partition.
             ("rank() OVER w AS a, sum(x) OVER w AS b", false),
-            ("ntile(3) OVER w AS a", false),
+            (
+                "ntile(3) OVER (PARTITION BY t ORDER BY o NULLS LAST, x)",
+                false,
+            ),
         ] {
             let sql = format!(
                 "SELECT x, {windows} FROM t WINDOW w AS (PARTITION BY t ORDER BY o NULLS LAST)"
