@@ -164,14 +164,13 @@ pub fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
     })
 }
 
-/// Replaces `repeats` by the repeats in nanoseconds; `None` where the columns do not fit together.
+/// Appends the repeats in nanoseconds to `repeats`; `None` where the columns do not fit together.
 pub fn unpack_ns(
     runtime_ns: f64,
     count: i32,
     bytes: Option<&[u8]>,
     repeats: &mut Vec<f64>,
 ) -> Option<()> {
-    repeats.clear();
     match Form::of(runtime_ns, count, bytes)? {
         Form::One => repeats.push(runtime_ns),
         Form::Raw => {

@@ -14,6 +14,9 @@ use tsql_codecs::repeats;
 use super::about::About;
 use super::scalar::{Scalar, argument};
 
+/// Repeats of a measurement for which there is room before they are unpacked.
+const USUAL_REPEATS: usize = 32;
+
 /// The packed repeats as a list.
 pub(super) fn list() -> Scalar {
     let about = packed(About::new(
@@ -112,12 +115,15 @@ impl<'a> Packed<'a> {
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let packed = Packed::of(args)?;
-    let mut values = Vec::new();
-    let mut row = Vec::new();
+    let counts = packed.count.values().iter();
+    let values = counts.filter_map(|count| usize::try_from(*count).ok());
+    // Counts that are damaged must not ask for memory without end.
+    let most = packed.count.len().saturating_mul(USUAL_REPEATS);
+    let mut values = Vec::with_capacity(values.fold(0, usize::saturating_add).min(most));
     let lengths = packed.each(|runtime_ns, count, bytes| {
-        repeats::unpack_ns(runtime_ns, count, bytes, &mut row)?;
-        values.extend_from_slice(&row);
-        Some(row.len())
+        let before = values.len();
+        repeats::unpack_ns(runtime_ns, count, bytes, &mut values)?;
+        Some(values.len() - before)
     });
     let lengths = lengths.collect::<Result<Vec<Option<usize>>>>()?;
     let nulls = lengths.iter().map(Option::is_some).collect::<NullBuffer>();
