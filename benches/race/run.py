@@ -5,12 +5,12 @@
     cargo run --release --manifest-path benches/tenset_generate/Cargo.toml -- --store STORE --tsql target/release/tsql
     target/release/tsql --store STORE optimize
     pip install duckdb chdb polars datafusion pyarrow
-    python3 benches/race/run.py STORE WORK [--rounds 3] [--untuned] [--only WORD] [--engines a,b] [--json FILE]
+    python3 benches/race/run.py STORE WORK [--rounds 3] [--untuned] [--cold] [--only WORD] [--engines a,b] [--json FILE]
 
 WORK is filled with the peers' copies first (once): 48 plain Parquet files by platform and graph, written by
 DuckDB with zstd from tsql's own answer, and a DuckDB database. Then every engine answers every question in
 turn, `--rounds` times, after one answer that does not count. All of them use all cores; the page
-cache is warm. Printed are medians in milliseconds, with the least and the greatest; each answer is
+cache is warm; with `--cold` each asking is the first of a process, and files are not in the page cache. Printed are medians in milliseconds, with the least and the greatest; each answer is
 compared with that of DuckDB's database, numbers to nine digits.
 """
 
@@ -26,7 +26,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from engines import Peer, Tsql  # noqa: E402
+from engines import Cold, Peer, Tsql  # noqa: E402
 from questions import QUESTIONS, TUNED, UNTUNED, words  # noqa: E402
 
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target"))
@@ -134,6 +134,17 @@ def example_values(binary, store):
     return {"graph": graph, "config": config, "graphs": ", ".join(cpu + gpu)}
 
 
+def starter(name, options, work, limits):
+    """What starts an engine."""
+    if name == "tsql":
+        return lambda: Tsql(options.tsql, options.store, limits, first=options.cold)
+    if name == "duckdb native":
+        return lambda: Peer("duckdb", work, "native")
+    if name == "duckdb on tsql's files":
+        return lambda: Peer("duckdb", work, f"{options.store}/records/*/*/*.parquet")
+    return lambda: Peer(name, work, "plain")
+
+
 def exported(path):
     """What an exported training set holds, as one row."""
     import duckdb
@@ -150,6 +161,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
     parser.add_argument("--untuned", action="store_true", help="the questions that nobody tuned to, instead")
+    parser.add_argument("--cold", action="store_true", help="first answers of processes, without what the page cache has")
     parser.add_argument("--engines", default="tsql,duckdb native,duckdb,chdb,polars,datafusion,duckdb on tsql's files")
     parser.add_argument("--memory-limit")
     parser.add_argument("--json", type=pathlib.Path)
@@ -160,14 +172,8 @@ def main():
     wanted = options.engines.split(",")
     engines = {}
     for name in dict.fromkeys(["duckdb native", *wanted]):
-        if name == "tsql":
-            engines[name] = Tsql(options.tsql, options.store, limits)
-        elif name == "duckdb native":
-            engines[name] = Peer("duckdb", work, "native")
-        elif name == "duckdb on tsql's files":
-            engines[name] = Peer("duckdb", work, f"{options.store}/records/*/*/*.parquet")
-        else:
-            engines[name] = Peer(name, work, "plain")
+        start = starter(name, options, work, limits)
+        engines[name] = Cold(start, [options.store, work]) if options.cold else start()
     print("versions:", ", ".join(f"{name} {engine.version}" for name, engine in engines.items()))
     values = example_values(options.tsql, options.store)
     results, notes = {}, []

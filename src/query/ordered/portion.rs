@@ -4,7 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{
+    Array as _, ArrayRef, AsArray as _, RecordBatch, RecordBatchOptions, UInt32Array,
+};
 use arrow::compute::{SortColumn, concat_batches, partition, take_arrays};
 use arrow::error::ArrowError;
 use datafusion::common::Result;
@@ -272,11 +274,26 @@ impl SortedRows {
         let rows = self.batch_rows.min(self.places.len() - start);
         let places = self.places.slice(start, rows);
         let columns = take_arrays(self.rows.columns(), &places, None)?;
+        let columns = columns.into_iter().map(compacted).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = self.rows.schema();
         Ok(RecordBatch::try_new_with_options(
             schema, columns, &options,
         )?)
+    }
+}
+
+/// The same, without the texts of other rows: whoever puts batches together would have all of them once a batch.
+fn compacted(column: ArrayRef) -> ArrayRef {
+    if let Some(texts) = column.as_string_view_opt() {
+        return match texts.data_buffers().is_empty() {
+            true => column,
+            false => Arc::new(texts.gc()),
+        };
+    }
+    match column.as_binary_view_opt() {
+        Some(bytes) if !bytes.data_buffers().is_empty() => Arc::new(bytes.gc()),
+        _ => column,
     }
 }
 

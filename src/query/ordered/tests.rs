@@ -109,10 +109,26 @@ async fn the_order_is_that_of_the_engine() {
     assert_eq!(rows, asked(&plain, &lists).await.0);
 }
 
+/// Each batch has its own texts only: operators put batches together, and count what they hold.
+#[tokio::test]
+async fn batches_do_not_hold_the_texts_of_others() {
+    let context = engine(None).unwrap();
+    let batch = values(6_000).await;
+    context.register_batch("t", batch).unwrap();
+    let small = "SET datafusion.execution.batch_size = 64";
+    context.sql(small).await.unwrap();
+    let sql = "SELECT arrow_cast(words, 'Utf8View') AS words FROM t ORDER BY words DESC";
+    let batches = collect(&context, sql).await.unwrap();
+    assert!(batches.len() > 90);
+    let bytes = batches.iter().map(RecordBatch::get_array_memory_size);
+    let bytes: usize = bytes.sum();
+    assert!(bytes < 6_000 * 100, "{bytes}");
+}
+
 /// What two threads have sorted is merged; what comes sorted by the first key is sorted portion by portion.
 #[tokio::test]
 async fn windows_get_their_rows_in_order() {
-    let batch = values(150_000).await;
+    let batch = values(80_000).await;
     let own = engine(None).unwrap();
     let plain = SessionContext::new();
     for context in [&own, &plain] {
