@@ -172,16 +172,18 @@ impl State {
         Ok(begins.then_some(0))
     }
 
-    /// Holds these rows, too. If there is no memory for that, those before go to a file.
+    /// Holds these rows, too. If there is no memory for that, those before go to a file; it is an error if there is
+    /// none then, either.
     fn hold(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
         let size = Size::of(&batch);
-        if !self.held.has_room(size) && !self.held.batches.is_empty() {
-            self.spill()?;
-            // What has come is there, whether there is room for it or not.
-            let _ = self.held.has_room(size);
+        if !self.held.has_room(size) {
+            if !self.held.batches.is_empty() {
+                self.spill()?;
+            }
+            self.held.reservation.try_grow(size.sorting)?;
         }
         self.held.push(batch, size);
         Ok(())
