@@ -108,7 +108,7 @@ impl Words {
         if free >= u64::BITS {
             let words = words.into_iter().zip(0_u64..);
             let mut words: Vec<u64> = words
-                .map(|(word, place)| ((word as u64) << place_bits) | place)
+                .map(|(word, place)| (low(word) << place_bits) | place)
                 .collect();
             words.sort_unstable();
             let key = |word: &u64| word.checked_shr(place_bits).unwrap_or(0);
@@ -138,7 +138,14 @@ impl Words {
     }
 }
 
+/// The last 64 bits of a number.
+#[expect(clippy::cast_possible_truncation, reason = "what it is for")]
+fn low(word: u128) -> u64 {
+    word as u64
+}
+
 /// The place that stands at the right of a number.
+#[expect(clippy::cast_possible_truncation, reason = "32 bits at most are left")]
 fn place_of(word: u128, place_bits: u32) -> u32 {
     (word & ((1 << place_bits) - 1)) as u32
 }
@@ -246,7 +253,7 @@ impl Codes {
 /// The place of each value among those that differ; `None` if these are many.
 fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>> {
     let mut numbers: HashMap<&[u8], usize> = HashMap::new();
-    let mut codes: Vec<u64> = Vec::with_capacity(rows);
+    let mut codes: Vec<usize> = Vec::with_capacity(rows);
     let mut last: Option<(&[u8], usize)> = None;
     for row in 0..rows {
         let value = value(row);
@@ -261,7 +268,7 @@ fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>>
             return None;
         }
         last = Some((value, number));
-        codes.push(number as u64);
+        codes.push(number);
     }
     let mut texts: Vec<(&[u8], usize)> = numbers.into_iter().collect();
     texts.sort_unstable();
@@ -271,9 +278,7 @@ fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>>
             *of_number = rank as u64;
         }
     }
-    let ranked = codes
-        .iter()
-        .map(|number| ranks.get(*number as usize).copied());
+    let ranked = codes.iter().map(|number| ranks.get(*number).copied());
     ranked.collect()
 }
 
@@ -284,7 +289,7 @@ fn whole(values: &ArrayRef) -> Option<Vec<u64>> {
     Some(
         values
             .iter()
-            .map(|value| *value as u64 ^ (1 << 63))
+            .map(|value| value.cast_unsigned() ^ (1 << 63))
             .collect(),
     )
 }
