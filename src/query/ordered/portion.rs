@@ -24,7 +24,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use super::super::numbered::differ;
 use super::words::order;
 
-/// Rows from which a portion is sorted where the first keys change: they fit into the caches of a core.
+/// Rows from which a portion is sorted where the first keys change: four batches.
 const PORTION_ROWS: usize = 1 << 16;
 
 /// Bytes that are sorted at once at most: offsets of texts have 32 bits.
