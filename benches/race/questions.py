@@ -323,9 +323,96 @@ UNTUNED = {
     "longest run of lines (max line by source)": {
         "sql": """SELECT graph_id, max(line), min(line), count(*) FROM records GROUP BY graph_id""",
     },
+    # Written later still, asked once.
+    "faster on t4, by graph (join, condition on both)": {
+        "sql": """SELECT a.graph_id, count(*), avg(b.runtime_ns / a.runtime_ns) FROM records a JOIN records b ON a.config_id = b.config_id
+            WHERE a.platform = 't4' AND b.platform = 'k80' AND a.{ok} AND b.{ok} AND a.runtime_ns < b.runtime_ns
+            GROUP BY a.graph_id""",
+    },
+    "hours spent so far (running sum)": {
+        "sql": """SELECT count(*), max(s), avg(s) FROM (SELECT sum(all_cost_s) OVER (PARTITION BY source_id ORDER BY line) AS s
+            FROM records WHERE platform = 'platinum-8272') AS w""",
+    },
+    "records a day by platform": {
+        "sql": """SELECT platform, CAST(extract(epoch FROM date_trunc('day', measured_at)) AS BIGINT) AS day, count(*), avg(runtime_ns)
+            FROM records WHERE {ok} GROUP BY platform, day""",
+    },
+    "programs that failed on k80 only (EXCEPT)": {
+        "sql": """SELECT count(*) FROM (SELECT config_id FROM records WHERE platform = 'k80' AND error_no <> 0 EXCEPT
+            SELECT config_id FROM records WHERE platform = 't4' AND error_no <> 0) AS e""",
+    },
+    "slope of t4 over k80 by graph (regression)": {
+        "sql": """SELECT a.graph_id, regr_slope(a.runtime_ns, b.runtime_ns), regr_r2(a.runtime_ns, b.runtime_ns) FROM records a
+            JOIN records b ON a.graph_id = b.graph_id AND a.config_id = b.config_id
+            WHERE a.platform = 't4' AND b.platform = 'k80' AND a.{ok} AND b.{ok} AND a.graph_id IN ({graphs})
+            GROUP BY a.graph_id""",
+    },
+    "five fastest times of each graph (array)": {
+        "sql": """SELECT graph_id, array_to_string((array_agg(CAST(runtime_ns AS BIGINT) ORDER BY runtime_ns))[1:5], ' ') FROM records
+            WHERE platform = 'k80' AND {ok} GROUP BY graph_id""",
+    },
+    "records of graphs that are quick (IN, aggregate)": {
+        "sql": """SELECT platform, count(*), avg(runtime_ns) FROM records WHERE {ok} AND graph_id IN (SELECT graph_id FROM records
+            WHERE {ok} GROUP BY graph_id HAVING min(runtime_ns) < 20000) GROUP BY platform""",
+    },
+    "place of each program (percent_rank)": {
+        "sql": """SELECT count(*), avg(p) FROM (SELECT percent_rank() OVER (PARTITION BY graph_id ORDER BY runtime_ns) AS p,
+            runtime_ns FROM records WHERE platform = 't4' AND {ok}) AS w WHERE runtime_ns < 1e6""",
+    },
+    "between two times": {
+        "sql": """SELECT platform, count(*) FROM records WHERE runtime_ns BETWEEN 1e5 AND 1.1e5 OR runtime_ns BETWEEN 1e6 AND 1.1e6
+            GROUP BY platform""",
+    },
+    "sums by graph and platform (CASE)": {
+        "sql": """SELECT graph_id, sum(CASE WHEN platform = 'k80' THEN all_cost_s ELSE 0 END), sum(CASE WHEN platform = 't4' THEN
+            all_cost_s ELSE 0 END), sum(CASE WHEN error_no = 0 THEN 0 ELSE all_cost_s END) FROM records GROUP BY graph_id""",
+    },
+    "range of the repeats (list_max - list_min)": {
+        "tsql": """SELECT platform, avg((array_max(repeats_ns) - array_min(repeats_ns)) / runtime_ns) FROM records WHERE {ok}
+            GROUP BY platform""",
+        "sql": """SELECT platform, avg((list_max(repeats_ns) - list_min(repeats_ns)) / runtime_ns) FROM records WHERE {ok}
+            GROUP BY platform""",
+    },
+    "a tenth of the programs (modulo)": {
+        "sql": """SELECT config_id % 10 AS m, count(*), avg(runtime_ns), max(line) FROM records WHERE {ok} GROUP BY m""",
+    },
+    "last and first of each graph (first_value window)": {
+        "sql": """SELECT count(*), avg(l / f) FROM (SELECT DISTINCT graph_id, first_value(runtime_ns) OVER w AS f,
+            last_value(runtime_ns) OVER w AS l FROM records WHERE platform = 'e5-2673' AND {ok} WINDOW w AS (PARTITION BY graph_id
+            ORDER BY line, config_id, source_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) AS d""",
+    },
+    "gaps of more than a minute (lag of time)": {
+        "sql": """SELECT count(*) FROM (SELECT extract(epoch FROM measured_at) - lag(extract(epoch FROM measured_at)) OVER
+            (ORDER BY measured_at) AS gap FROM records WHERE platform = 'graviton2') AS g WHERE gap > 60""",
+    },
+    "sources with most failures": {
+        "sql": """SELECT source_id, count(*) AS n, sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) AS bad FROM records GROUP BY source_id
+            ORDER BY bad DESC, source_id LIMIT 20""",
+    },
+    "best and second best by graph (nth of sorted)": {
+        "sql": """SELECT count(*), avg(b / a) FROM (SELECT graph_id, min(runtime_ns) AS a, min(CASE WHEN place = 2 THEN runtime_ns END) AS b
+            FROM (SELECT graph_id, runtime_ns, dense_rank() OVER (PARTITION BY graph_id ORDER BY runtime_ns) AS place
+            FROM records WHERE platform = 'epyc-7452' AND {ok}) AS r WHERE place <= 2 GROUP BY graph_id) AS t""",
+    },
+    "words of the workload keys (split, unnest)": {
+        "tsql": """SELECT w, count(*) FROM (SELECT unnest(string_to_array(workload_key, ',')) AS w FROM graphs) AS u GROUP BY w
+            ORDER BY 2 DESC, w LIMIT 20""",
+        "sql": """SELECT w, count(*) FROM (SELECT unnest(string_split(workload_key, ',')) AS w FROM graphs) AS u GROUP BY w
+            ORDER BY 2 DESC, w LIMIT 20""",
+    },
+    "graphs of neither platform (two anti joins)": {
+        "sql": """SELECT count(*) FROM graphs g WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.graph_id = g.graph_id AND r.platform = 'k80')
+            OR NOT EXISTS (SELECT 1 FROM records r WHERE r.graph_id = g.graph_id AND r.platform = 'epyc-7452' AND r.{ok})""",
+    },
+    "sample of the configurations (hash of text)": {
+        "sql": """SELECT count(*), sum(runtime_ns) FROM records WHERE {ok} AND CAST(config_id AS VARCHAR) LIKE '%7'""",
+    },
+    "ten quickest of all but the best (OFFSET)": {
+        "sql": """SELECT platform, config_id, runtime_ns FROM records WHERE {ok} ORDER BY runtime_ns, platform, config_id, line LIMIT 10 OFFSET 100""",
+    },
 }
 for texts in UNTUNED.values():
-    texts["sql"] = texts["sql"].replace("{ok}", OK)
+    texts.update({engine: text.replace("{ok}", OK) for engine, text in texts.items()})
     for other in ("chdb", "polars"):
         texts.setdefault(other, None)
 

@@ -24,6 +24,7 @@ use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::numbered::CountPlaces;
+use super::one_column::BoundsOfColumns;
 use super::ordered::SortAtOnce;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
@@ -74,6 +75,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let builder = builder
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
+        .with_physical_optimizer_rule(Arc::new(BoundsOfColumns))
         .with_physical_optimizer_rule(Arc::new(CountPlaces))
         .with_physical_optimizer_rule(Arc::new(GroupByFile))
         .with_physical_optimizer_rule(Arc::new(SortAtOnce));

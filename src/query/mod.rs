@@ -31,6 +31,7 @@ mod mended;
 mod mistakes;
 mod names;
 mod numbered;
+mod one_column;
 mod ordered;
 mod placeholders;
 mod pruned;

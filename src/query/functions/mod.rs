@@ -11,6 +11,7 @@ mod elements;
 mod aggregate;
 mod aliases;
 mod all;
+mod array_agg;
 mod counts;
 mod lists;
 mod metric;

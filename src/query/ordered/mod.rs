@@ -9,6 +9,8 @@ mod portion;
 mod tests;
 mod words;
 
+pub(super) use words::order;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ const BITS: u32 = u128::BITS;
 const FEW_TEXTS: usize = 1 << 12;
 
 /// The rows in the order of `keys`, of which there is one at least; equal ones stay as they are.
-pub(super) fn order(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
+pub(in crate::query) fn order(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
     let last = u32::try_from(rows.saturating_sub(1))
         .map_err(|_| exec_datafusion_err!("{rows} rows are too many to be sorted at once"))?;
     let place_bits = u32::BITS - last.leading_zeros();
