@@ -23,11 +23,11 @@ use super::finest::FromFinestGroups;
 use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
-use super::numbered::CountPlaces;
 use super::one_column::BoundsOfColumns;
 use super::ordered::SortAtOnce;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
+use super::running::RunAlong;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use super::twice::ComputeOnce;
@@ -76,7 +76,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
         .with_physical_optimizer_rule(Arc::new(BoundsOfColumns))
-        .with_physical_optimizer_rule(Arc::new(CountPlaces))
+        .with_physical_optimizer_rule(Arc::new(RunAlong))
         .with_physical_optimizer_rule(Arc::new(GroupByFile))
         .with_physical_optimizer_rule(Arc::new(SortAtOnce));
     Ok(context(builder, &limits))

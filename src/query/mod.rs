@@ -30,7 +30,6 @@ mod memory;
 mod mended;
 mod mistakes;
 mod names;
-mod numbered;
 mod one_column;
 mod ordered;
 mod placeholders;
@@ -39,6 +38,7 @@ mod pruned;
 mod reading;
 mod relations;
 mod retracted;
+mod running;
 mod session;
 mod shown;
 #[cfg(test)]

@@ -21,7 +21,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, TryStreamExt as _};
 
-use super::super::numbered::differ;
+use super::super::running::differ;
 use super::words::order;
 
 /// Rows from which a portion is sorted where the first keys change: four batches.

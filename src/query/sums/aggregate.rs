@@ -8,9 +8,10 @@ use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    Aggregate, Expr, ExprSchemable as _, LogicalPlan, LogicalPlanBuilder, cast, lit, when,
+    Aggregate, Case, Expr, ExprSchemable as _, LogicalPlan, LogicalPlanBuilder, cast, lit, when,
 };
 
+use super::cases;
 use super::weighed::{Measure, Weighed, weighed};
 
 /// The same rows from sums; `None` where rows have to be read.
@@ -125,7 +126,10 @@ impl Parts {
             });
         }
         let Some(labels) = input.over_labels(arg)? else {
-            return Ok(None);
+            return match arg {
+                Expr::Case(case) if !params.distinct => self.add_case(function, case, input),
+                _ => Ok(None),
+            };
         };
         if matches!(name, "min" | "max") || (name == "count" && params.distinct) {
             return Ok(Some(self.other(function, labels, filter)));
@@ -153,6 +157,21 @@ impl Parts {
             }
             _ => None,
         })
+    }
+
+    /// Computes a function of what a CASE chooses.
+    fn add_case(
+        &mut self,
+        function: &AggregateFunction,
+        case: &Case,
+        input: &Weighed,
+    ) -> Result<Option<Expr>> {
+        let of_values = cases::of_values(function, case);
+        let of_values = of_values.iter().map(|of_value| self.add(of_value, input));
+        match of_values.collect::<Result<Option<Vec<Expr>>>>()? {
+            Some(of_values) => cases::together(function.func.name(), of_values),
+            None => Ok(None),
+        }
     }
 
     fn sum(&mut self, of: Expr, filter: Option<Expr>) -> Expr {

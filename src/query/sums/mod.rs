@@ -12,6 +12,7 @@
 //! at labels only: all rows that a row of sums stands for fare alike then.
 
 mod aggregate;
+mod cases;
 #[cfg(test)]
 pub(super) mod tests;
 mod weighed;

@@ -22,7 +22,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 24] = [
+const ANSWERED: [&str; 28] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -47,12 +47,18 @@ const ANSWERED: [&str; 24] = [
     "SELECT avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE) FROM records WHERE error_no = 0",
     "SELECT platform, avg(runtime_ns) FILTER (WHERE (split > 'a') IS NOT FALSE), count(*) FILTER (WHERE (split > 'a') IS NOT TRUE), sum(runtime_ns) FILTER (WHERE split IS NOT DISTINCT FROM 'a') FROM records GROUP BY platform",
     "SELECT k, sum(c), min(m) FROM (SELECT platform AS k, count(*) AS c, min(runtime_ns) AS m FROM records GROUP BY platform UNION ALL SELECT status, count(runtime_ns), max(runtime_ns) FROM records GROUP BY status) AS u GROUP BY k",
+    "SELECT graph_id, max(CASE WHEN platform = 'k80' THEN runtime_ns END), min(CASE platform WHEN 't4' THEN runtime_ns END), avg(CASE WHEN error_no = 0 THEN runtime_ns END) FROM records GROUP BY graph_id",
+    "SELECT graph_id, sum(CASE WHEN platform = 'k80' THEN runtime_ns ELSE 0 END), sum(CASE WHEN error_no = 4 THEN runtime_ns ELSE 0.0 END), sum(CASE WHEN repeat_count = 3 THEN 1 WHEN platform = 't4' THEN runtime_ns WHEN platform = 'k80' AND repeat_count = 3 THEN 7 END) FROM records GROUP BY graph_id",
+    "SELECT count(CASE WHEN platform = 'k80' THEN runtime_ns WHEN repeat_count = 2 THEN 1.0 END) FILTER (WHERE error_no <> 4), count(CASE WHEN split > 'a' THEN 1.0 WHEN (split > 'a') IS NULL THEN runtime_ns ELSE runtime_ns END) FROM records",
+    "SELECT sum(CASE WHEN platform = 'nowhere' THEN runtime_ns END), sum(CASE WHEN platform = 'nowhere' THEN runtime_ns ELSE NULL END), sum(CASE WHEN error_no = 4 THEN runtime_ns ELSE runtime_ns END) FROM records WHERE error_no = 4",
 ];
 
 /// Queries that look at single rows.
-const READ: [&str; 9] = [
+const READ: [&str; 11] = [
     "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, avg(runtime_ns * 2) FROM records GROUP BY platform",
+    "SELECT platform, avg(CASE WHEN error_no = 0 THEN runtime_ns ELSE 0 END) FROM records GROUP BY platform",
+    "SELECT platform, sum(CASE WHEN runtime_ns > 5000 THEN runtime_ns ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, count(*), avg(runtime_ns) FROM records WHERE runtime_ns > 5000 GROUP BY platform",
     "SELECT platform, count(DISTINCT runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, max(config_id), sum(runtime_ns) FROM records GROUP BY platform",

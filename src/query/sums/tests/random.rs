@@ -174,8 +174,22 @@ fn aggregate(random: &mut Rng) -> String {
         "bool_or(r.error_no = 4)",
     ];
     let call = one(random, &all);
-    match random.u8(..4) {
+    match random.u8(..5) {
         0 => format!("{call} FILTER (WHERE {})", condition(random, 1)),
+        1 => {
+            let chosen = [
+                "sum(CASE WHEN _ THEN r.runtime_ns ELSE 0 END)",
+                "count(CASE WHEN _ THEN r.runtime_ns END)",
+                "max(CASE WHEN _ THEN r.runtime_ns END)",
+                "sum(CASE WHEN _ THEN r.runtime_ns WHEN r.split = 'a' THEN 1 ELSE r.runtime_ns END)",
+            ];
+            // DataFusion has no subqueries there.
+            let mut chooses = condition(random, 1);
+            while chooses.contains("SELECT") {
+                chooses = condition(random, 1);
+            }
+            one(random, &chosen).replacen(" _ ", &format!(" {chooses} "), 1)
+        }
         _ => call.to_owned(),
     }
 }

@@ -1,0 +1,61 @@
+//! `row_number()`, `rank()` and `dense_rank()`.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, UInt64Array};
+use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
+use datafusion::physical_plan::windows::WindowUDFExpr;
+
+use super::keys::Starts;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// Rows of the partition up to this one.
+    RowNumber,
+    /// Rows that are before all of the same rank, and one.
+    Rank,
+    /// Ranks up to this one.
+    DenseRank,
+}
+
+/// The places of one row.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    row: u64,
+    rank: u64,
+    dense_rank: u64,
+}
+
+impl Place {
+    pub(super) fn of(expr: &dyn WindowExpr) -> Option<Self> {
+        let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
+        let function = standard.get_standard_func_expr().as_any();
+        match function.downcast_ref::<WindowUDFExpr>()?.fun().name() {
+            "row_number" => Some(Self::RowNumber),
+            "rank" => Some(Self::Rank),
+            "dense_rank" => Some(Self::DenseRank),
+            _ => None,
+        }
+    }
+
+    /// The places of the next rows.
+    pub(super) fn next(self, counts: &mut Counts, starts: &Starts) -> ArrayRef {
+        let places = starts.each().map(|(begins_partition, begins_rank)| {
+            if begins_partition {
+                *counts = Counts::default();
+            }
+            counts.row += 1;
+            if begins_rank {
+                counts.rank = counts.row;
+                counts.dense_rank += 1;
+            }
+            match self {
+                Self::RowNumber => counts.row,
+                Self::Rank => counts.rank,
+                Self::DenseRank => counts.dense_rank,
+            }
+        });
+        Arc::new(places.collect::<UInt64Array>())
+    }
+}

@@ -1,0 +1,64 @@
+//! `sum(CASE WHEN platform = 'k80' THEN runtime_ns ELSE 0 END)`: over what a CASE chooses by labels an aggregate is made of those over
+//! each of its values.
+
+use datafusion::common::Result;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Case, Expr, Operator, binary_expr, lit, when};
+
+/// The function over each value that the CASE may choose, of the rows for which it does; values that are NULL count nowhere.
+pub(super) fn of_values(function: &AggregateFunction, case: &Case) -> Vec<AggregateFunction> {
+    let mut before: Option<Expr> = None;
+    let mut of_values = Vec::with_capacity(case.when_then_expr.len() + 1);
+    let mut add = |condition: Option<Expr>, value: &Expr| {
+        if matches!(value, Expr::Literal(value, _) if value.is_null()) {
+            return;
+        }
+        let mut of_value = function.clone();
+        let given = of_value.params.filter.take().map(|filter| *filter);
+        let filter = given.into_iter().chain(condition).reduce(Expr::and);
+        of_value.params.filter = filter.map(Box::new);
+        of_value.params.args = vec![value.clone()];
+        of_values.push(of_value);
+    };
+    for (when, value) in &case.when_then_expr {
+        let when = match &case.expr {
+            Some(of) => of.as_ref().clone().eq(when.as_ref().clone()),
+            None => when.as_ref().clone(),
+        };
+        let others = before.clone().map(is_not);
+        let condition = others.into_iter().chain([when.clone()]);
+        add(condition.reduce(Expr::and), value);
+        before = before.into_iter().chain([when]).reduce(Expr::or);
+    }
+    if let Some(value) = &case.else_expr {
+        add(before.map(is_not), value);
+    }
+    of_values
+}
+
+/// False or NULL. `IS NOT TRUE` says the same, of which planner and operators do not agree whether it may be NULL.
+fn is_not(condition: Expr) -> Expr {
+    binary_expr(condition, Operator::IsDistinctFrom, lit(true))
+}
+
+/// The answers for each value as one; `None` where they do not say it.
+pub(super) fn together(name: &str, of_values: Vec<Expr>) -> Result<Option<Expr>> {
+    let is_one = of_values.len() == 1;
+    let mut of_values = of_values.into_iter();
+    let Some(first) = of_values.next() else {
+        return Ok(None);
+    };
+    match name {
+        _ if is_one => Ok(Some(first)),
+        "count" => Ok(Some(of_values.fold(first, |total, more| total + more))),
+        "sum" => of_values.try_fold(first, both).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Two sums as one: each may be NULL, of nothing.
+fn both(one: Expr, other: Expr) -> Result<Expr> {
+    when(one.clone().is_null(), other.clone())
+        .when(other.clone().is_null(), one.clone())
+        .otherwise(one + other)
+}
