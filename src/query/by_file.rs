@@ -3,7 +3,6 @@
 //! DataFusion looks the name of the platform up for each row, which takes a seventh of many questions. Here each batch is looked at once: its rows
 //! go to the sums of their group together.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,11 +10,7 @@ use arrow::array::{Array, ArrayRef, AsArray as _, RecordBatch};
 use arrow::compute::partition;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{
-    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
-};
-use datafusion::common::{Result, ScalarValue, Statistics};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -23,20 +18,16 @@ use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::BaselineMetrics;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::unnest::UnnestExec;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
-};
 use futures::StreamExt as _;
 
+use super::in_place::{Made, Operator};
 use crate::store::is_store_url;
 
 /// Aggregates whose state does not grow with the rows.
@@ -55,32 +46,6 @@ const BOUNDED: [&str; 12] = [
     "var_pop",
 ];
 
-/// The rule that finds such groups, after all others.
-#[derive(Debug)]
-pub(super) struct GroupByFile;
-
-impl PhysicalOptimizerRule for GroupByFile {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match ByFileExec::of(&node) {
-            Some(by_file) => Ok(Transformed::yes(Arc::new(by_file) as _)),
-            None => Ok(Transformed::no(node)),
-        })
-        .data()
-    }
-
-    fn name(&self) -> &'static str {
-        "group_by_file"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// An aggregate and which rows count for it.
 #[derive(Clone, Debug)]
 struct Part {
@@ -90,20 +55,51 @@ struct Part {
 
 /// The first half of an aggregation: what each thread has of each group.
 #[derive(Debug)]
-struct ByFileExec {
-    /// What it stands for: its rows are the same.
-    aggregate: Arc<dyn ExecutionPlan>,
-    input: Arc<dyn ExecutionPlan>,
+pub(super) struct ByFile {
     /// The groups' columns in the input.
     keys: Arc<[usize]>,
-    parts: Arc<[Part]>,
-    metrics: ExecutionPlanMetricsSet,
+    parts: Vec<Part>,
 }
 
-impl ByFileExec {
-    /// The same for groups by columns that are of files; `None` for any other plan.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Option<Self> {
-        let aggregate = node.downcast_ref::<AggregateExec>()?;
+impl Operator for ByFile {
+    const NAME: &'static str = "ByFileExec";
+
+    /// For groups by columns that are of files.
+    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+        let aggregate = node.downcast_ref::<AggregateExec>();
+        Ok(aggregate.and_then(Self::of_aggregate))
+    }
+
+    fn execute(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        made: Made,
+        _: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let metrics = BaselineMetrics::new(&made.metrics, made.part);
+        let mut groups = Groups::new(Arc::clone(&self.keys), &self.parts)?;
+        let schema = Arc::clone(&made.schema);
+        let all = async move {
+            while let Some(batch) = rows.next().await {
+                let timer = metrics.elapsed_compute().timer();
+                groups.add(&batch?)?;
+                timer.done();
+            }
+            let batch = groups.finish(&made.schema)?;
+            metrics.record_output(batch.num_rows());
+            metrics.done();
+            Ok(batch)
+        };
+        let all = futures::stream::once(all).filter(|batch| {
+            let is_any = batch.as_ref().map_or(true, |batch| batch.num_rows() > 0);
+            std::future::ready(is_any)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, all)))
+    }
+}
+
+impl ByFile {
+    fn of_aggregate(aggregate: &AggregateExec) -> Option<Self> {
         let (input, groups) = (aggregate.input(), aggregate.group_expr());
         let is_plain = *aggregate.mode() == AggregateMode::Partial
             && groups.is_single()
@@ -125,11 +121,8 @@ impl ByFileExec {
         });
         let parts: Vec<Part> = parts.collect::<Option<_>>()?;
         (!keys.is_empty()).then(|| Self {
-            aggregate: Arc::clone(node),
-            input: Arc::clone(input),
             keys: keys.into(),
-            parts: parts.into(),
-            metrics: ExecutionPlanMetricsSet::new(),
+            parts,
         })
     }
 }
@@ -173,89 +166,6 @@ fn is_of_file(plan: &Arc<dyn ExecutionPlan>, place: usize) -> bool {
     let all = in_files + source.table_schema().table_partition_cols().len();
     let place = place.and_then(|expr| column(&expr.expr));
     place.is_some_and(|place| (in_files..all).contains(&place))
-}
-
-impl DisplayAs for ByFileExec {
-    fn fmt_as(&self, format: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "ByFileExec: ")?;
-        self.aggregate.fmt_as(format, to)
-    }
-}
-
-impl ExecutionPlan for ByFileExec {
-    fn name(&self) -> &'static str {
-        "ByFileExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.aggregate.properties()
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        self.aggregate.input_distribution_requirements()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        self.aggregate.maintains_input_order()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        look: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.aggregate.apply_expressions(look)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let aggregate = replace_children_if_necessary(Arc::clone(&self.aggregate), children)?;
-        Ok(match Self::of(&aggregate) {
-            Some(by_file) => Arc::new(by_file),
-            None => aggregate,
-        })
-    }
-
-    fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let mut rows = self.input.execute(part, context)?;
-        let metrics = BaselineMetrics::new(&self.metrics, part);
-        let mut groups = Groups::new(Arc::clone(&self.keys), &self.parts)?;
-        let schema = self.schema();
-        let made = Arc::clone(&schema);
-        let all = async move {
-            while let Some(batch) = rows.next().await {
-                let timer = metrics.elapsed_compute().timer();
-                groups.add(&batch?)?;
-                timer.done();
-            }
-            let batch = groups.finish(&made)?;
-            metrics.record_output(batch.num_rows());
-            metrics.done();
-            Ok(batch)
-        };
-        let all = futures::stream::once(all).filter(|batch| {
-            let is_any = batch.as_ref().map_or(true, |batch| batch.num_rows() > 0);
-            std::future::ready(is_any)
-        });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, all)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        self.aggregate.statistics_from_inputs(inputs, args)
-    }
 }
 
 /// The groups so far, in the order in which they came: few, and most often the last one goes on.

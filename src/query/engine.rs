@@ -16,18 +16,19 @@ use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
-use super::by_file::GroupByFile;
+use super::by_file::ByFile;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
 use super::finest::FromFinestGroups;
 use super::functions;
+use super::in_place::Replaced;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::one_column::BoundsOfColumns;
-use super::ordered::SortAtOnce;
+use super::ordered::Ordered;
 use super::pruned::GraphsOfParts;
 use super::relations::OfQueries;
-use super::running::RunAlong;
+use super::running::Running;
 use super::spilling;
 use super::sums::AnswerFromSums;
 use super::twice::ComputeOnce;
@@ -76,9 +77,9 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
         .with_physical_optimizer_rule(Arc::new(BoundsOfColumns))
-        .with_physical_optimizer_rule(Arc::new(RunAlong))
-        .with_physical_optimizer_rule(Arc::new(GroupByFile))
-        .with_physical_optimizer_rule(Arc::new(SortAtOnce));
+        .with_physical_optimizer_rule(Replaced::<Running>::new())
+        .with_physical_optimizer_rule(Replaced::<ByFile>::new())
+        .with_physical_optimizer_rule(Replaced::<Ordered>::new());
     Ok(context(builder, &limits))
 }
 

@@ -22,6 +22,7 @@ mod engine;
 mod files;
 mod finest;
 pub(crate) mod functions;
+mod in_place;
 pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;

@@ -35,7 +35,7 @@ pub(super) fn udaf() -> AggregateUDF {
         "The values of the group as a list, in the order that is asked for",
         "SELECT array_agg(runtime_ns ORDER BY runtime_ns) FROM records",
     )
-    .takes("value", DataType::Float64, "of any type")
+    .takes("value", None, "of any type")
     .by("SQL:2003");
     AggregateUDF::from(Ordered {
         theirs: ArrayAgg::default(),

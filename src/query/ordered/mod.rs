@@ -11,66 +11,26 @@ mod words;
 
 pub(super) use words::order;
 
-use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{
-    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
-};
-use datafusion::common::{Result, Statistics};
+use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
-use datafusion::physical_plan::metrics::{
-    BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, SpillMetrics,
-};
+use datafusion::physical_plan::metrics::{BaselineMetrics, SpillMetrics};
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _,
-    InputDistributionRequirements, PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-/// The rule that does so, after all others.
-#[derive(Debug)]
-pub(super) struct SortAtOnce;
-
-impl PhysicalOptimizerRule for SortAtOnce {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match OrderedExec::of(&node)? {
-            Some(ordered) => Ok(Transformed::yes(Arc::new(ordered) as _)),
-            None => Ok(Transformed::no(node)),
-        })
-        .data()
-    }
-
-    fn name(&self) -> &'static str {
-        "sort_at_once"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+use super::in_place::{Made, Operator};
 
 /// Sorts the rows of each thread.
 #[derive(Debug)]
-struct OrderedExec {
-    /// What it stands for: its rows are the same.
-    sort: Arc<dyn ExecutionPlan>,
+pub(super) struct Ordered {
     by: portion::By,
-    input: Arc<dyn ExecutionPlan>,
-    metrics: ExecutionPlanMetricsSet,
 }
 
-impl OrderedExec {
-    /// The same for a sort of all rows by values that are no lists; `None` for any other plan.
+impl Operator for Ordered {
+    const NAME: &'static str = "OrderedExec";
+
+    /// For sorts of all rows by values that are no lists.
     fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let Some(sort) = node.downcast_ref::<SortExec>() else {
             return Ok(None);
@@ -90,84 +50,23 @@ impl OrderedExec {
         let prefix = prefix.into_iter().map(|by| by.expr);
         Ok(Some(Self {
             by: portion::By::new(sort.expr().clone(), prefix.collect()),
-            input: Arc::clone(input),
-            sort: Arc::clone(node),
-            metrics: ExecutionPlanMetricsSet::new(),
         }))
     }
-}
 
-impl DisplayAs for OrderedExec {
-    fn fmt_as(&self, _: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "OrderedExec: {}", self.by)
-    }
-}
-
-impl ExecutionPlan for OrderedExec {
-    fn name(&self) -> &'static str {
-        "OrderedExec"
+    fn shown(&self, _: &str) -> String {
+        self.by.to_string()
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.sort.properties()
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        self.sort.input_distribution_requirements()
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        look: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.sort.apply_expressions(look)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let sort = replace_children_if_necessary(Arc::clone(&self.sort), children)?;
-        Ok(match Self::of(&sort)? {
-            Some(ordered) => Arc::new(ordered),
-            None => sort,
-        })
-    }
-
-    fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let rows = self.input.execute(part, Arc::clone(&context))?;
+        rows: SendableRecordBatchStream,
+        made: Made,
+        context: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         let metrics = portion::Metrics {
-            baseline: BaselineMetrics::new(&self.metrics, part),
-            spilled: SpillMetrics::new(&self.metrics, part),
+            baseline: BaselineMetrics::new(&made.metrics, made.part),
+            spilled: SpillMetrics::new(&made.metrics, made.part),
         };
-        Ok(portion::sorted(rows, self.by.clone(), metrics, &context))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn child_stats_requests(&self, part: Option<usize>) -> Vec<ChildStats> {
-        self.sort.child_stats_requests(part)
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        self.sort.statistics_from_inputs(inputs, args)
-    }
-
-    fn cardinality_effect(&self) -> CardinalityEffect {
-        CardinalityEffect::Equal
+        Ok(portion::sorted(rows, self.by.clone(), metrics, context))
     }
 }

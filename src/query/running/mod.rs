@@ -10,158 +10,47 @@ mod place;
 mod tests;
 mod total;
 
-use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{
-    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
-};
-use datafusion::common::{Result, Statistics};
+use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::window::WindowExpr;
-use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::metrics::BaselineMetrics;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, InputOrderMode,
-    PlanProperties,
-};
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use futures::StreamExt as _;
 
+use super::in_place::{Made, Operator};
 use along::{Along, Function};
 use keys::By;
 pub(super) use keys::differ;
 
-/// The rule that does so, after all others.
-#[derive(Debug)]
-pub(super) struct RunAlong;
-
-impl PhysicalOptimizerRule for RunAlong {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match RunningExec::of(&node) {
-            Some(running) => Ok(Transformed::yes(Arc::new(running) as _)),
-            None => Ok(Transformed::no(node)),
-        })
-        .data()
-    }
-
-    fn name(&self) -> &'static str {
-        "run_along"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
-
 /// Adds a column for each function to rows that are sorted by partition and order.
 #[derive(Debug)]
-struct RunningExec {
-    /// What it stands for: its rows are the same.
-    window: Arc<dyn ExecutionPlan>,
-    input: Arc<dyn ExecutionPlan>,
-    functions: Arc<[Function]>,
+pub(super) struct Running {
+    functions: Vec<Function>,
     by: By,
-    metrics: ExecutionPlanMetricsSet,
 }
 
-impl RunningExec {
-    /// The same for a window of such functions alone; `None` for any other plan.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Option<Self> {
-        let window = node.downcast_ref::<BoundedWindowAggExec>()?;
-        if window.input_order_mode != InputOrderMode::Sorted {
-            return None;
-        }
-        let exprs = window.window_expr();
-        let schema = window.input().schema();
-        let functions = exprs
-            .iter()
-            .map(|expr| Function::of(expr.as_ref(), &schema));
-        let functions: Option<Vec<Function>> = functions.collect();
-        let first = exprs.first()?;
-        let is_like_first = |expr: &Arc<dyn WindowExpr>| {
-            expr.partition_by() == first.partition_by() && expr.order_by() == first.order_by()
-        };
-        if !exprs.iter().all(is_like_first) {
-            return None;
-        }
-        let order_by = first.order_by().iter().map(|by| Arc::clone(&by.expr));
-        Some(Self {
-            functions: functions?.into(),
-            by: By {
-                partition: first.partition_by().to_vec(),
-                order: order_by.collect(),
-            },
-            input: Arc::clone(window.input()),
-            window: Arc::clone(node),
-            metrics: ExecutionPlanMetricsSet::new(),
-        })
-    }
-}
+impl Operator for Running {
+    const NAME: &'static str = "RunningExec";
 
-impl DisplayAs for RunningExec {
-    fn fmt_as(&self, format: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "RunningExec: ")?;
-        self.window.fmt_as(format, to)
-    }
-}
-
-impl ExecutionPlan for RunningExec {
-    fn name(&self) -> &'static str {
-        "RunningExec"
+    /// For windows of such functions alone.
+    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+        let window = node.downcast_ref::<BoundedWindowAggExec>();
+        let window = window.filter(|window| window.input_order_mode == InputOrderMode::Sorted);
+        Ok(window.and_then(Self::of_window))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.window.properties()
-    }
-
-    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        self.window.required_input_ordering()
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        self.window.input_distribution_requirements()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
+    fn execute(
         &self,
-        look: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.window.apply_expressions(look)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let window = replace_children_if_necessary(Arc::clone(&self.window), children)?;
-        Ok(match Self::of(&window) {
-            Some(running) => Arc::new(running),
-            None => window,
-        })
-    }
-
-    fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let rows = self.input.execute(part, context)?;
-        let metrics = BaselineMetrics::new(&self.metrics, part);
-        let along = Along::new(&self.functions, self.by.clone(), self.schema());
+        rows: SendableRecordBatchStream,
+        made: Made,
+        _: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let metrics = BaselineMetrics::new(&made.metrics, made.part);
+        let along = Along::new(&self.functions, self.by.clone(), Arc::clone(&made.schema));
         let computed = futures::stream::try_unfold(Some((rows, along)), move |state| {
             let metrics = metrics.clone();
             async move {
@@ -179,23 +68,35 @@ impl ExecutionPlan for RunningExec {
                     }
                 }
                 let last = along.finish()?;
+                metrics.record_output(last.as_ref().map_or(0, |last| last.num_rows()));
                 metrics.done();
                 Ok(last.map(|last| (last, None)))
             }
         });
-        let schema = self.schema();
+        let schema = made.schema;
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, computed)))
     }
+}
 
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        self.window.statistics_from_inputs(inputs, args)
+impl Running {
+    fn of_window(window: &BoundedWindowAggExec) -> Option<Self> {
+        let exprs = window.window_expr();
+        let schema = window.input().schema();
+        let functions = exprs
+            .iter()
+            .map(|expr| Function::of(expr.as_ref(), &schema));
+        let functions = functions.collect::<Option<Vec<Function>>>()?;
+        let first = exprs.first()?;
+        let is_like_first = |expr: &Arc<dyn WindowExpr>| {
+            expr.partition_by() == first.partition_by() && expr.order_by() == first.order_by()
+        };
+        let order = first.order_by().iter().map(|by| Arc::clone(&by.expr));
+        exprs.iter().all(is_like_first).then(|| Self {
+            functions,
+            by: By {
+                partition: first.partition_by().to_vec(),
+                order: order.collect(),
+            },
+        })
     }
 }

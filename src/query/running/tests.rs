@@ -90,6 +90,14 @@ async fn windows_are_those_of_the_engine() {
             "sum(x) OVER (PARTITION BY t ORDER BY f NULLS LAST), sum(x) OVER (PARTITION BY t ORDER BY o NULLS LAST)",
             true,
         ),
+        (
+            "sum(x) OVER l AS a, avg(x) OVER l AS b, count(o) OVER l AS c, sum(o) OVER l AS d, avg(CASE WHEN f < 9 THEN f END) OVER l AS e, count(*) OVER l AS g, min(f) OVER l AS h, max(o) OVER l AS i",
+            true,
+        ),
+        (
+            "sum(o) OVER (ORDER BY x ROWS BETWEEN 0 PRECEDING AND CURRENT ROW), sum(x) OVER (ORDER BY x ROWS BETWEEN 999 PRECEDING AND CURRENT ROW)",
+            true,
+        ),
         // What needs other rows, or is of other types.
         (
             "rank() OVER (PARTITION BY t ORDER BY x), lag(x) OVER (PARTITION BY t ORDER BY x)",
@@ -102,7 +110,7 @@ async fn windows_are_those_of_the_engine() {
         ("sum(x) FILTER (WHERE x % 3 = 0) OVER w", false),
         ("min(t) OVER w", false),
         (
-            "sum(x) OVER (ORDER BY x ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)",
+            "sum(x) OVER (ORDER BY x RANGE BETWEEN 3 PRECEDING AND CURRENT ROW)",
             false,
         ),
         (
@@ -113,9 +121,10 @@ async fn windows_are_those_of_the_engine() {
         ("count(DISTINCT o) OVER (ORDER BY x)", false),
     ] {
         let sql = format!(
-            "SELECT x, {windows} FROM t WINDOW w AS (PARTITION BY t ORDER BY o NULLS LAST)"
+            "SELECT x, {windows} FROM t WINDOW w AS (PARTITION BY t ORDER BY o NULLS LAST), \
+             l AS (PARTITION BY p ORDER BY x ROWS BETWEEN 4 PRECEDING AND CURRENT ROW)"
         );
-        let sql = match windows.contains(" w ") || windows.contains("OVER w") {
+        let sql = match windows.contains("OVER w") || windows.contains("OVER l") {
             true => sql,
             false => format!("SELECT x, {windows} FROM t"),
         };

@@ -1,16 +1,16 @@
-//! `count`, `sum`, `avg`, `min` and `max` of all rows of a partition up to this one, or up to the last of its rank.
+//! `count`, `sum`, `avg`, `min` and `max` of all rows of a partition up to this one, or up to the last of its rank, or of a
+//! number of rows up to this one.
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array as _, ArrayRef, ArrowPrimitiveType, AsArray as _, Float64Array, Int64Array,
-    PrimitiveArray, RecordBatch,
-};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, RecordBatch};
 use arrow::datatypes::{ArrowNativeTypeOp, DataType, Float64Type, Int64Type, Schema};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{WindowFrame, WindowFrameBound, WindowFrameUnits};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::window::{PlainAggregateWindowExpr, WindowExpr};
+use datafusion::physical_expr::window::{
+    PlainAggregateWindowExpr, SlidingAggregateWindowExpr, WindowExpr,
+};
 
 use super::keys::Starts;
 
@@ -31,23 +31,49 @@ pub(super) struct Total {
     of: Arc<dyn PhysicalExpr>,
     /// Are they 64-bit floats? Else whole numbers of 64 bits; of a count it says nothing.
     is_float: bool,
-    /// Do rows of the same rank have the same?
-    by_rank: bool,
+    reach: Reach,
+}
+
+/// Of which rows, up to this one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reach {
+    /// All of the partition.
+    Rows,
+    /// All of the partition, and the rest of this one's rank.
+    Ranks,
+    /// So many before, and this one.
+    Last(usize),
 }
 
 /// What there is of a partition so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct SoFar {
-    count: i64,
-    float: Option<f64>,
-    whole: Option<i64>,
+    counts: Held<i64>,
+    floats: Held<f64>,
+    wholes: Held<i64>,
+}
+
+/// What was made of values; where they will be left behind, as two stacks, so that nothing is ever taken away from a sum (Tangwongsan,
+/// Hirzel and Schneider, Low-latency sliding-window aggregation in worst-case constant time, 2017, section 3).
+#[derive(Default)]
+struct Held<N> {
+    /// Made of those in `newer`, or of all.
+    total: Option<N>,
+    newer: Vec<Option<N>>,
+    /// Made of each older value and all of these after it; the oldest is the last.
+    older: Vec<Option<N>>,
 }
 
 impl Total {
     /// `None` for other functions, types and frames.
     pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
-        let plain = expr.as_any().downcast_ref::<PlainAggregateWindowExpr>()?;
-        let aggregate = plain.get_aggregate_expr();
+        let expr_of_any = expr.as_any();
+        let plain = expr_of_any.downcast_ref::<PlainAggregateWindowExpr>();
+        let sliding = expr_of_any.downcast_ref::<SlidingAggregateWindowExpr>();
+        let aggregate = match (plain, sliding) {
+            (Some(plain), _) => plain.get_aggregate_expr(),
+            (None, sliding) => sliding?.get_aggregate_expr(),
+        };
         let made = match aggregate.fun().name() {
             "count" => Made::Count,
             "sum" => Made::Sum,
@@ -63,21 +89,19 @@ impl Total {
             _ if made == Made::Count => false,
             _ => return None,
         };
-        let by_rank = by_rank(expr.get_window_frame())?;
-        let fits = !aggregate.is_distinct()
-            && !(by_rank && expr.order_by().is_empty())
-            && !is_filtered(plain);
-        fits.then(|| Self {
+        let reach = Reach::of(expr.get_window_frame())?;
+        let has_ranks = reach != Reach::Ranks || !expr.order_by().is_empty();
+        (has_ranks && !aggregate.is_distinct() && !is_filtered(expr)).then(|| Self {
             made,
             of,
             is_float,
-            by_rank,
+            reach,
         })
     }
 
     /// Must the last row of a rank be there?
     pub(super) fn waits(&self) -> bool {
-        self.by_rank
+        self.reach == Reach::Ranks
     }
 
     /// The next rows' values: all of their ranks are there if [`Total::waits`].
@@ -90,17 +114,24 @@ impl Total {
         let values = self.of.evaluate(rows)?.into_array(rows.num_rows())?;
         let nulls = values.logical_nulls();
         let counts = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-        let numbers = self.counts(&mut so_far.count, counts, starts);
+        let ones = std::iter::repeat_n(1, rows.num_rows());
+        let number = |total: Option<i64>, one| total.unwrap_or_default() + one;
+        let numbers = self.totals(ones, &mut so_far.counts, number, counts, starts);
+        let numbers = numbers.into_iter().map(Option::unwrap_or_default);
         if self.made == Made::Count {
-            return Ok(Arc::new(Int64Array::from(numbers)));
+            return Ok(Arc::new(Int64Array::from_iter_values(numbers)));
         }
         if !self.is_float {
-            let values = values.as_primitive::<Int64Type>();
-            let totals = self.totals(values, &mut so_far.whole, counts, starts);
+            let values = values.as_primitive::<Int64Type>().values();
+            let values = values.iter().copied();
+            let held = &mut so_far.wholes;
+            let totals = self.totals(values, held, self.with(), counts, starts);
             return Ok(Arc::new(totals.into_iter().collect::<Int64Array>()));
         }
-        let values = values.as_primitive::<Float64Type>();
-        let mut totals = self.totals(values, &mut so_far.float, counts, starts);
+        let values = values.as_primitive::<Float64Type>().values();
+        let values = values.iter().copied();
+        let held = &mut so_far.floats;
+        let mut totals = self.totals(values, held, self.with(), counts, starts);
         if self.made == Made::Mean {
             for (total, count) in totals.iter_mut().zip(numbers) {
                 #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
@@ -111,53 +142,44 @@ impl Total {
         Ok(Arc::new(totals.into_iter().collect::<Float64Array>()))
     }
 
-    fn counts(
-        &self,
-        so_far: &mut i64,
-        counts: impl Fn(usize) -> bool,
-        starts: &Starts,
-    ) -> Vec<i64> {
-        let numbers = starts.each().enumerate().map(|(row, (is_first, _))| {
-            let before = if is_first { 0 } else { *so_far };
-            *so_far = before + i64::from(counts(row));
-            *so_far
-        });
-        self.of_ranks(numbers.collect(), starts)
-    }
-
-    fn totals<T>(
-        &self,
-        values: &PrimitiveArray<T>,
-        so_far: &mut Option<T::Native>,
-        counts: impl Fn(usize) -> bool,
-        starts: &Starts,
-    ) -> Vec<Option<T::Native>>
-    where
-        T: ArrowPrimitiveType,
-        T::Native: ArrowNativeTypeOp,
-    {
-        let with = |total: Option<T::Native>, value: T::Native| match (self.made, total) {
+    /// What is made of a value more.
+    fn with<N: ArrowNativeTypeOp>(&self) -> impl Fn(Option<N>, N) -> N {
+        let made = self.made;
+        move |total, value| match (made, total) {
             (Made::Least, Some(least)) if !value.is_lt(least) => least,
             (Made::Greatest, Some(most)) if !value.is_gt(most) => most,
             (Made::Least | Made::Greatest, _) => value,
             (_, total) => total.unwrap_or_default().add_wrapping(value),
-        };
-        let rows = starts.each().zip(values.values()).enumerate();
-        let totals = rows.map(|(row, ((is_first, _), value))| {
+        }
+    }
+
+    fn totals<N: ArrowNativeTypeOp>(
+        &self,
+        values: impl Iterator<Item = N>,
+        held: &mut Held<N>,
+        with: impl Fn(Option<N>, N) -> N,
+        counts: impl Fn(usize) -> bool,
+        starts: &Starts,
+    ) -> Vec<Option<N>> {
+        let rows = starts.each().zip(values).enumerate();
+        let mut totals = Vec::with_capacity(starts.each().len());
+        for (row, ((is_first, _), value)) in rows {
             if is_first {
-                *so_far = None;
+                *held = Held::default();
             }
-            if counts(row) {
-                *so_far = Some(with(*so_far, *value));
-            }
-            *so_far
-        });
-        self.of_ranks(totals.collect(), starts)
+            let value = counts(row).then_some(value);
+            held.total = both(held.total, value, &with);
+            totals.push(match self.reach {
+                Reach::Rows | Reach::Ranks => held.total,
+                Reach::Last(before) => held.slid(value, before, &with),
+            });
+        }
+        self.of_ranks(totals, starts)
     }
 
     /// Gives all rows of a rank what its last one has, where that is asked for.
     fn of_ranks<T: Copy>(&self, mut values: Vec<T>, starts: &Starts) -> Vec<T> {
-        if self.by_rank {
+        if self.waits() {
             let mut of_last = None;
             for (value, (_, begins_rank)) in values.iter_mut().zip(starts.each()).rev() {
                 *value = of_last.unwrap_or(*value);
@@ -168,15 +190,58 @@ impl Total {
     }
 }
 
-/// Has it a `FILTER (WHERE ...)`? It is to be seen in its last field only, which DataFusion shows nobody.
-fn is_filtered(expr: &PlainAggregateWindowExpr) -> bool {
-    !format!("{expr:?}").ends_with("filter: None }")
+impl<N: ArrowNativeTypeOp> Held<N> {
+    /// Leaves behind what is more than so many rows before the newest value, which the total has; gives what is made of the others.
+    fn slid(
+        &mut self,
+        newest: Option<N>,
+        before: usize,
+        with: impl Fn(Option<N>, N) -> N,
+    ) -> Option<N> {
+        self.newer.push(newest);
+        if self.newer.len() + self.older.len() > before.saturating_add(1) {
+            if self.older.is_empty() {
+                let mut made = None;
+                while let Some(value) = self.newer.pop() {
+                    made = both(value, made, &with);
+                    self.older.push(made);
+                }
+                self.total = None;
+            }
+            self.older.pop();
+        }
+        both(self.older.last().copied().flatten(), self.total, with)
+    }
 }
 
-/// Does a frame from the first row end at the last row of a rank? `None` for other frames.
-fn by_rank(frame: &WindowFrame) -> Option<bool> {
-    let from_first =
-        matches!(&frame.start_bound, WindowFrameBound::Preceding(rows) if rows.is_null());
-    let to_this = frame.end_bound == WindowFrameBound::CurrentRow;
-    (from_first && to_this).then_some(frame.units != WindowFrameUnits::Rows)
+/// What is made of two values, each of which may be missing.
+fn both<N: Copy>(one: Option<N>, other: Option<N>, with: impl Fn(Option<N>, N) -> N) -> Option<N> {
+    match other {
+        Some(other) => Some(with(one, other)),
+        None => one,
+    }
+}
+
+impl Reach {
+    /// `None` for other frames.
+    fn of(frame: &WindowFrame) -> Option<Self> {
+        let WindowFrameBound::Preceding(before) = &frame.start_bound else {
+            return None;
+        };
+        let is_rows = frame.units == WindowFrameUnits::Rows;
+        match before {
+            _ if frame.end_bound != WindowFrameBound::CurrentRow => None,
+            before if before.is_null() && is_rows => Some(Self::Rows),
+            before if before.is_null() => Some(Self::Ranks),
+            ScalarValue::UInt64(Some(before)) if is_rows => {
+                Some(Self::Last(usize::try_from(*before).ok()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Has it a `FILTER (WHERE ...)`? That is to be seen in its last field only, which DataFusion shows nobody.
+fn is_filtered(expr: &dyn WindowExpr) -> bool {
+    !format!("{expr:?}").ends_with("filter: None }")
 }
