@@ -46,6 +46,12 @@ const BOUNDED: [&str; 12] = [
     "var_pop",
 ];
 
+/// Aggregates whose state is the values themselves: these are handed on before they are many.
+const GROWING: [&str; 1] = ["percentile_cont"];
+
+/// Rows whose values are handed on at a time.
+const MANY_ROWS: usize = 1 << 18;
+
 /// An aggregate and which rows count for it.
 #[derive(Clone, Debug)]
 struct Part {
@@ -59,6 +65,8 @@ pub(super) struct ByFile {
     /// The groups' columns in the input.
     keys: Arc<[usize]>,
     parts: Vec<Part>,
+    /// Does the state of one of them grow with the rows?
+    is_growing: bool,
 }
 
 impl Operator for ByFile {
@@ -72,29 +80,49 @@ impl Operator for ByFile {
 
     fn execute(
         &self,
-        mut rows: SendableRecordBatchStream,
+        rows: SendableRecordBatchStream,
         made: Made,
         _: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
-        let mut groups = Groups::new(Arc::clone(&self.keys), &self.parts)?;
-        let schema = Arc::clone(&made.schema);
-        let all = async move {
-            while let Some(batch) = rows.next().await {
-                let timer = metrics.elapsed_compute().timer();
-                groups.add(&batch?)?;
-                timer.done();
-            }
-            let batch = groups.finish(&made.schema)?;
-            metrics.record_output(batch.num_rows());
-            metrics.done();
-            Ok(batch)
+        let (keys, parts) = (Arc::clone(&self.keys), self.parts.clone());
+        let most_rows = if self.is_growing {
+            MANY_ROWS
+        } else {
+            usize::MAX
         };
-        let all = futures::stream::once(all).filter(|batch| {
-            let is_any = batch.as_ref().map_or(true, |batch| batch.num_rows() > 0);
+        let schema = Arc::clone(&made.schema);
+        let states = futures::stream::try_unfold(Some(rows), move |rows| {
+            let (metrics, schema) = (metrics.clone(), Arc::clone(&made.schema));
+            let groups = Groups::new(Arc::clone(&keys), &parts);
+            async move {
+                let (Some(mut rows), mut groups) = (rows, groups?) else {
+                    return Ok(None);
+                };
+                let mut gathered_rows = 0;
+                let mut batch = rows.next().await;
+                while let Some(found) = batch {
+                    let timer = metrics.elapsed_compute().timer();
+                    let found = found?;
+                    gathered_rows += found.num_rows();
+                    groups.add(&found)?;
+                    timer.done();
+                    batch = match gathered_rows < most_rows {
+                        true => rows.next().await,
+                        false => break,
+                    };
+                }
+                let rows = (gathered_rows >= most_rows).then_some(rows);
+                let states = groups.finish(&schema)?;
+                metrics.record_output(states.num_rows());
+                Ok(Some((states, rows)))
+            }
+        });
+        let states = states.filter(|states| {
+            let is_any = states.as_ref().map_or(true, |states| states.num_rows() > 0);
             std::future::ready(is_any)
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, all)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, states)))
     }
 }
 
@@ -110,18 +138,22 @@ impl ByFile {
         let keys: Vec<usize> = keys.collect::<Option<_>>()?;
         let parts = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
         let parts = parts.map(|(aggregate, filter)| {
-            let is_bounded = BOUNDED.contains(&aggregate.fun().name())
-                && aggregate.groups_accumulator_supported()
-                && !aggregate.is_distinct()
-                && aggregate.order_bys().is_empty();
-            is_bounded.then(|| Part {
+            let name = aggregate.fun().name();
+            // Those that grow are told apart by the order of their values only.
+            let is_known = GROWING.contains(&name)
+                || (BOUNDED.contains(&name) && aggregate.order_bys().is_empty());
+            let is_known =
+                is_known && aggregate.groups_accumulator_supported() && !aggregate.is_distinct();
+            is_known.then(|| Part {
                 aggregate: Arc::clone(aggregate),
                 filter: filter.clone(),
             })
         });
         let parts: Vec<Part> = parts.collect::<Option<_>>()?;
+        let is_growing = |part: &Part| GROWING.contains(&part.aggregate.fun().name());
         (!keys.is_empty()).then(|| Self {
             keys: keys.into(),
+            is_growing: parts.iter().any(is_growing),
             parts,
         })
     }
@@ -307,6 +339,7 @@ mod tests {
             "round(avg(ln(runtime_ns)), 9), round(stddev(noise), 9), round(corr(runtime_ns, line), 9), round(stddev_pop(noise), 9), round(var(noise), 9), round(var_pop(noise), 9)",
             "min(CASE WHEN line % 3 = 0 THEN 'NaN'::DOUBLE ELSE runtime_ns END), max(CASE WHEN line % 3 = 0 THEN 'NaN'::DOUBLE ELSE runtime_ns END)",
             "avg(CASE WHEN platform = 'epyc-1t' THEN runtime_ns END), sum(CASE WHEN platform = 'epyc-1t' THEN line END)",
+            "median(runtime_ns), quantile_cont(noise, 0.9) FILTER (WHERE line > 2), percentile_cont(0.1) WITHIN GROUP (ORDER BY runtime_ns DESC)",
             "bool_and(error_no = 0), bool_or(line > 3), sum(CAST(line AS DECIMAL(9, 2))), avg(CAST(line AS DECIMAL(9, 2))), min(CAST(line AS VARCHAR)), max(measured_at), sum(length(status))",
         ] {
             for (rows, wheres) in [
@@ -338,7 +371,7 @@ mod tests {
         for sql in [
             "SELECT error_message AS platform, count(line) FROM records GROUP BY error_message",
             "SELECT platform, graph_id, count(line + 1) FROM records GROUP BY platform, graph_id",
-            "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
+            "SELECT platform, median(DISTINCT line) FROM records GROUP BY platform",
             "SELECT platform, count(DISTINCT line) FROM records GROUP BY platform",
             "SELECT p, sum(line) FROM (SELECT error_message AS platform, platform AS p, line FROM records) AS r GROUP BY platform, p",
         ] {

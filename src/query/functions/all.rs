@@ -9,7 +9,7 @@ use super::scalar::Scalar;
 use super::{
     aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, digests, extreme_by,
     fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len, list_statistics,
-    lossy_text, macro_speedup_score, metric, node_feature, odd_repeats, open_sketch,
+    lossy_text, macro_speedup_score, median, metric, node_feature, odd_repeats, open_sketch,
     packed_repeats, part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule,
     segments, sketch_params, speedup, split, task_bytes, time_at, unpack_calls, unpack_checks,
     unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
@@ -87,7 +87,7 @@ pub(super) fn aggregates() -> Vec<AggregateUDF> {
         .chain([count_distinct_dense::aggregate()])
         .chain(features())
         .map(AggregateUDF::from)
-        .chain([array_agg::udaf(), percentile_cont::udaf()])
+        .chain([array_agg::udaf(), median::udaf(), percentile_cont::udaf()])
         .collect()
 }
 

@@ -3,7 +3,7 @@
 //!
 //! As DataFusion's, which rounds the proportion to millionths, in full precision:
 //! of sorted x[0..n] at p, with i = floor(p (n - 1)) and f = p (n - 1) - i, it is (1 - f) x[i] + f x[i + 1].
-//! NULLs do not count; NULL where there are no values.
+//! NULLs do not count; NULL where there are no values. `median(x)` of floats is that of 0.5.
 
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr::expressions::Literal;
 
 use super::about::About;
+use super::gathered::Gathered;
 
 pub(super) fn udaf() -> AggregateUDF {
     let about = About::new(
@@ -76,7 +77,7 @@ impl AggregateUDFImpl for Exact {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         Ok(Box::new(Values {
             wanted: Wanted::of(&args)?,
-            values: Vec::new(),
+            values: Gathered::default(),
         }))
     }
 
@@ -135,8 +136,14 @@ impl Wanted {
         })
     }
 
-    fn find(&self, values: &mut Vec<f64>) -> Option<f64> {
-        at_share(values, self.share, self.distinct)
+    fn find(&self, values: &mut Gathered) -> Option<f64> {
+        if self.distinct {
+            let mut all = std::mem::take(values).into_one();
+            all.sort_unstable_by(f64::total_cmp);
+            all.dedup();
+            return at_share(Gathered::from(all), self.share);
+        }
+        at_share(std::mem::take(values), self.share)
     }
 }
 
@@ -145,26 +152,16 @@ fn numbers(array: &ArrayRef) -> Result<Float64Array> {
     Ok(numbers.as_primitive::<Float64Type>().clone())
 }
 
-fn take(values: &mut Vec<f64>, array: &ArrayRef) -> Result<()> {
-    let numbers = numbers(array)?;
-    if numbers.null_count() == 0 {
-        values.extend_from_slice(numbers.values());
-    } else {
-        values.extend(numbers.iter().flatten());
-    }
-    Ok(())
-}
-
 /// Values of each group as a list.
-fn lists(groups: &[impl AsRef<[f64]>]) -> Result<Vec<ArrayRef>> {
-    let lengths = || groups.iter().map(|values| values.as_ref().len());
-    if i32::try_from(lengths().sum::<usize>()).is_err() {
+fn lists(groups: Vec<Gathered>) -> Result<Vec<ArrayRef>> {
+    let lengths: Vec<usize> = groups.iter().map(Gathered::len).collect();
+    if i32::try_from(lengths.iter().sum::<usize>()).is_err() {
         return exec_err!("percentile_cont of more than 2,147,483,647 values at once");
     }
-    let flat = groups.iter().flat_map(|values| values.as_ref()).copied();
-    let flat = Arc::new(flat.collect::<Float64Array>());
+    let flat = groups.into_iter().reduce(Gathered::and).unwrap_or_default();
+    let flat = Arc::new(Float64Array::from(flat.into_one()));
     let item = Arc::new(Field::new_list_field(DataType::Float64, true));
-    let list = ListArray::new(item, OffsetBuffer::from_lengths(lengths()), flat, None);
+    let list = ListArray::new(item, OffsetBuffer::from_lengths(lengths), flat, None);
     Ok(vec![Arc::new(list)])
 }
 
@@ -172,14 +169,15 @@ fn lists(groups: &[impl AsRef<[f64]>]) -> Result<Vec<ArrayRef>> {
 #[derive(Debug)]
 struct Values {
     wanted: Wanted,
-    values: Vec<f64>,
+    values: Gathered,
 }
 
 impl Accumulator for Values {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values
-            .first()
-            .map_or(Ok(()), |array| take(&mut self.values, array))
+        match values.first() {
+            Some(array) => self.values.take(array),
+            None => Ok(()),
+        }
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
@@ -188,11 +186,11 @@ impl Accumulator for Values {
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.values.capacity() * size_of::<f64>()
+        size_of_val(self) + self.values.bytes()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values = Float64Array::from(std::mem::take(&mut self.values));
+        let values = Float64Array::from(std::mem::take(&mut self.values).into_one());
         let list = SingleRowListArrayBuilder::new(Arc::new(values)).build_list_scalar();
         Ok(vec![list])
     }
@@ -202,7 +200,7 @@ impl Accumulator for Values {
             return Ok(());
         };
         for list in lists.as_list::<i32>().iter().flatten() {
-            take(&mut self.values, &list)?;
+            self.values.take(&list)?;
         }
         Ok(())
     }
@@ -212,7 +210,7 @@ impl Accumulator for Values {
 #[derive(Debug)]
 struct Groups {
     wanted: Wanted,
-    groups: Vec<Vec<f64>>,
+    groups: Vec<Gathered>,
 }
 
 impl GroupsAccumulator for Groups {
@@ -223,10 +221,17 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         group_count: usize,
     ) -> Result<()> {
-        self.groups.resize(group_count, Vec::new());
+        self.groups.resize_with(group_count, Gathered::default);
         let Some(array) = values.first() else {
             return Ok(());
         };
+        if let Some(first) = group_indices.first()
+            && filter.is_none()
+            && group_indices.iter().all(|group| group == first)
+            && let Some(values) = self.groups.get_mut(*first)
+        {
+            return values.take(array);
+        }
         let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
         let numbers = numbers(array)?;
         for (row, (&group, value)) in group_indices.iter().zip(&numbers).enumerate() {
@@ -247,7 +252,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        lists(&emit_to.take_needed(&mut self.groups))
+        lists(emit_to.take_needed(&mut self.groups))
     }
 
     fn merge_batch(
@@ -256,13 +261,13 @@ impl GroupsAccumulator for Groups {
         group_indices: &[usize],
         group_count: usize,
     ) -> Result<()> {
-        self.groups.resize(group_count, Vec::new());
+        self.groups.resize_with(group_count, Gathered::default);
         let Some(lists) = states.first() else {
             return Ok(());
         };
         for (&group, list) in group_indices.iter().zip(lists.as_list::<i32>().iter()) {
             if let (Some(list), Some(values)) = (list, self.groups.get_mut(group)) {
-                take(values, &list)?;
+                values.take(&list)?;
             }
         }
         Ok(())
@@ -274,30 +279,24 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
         let Some(array) = values.first() else {
-            return lists(&[] as &[&[f64]]);
+            return lists(Vec::new());
         };
         let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
         let numbers = numbers(array)?;
         let rows = numbers.iter().enumerate();
         let rows = rows.map(|(row, value)| value.filter(|_| counts(row)));
-        let rows: Vec<Option<f64>> = rows.collect();
-        lists(&rows.iter().map(Option::as_slice).collect::<Vec<_>>())
+        let rows = rows.map(|value| Gathered::from(Vec::from_iter(value)));
+        lists(rows.collect())
     }
 
     fn size(&self) -> usize {
-        let values: usize = self.groups.iter().map(Vec::capacity).sum();
-        size_of_val(self)
-            + self.groups.capacity() * size_of::<Vec<f64>>()
-            + values * size_of::<f64>()
+        let values: usize = self.groups.iter().map(Gathered::bytes).sum();
+        size_of_val(self) + self.groups.capacity() * size_of::<Gathered>() + values
     }
 }
 
 /// The value at `share` of the sorted values.
-fn at_share(values: &mut Vec<f64>, share: f64, distinct: bool) -> Option<f64> {
-    if distinct {
-        values.sort_unstable_by(f64::total_cmp);
-        values.dedup();
-    }
+fn at_share(values: Gathered, share: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     #[expect(
         clippy::cast_precision_loss,
@@ -312,8 +311,7 @@ fn at_share(values: &mut Vec<f64>, share: f64, distinct: bool) -> Option<f64> {
     if below > last {
         return None;
     }
-    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
-    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+    let (low, high) = values.at(below)?;
     let part = place.fract();
     if part == 0.0 || low == high {
         return Some(low);
@@ -327,7 +325,7 @@ mod tests {
 
     #[test]
     fn between_two_values_in_proportion() {
-        let of = |values: &[f64], share: f64| at_share(&mut values.to_vec(), share, false);
+        let of = |values: &[f64], share: f64| at_share(Gathered::from(values.to_vec()), share);
         assert_eq!(of(&[0.0, 1e9], 0.123_456_78), Some(123_456_780.0));
         assert_eq!(of(&[3.0, 1.0, 2.0], 0.5), Some(2.0));
         assert_eq!(of(&[4.0, 1.0, 2.0, 3.0], 0.5), Some(2.5));
@@ -335,8 +333,13 @@ mod tests {
         assert_eq!(of(&[1.0, 2.0], 0.0), Some(1.0));
         assert_eq!(of(&[7.0], 0.3), Some(7.0));
         assert_eq!(of(&[], 0.3), None);
-        let distinct = at_share(&mut vec![1.0, 1.0, 1.0, 5.0], 0.5, true);
-        assert_eq!(distinct, Some(3.0));
+        let distinct = Wanted {
+            share: 0.5,
+            distinct: true,
+            gives: DataType::Float64,
+        };
+        let mut values = Gathered::from(vec![1.0, 1.0, 1.0, 5.0]);
+        assert_eq!(distinct.find(&mut values), Some(3.0));
     }
 
     #[test]

@@ -1,0 +1,181 @@
+//! Many values, in the pieces that they came in, of which one is found by its place in their order.
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _};
+use arrow::buffer::ScalarBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type};
+use datafusion::common::Result;
+
+/// So many values or more are counted before they are looked at.
+const MANY: usize = 1 << 16;
+
+/// Values are counted by so many of their first bits.
+const COUNTED_BITS: u32 = 16;
+
+/// Values in any order.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// Those that came one by one.
+    single: Vec<f64>,
+    /// Those that came together, and are not copied.
+    pieces: Vec<ScalarBuffer<f64>>,
+}
+
+impl From<Vec<f64>> for Gathered {
+    fn from(single: Vec<f64>) -> Self {
+        Self {
+            single,
+            pieces: Vec::new(),
+        }
+    }
+}
+
+impl Gathered {
+    pub(super) fn push(&mut self, value: f64) {
+        self.single.push(value);
+    }
+
+    /// Takes the numbers of an array that are not NULL.
+    pub(super) fn take(&mut self, array: &ArrayRef) -> Result<()> {
+        let numbers = cast(array, &DataType::Float64)?;
+        let numbers = numbers.as_primitive::<Float64Type>();
+        if numbers.null_count() > 0 {
+            self.single.extend(numbers.iter().flatten());
+        } else if numbers.len() < MANY {
+            self.single.extend_from_slice(numbers.values());
+        } else {
+            self.pieces.push(numbers.values().clone());
+        }
+        Ok(())
+    }
+
+    /// These, and others after them.
+    pub(super) fn and(self, others: Self) -> Self {
+        let mut all = self.into_one();
+        all.extend(others.values());
+        Self::from(all)
+    }
+
+    /// All of them in one piece.
+    pub(super) fn into_one(self) -> Vec<f64> {
+        if self.pieces.is_empty() {
+            return self.single;
+        }
+        let mut all = Vec::with_capacity(self.len());
+        all.extend(self.values());
+        all
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let pieces = self.pieces.iter().map(|piece| piece.len());
+        self.single.len() + pieces.sum::<usize>()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let pieces = self.pieces.iter().map(|piece| piece.inner().len());
+        self.single.capacity() * size_of::<f64>() + pieces.sum::<usize>()
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let pieces = self.pieces.iter().map(AsRef::as_ref);
+        let pieces = pieces.chain(std::iter::once(self.single.as_slice()));
+        pieces.flatten().copied()
+    }
+
+    /// The value at a place of their order ([`f64::total_cmp`]), and the one after it; the last one is its own.
+    pub(super) fn at(self, place: usize) -> Option<(f64, f64)> {
+        let (mut few, place) = match self.len() {
+            MANY.. => self.near(place)?,
+            _ => (self.into_one(), place),
+        };
+        if place >= few.len() {
+            return None;
+        }
+        let (_, &mut found, above) = few.select_nth_unstable_by(place, f64::total_cmp);
+        let next = above.iter().copied().min_by(f64::total_cmp);
+        Some((found, next.unwrap_or(found)))
+    }
+
+    /// Those that begin with the same bits as the value at a place, and the one after it; and its place among them.
+    fn near(self, place: usize) -> Option<(Vec<f64>, usize)> {
+        let mut counts = vec![0_usize; 1 << COUNTED_BITS];
+        for value in self.values() {
+            *counts.get_mut(first_bits(value))? += 1;
+        }
+        let next = (place + 1).min(self.len().checked_sub(1)?);
+        let (mut before, mut range) = (0, None);
+        let mut skipped = 0;
+        for (bits, count) in counts.into_iter().enumerate() {
+            let after = before + count;
+            if range.is_none() && place < after {
+                range = Some((bits, bits));
+                skipped = before;
+            }
+            if let Some((first, _)) = range
+                && next < after
+            {
+                range = Some((first, bits));
+                break;
+            }
+            before = after;
+        }
+        let (first, last) = range?;
+        let is_near = |value: &f64| (first..=last).contains(&first_bits(*value));
+        Some((self.values().filter(is_near).collect(), place - skipped))
+    }
+}
+
+/// The first bits of a number that is in the order of its value.
+fn first_bits(value: f64) -> usize {
+    let bits = value.to_bits();
+    let ordered = match value.is_sign_negative() {
+        true => !bits,
+        false => bits | (1 << 63),
+    };
+    usize::try_from(ordered >> (u64::BITS - COUNTED_BITS)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::Float64Array;
+
+    use super::*;
+
+    /// Values of all kinds, more than are sorted at once, in pieces and one by one.
+    #[test]
+    fn a_value_is_found_by_its_place() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for round in 0..12 {
+            let (mut gathered, mut all) = (Gathered::default(), Vec::new());
+            for _ in 0..random.usize(1..5) {
+                let count = random.usize(1..3 * MANY);
+                let value = |random: &mut fastrand::Rng| match round % 4 {
+                    0 => random.f64() * 1e6,
+                    1 => f64::from(random.i8(..)) / 4.0,
+                    2 => f64::from_bits(random.u64(..)),
+                    _ => 7.5,
+                };
+                let mut values: Vec<f64> = (0..count).map(|_| value(&mut random)).collect();
+                values.extend([0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::MIN]);
+                all.extend_from_slice(&values);
+                match random.bool() {
+                    true => values.into_iter().for_each(|value| gathered.push(value)),
+                    false => {
+                        let array: ArrayRef = Arc::new(Float64Array::from(values));
+                        gathered.take(&array).unwrap();
+                    }
+                }
+            }
+            all.sort_unstable_by(f64::total_cmp);
+            assert_eq!(gathered.len(), all.len());
+            let last = all.len() - 1;
+            let place = [0, last, last / 2, random.usize(0..=last)][round % 3];
+            let bits = |(one, next): (f64, f64)| (one.to_bits(), next.to_bits());
+            let wanted = (all[place], all[(place + 1).min(last)]);
+            assert_eq!(gathered.at(place).map(bits), Some(bits(wanted)), "{round}");
+        }
+        assert!(Gathered::default().at(0).is_none());
+    }
+}

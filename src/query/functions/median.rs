@@ -1,0 +1,90 @@
+//! `median(x)`: DataFusion's, which for floats is `percentile_cont(x, 0.5)` of ours: it is told apart from the values around it without a copy of all.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
+use datafusion::functions_aggregate::median::Median;
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::function::{
+    AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs,
+};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, Expr, GroupsAccumulator, Signature,
+    lit,
+};
+
+use super::about::About;
+use super::percentile_cont;
+
+pub(super) fn udaf() -> AggregateUDF {
+    let about = About::new(
+        "median",
+        "The value in the middle of the sorted values, or between two of them",
+        "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
+    )
+    .takes("value", None, "a number")
+    .by("NumPy, median");
+    AggregateUDF::from(OfFloats {
+        theirs: Median::new(),
+        documentation: about.documentation(),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OfFloats {
+    theirs: Median,
+    documentation: Documentation,
+}
+
+impl AggregateUDFImpl for OfFloats {
+    fn name(&self) -> &str {
+        self.theirs.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.theirs.signature()
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        Some(&self.documentation)
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.theirs.return_type(types)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.theirs.state_fields(args)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.theirs.accumulator(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        self.theirs.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        self.theirs.create_groups_accumulator(args)
+    }
+
+    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
+        Some(Box::new(of_floats))
+    }
+}
+
+fn of_floats(mut call: AggregateFunction, context: &SimplifyContext) -> Result<Expr> {
+    if let [value] = call.params.args.as_slice()
+        && context.get_data_type(value)? == DataType::Float64
+    {
+        call.params.args.push(lit(0.5));
+        call.func = Arc::new(percentile_cont::udaf());
+    }
+    Ok(Expr::AggregateFunction(call))
+}
