@@ -348,7 +348,7 @@ UNTUNED = {
             GROUP BY a.graph_id""",
     },
     "five fastest times of each graph (array)": {
-        "sql": """SELECT graph_id, array_to_string((array_agg(CAST(runtime_ns AS BIGINT) ORDER BY runtime_ns))[1:5], ' ') FROM records
+        "sql": """SELECT graph_id, array_to_string((array_agg(CAST(floor(runtime_ns) AS BIGINT) ORDER BY runtime_ns))[1:5], ' ') FROM records
             WHERE platform = 'k80' AND {ok} GROUP BY graph_id""",
     },
     "records of graphs that are quick (IN, aggregate)": {

@@ -1,10 +1,13 @@
-//! What a filter that grows while a question is answered says of each of its columns: pages are chosen by filters of one column only.
+//! What filters say of single columns in words that pages are chosen by: these are comparisons of one column, and short lists.
 //!
 //! `ORDER BY runtime_ns, line LIMIT 10` filters by what its ten best rows are so far, which is
 //! `runtime_ns < 3 OR runtime_ns = 3 AND line < 7`. Of that follows `runtime_ns < 3 OR runtime_ns = 3`, which no page of slower
-//! programs fulfils. So it is with the bounds that a join by several columns has of each.
+//! programs fulfils. So it is with the bounds that a join by several columns has of each. And of `graph_id IN (1, 2, ..., 30)`, which is too
+//! long a list for DataFusion to choose pages by, follows that it is in one of a few ranges.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -18,10 +21,18 @@ use datafusion::datasource::physical_plan::{FileScanConfig, FileScanConfigBuilde
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterPhysicalExpr, lit};
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal, lit,
+};
 use datafusion::physical_expr::utils::{collect_columns, conjunction, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+
+/// DataFusion chooses pages by lists of so many values, and no longer ones.
+const SHORT_LIST: usize = 20;
+
+/// Ranges that a longer list is made of: each costs a comparison with each page.
+const MOST_RANGES: usize = 64;
 
 /// The rule that puts what follows beside such filters of scans, after they were handed down.
 #[derive(Debug)]
@@ -66,16 +77,15 @@ fn bounded(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     Some(DataSourceExec::from_data_source(scan.build()))
 }
 
-/// A bound for each column of a filter that grows, where it has several.
+/// A bound for each column of a filter of which more can be said: one that grows, or has a long list.
 fn of(filter: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
-    if !filter.is::<DynamicFilterPhysicalExpr>() {
-        return Vec::new();
-    }
-    let mut columns: Vec<Column> = collect_columns(filter).into_iter().collect();
-    if columns.len() < 2 {
-        return Vec::new();
-    }
+    let mut columns: Vec<Column> = if filter.is::<DynamicFilterPhysicalExpr>() {
+        collect_columns(filter).into_iter().collect()
+    } else {
+        of_long_lists(filter)
+    };
     columns.sort_unstable_by_key(Column::index);
+    columns.dedup();
     let bounds = columns.into_iter().map(|column| {
         let column = Arc::new(column) as Arc<dyn PhysicalExpr>;
         let filter = Arc::clone(filter);
@@ -84,8 +94,26 @@ fn of(filter: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
     bounds.collect()
 }
 
+/// The columns whose values must be in long lists.
+fn of_long_lists(filter: &Arc<dyn PhysicalExpr>) -> Vec<Column> {
+    let mut columns = Vec::new();
+    let looked = filter.apply(|part| {
+        let list = part.downcast_ref::<InListExpr>();
+        let list = list.filter(|list| !list.negated() && list.list().len() > SHORT_LIST);
+        columns.extend(
+            list.and_then(|list| list.expr().downcast_ref::<Column>())
+                .cloned(),
+        );
+        Ok(TreeNodeRecursion::Continue)
+    });
+    match looked {
+        Ok(_) => columns,
+        Err(_) => Vec::new(),
+    }
+}
+
 /// What a filter says of one column, whenever it is looked at. It is true of every row: that the filter itself is asked, too.
-#[derive(Clone, Debug, Eq, Hash)]
+#[derive(Clone, Debug, Eq)]
 struct Bound {
     filter: Arc<dyn PhysicalExpr>,
     column: Arc<dyn PhysicalExpr>,
@@ -94,6 +122,13 @@ struct Bound {
 impl PartialEq for Bound {
     fn eq(&self, other: &Self) -> bool {
         self.filter.eq(&other.filter) && self.column.eq(&other.column)
+    }
+}
+
+impl Hash for Bound {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.filter.hash(state);
+        self.column.hash(state);
     }
 }
 
@@ -155,8 +190,40 @@ fn follows(filter: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Arc<dyn Ph
             Some(Arc::new(BinaryExpr::new(left, Operator::Or, right)))
         }
         (Some(Operator::Or), _) => None,
-        _ => is_of(filter, column).then(|| Arc::clone(filter)),
+        _ => is_of(filter, column).then(|| ranges(filter).unwrap_or_else(|| Arc::clone(filter))),
     }
+}
+
+/// A few ranges that all values of a long list are in; `None` for anything else.
+fn ranges(filter: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+    let list = filter.downcast_ref::<InListExpr>()?;
+    if list.negated() || list.list().len() <= SHORT_LIST {
+        return None;
+    }
+    let values = list.list().iter().map(|value| {
+        let value = value.downcast_ref::<Literal>()?;
+        Some(value.value().clone())
+    });
+    let mut values = values.collect::<Option<Vec<ScalarValue>>>()?;
+    values.retain(|value| !value.is_null());
+    let order = |one: &ScalarValue, other: &ScalarValue| one.partial_cmp(other);
+    let (first, others) = values.split_first()?;
+    if others.iter().any(|value| order(first, value).is_none()) {
+        return None;
+    }
+    values.sort_by(|one, other| order(one, other).unwrap_or(Ordering::Equal));
+    let ranges = values.chunks(values.len().div_ceil(MOST_RANGES));
+    let ranges = ranges.filter_map(|range| {
+        let compared = |op, value: &ScalarValue| {
+            let value = Arc::new(Literal::new(value.clone()));
+            let of = Arc::clone(list.expr());
+            Arc::new(BinaryExpr::new(of, op, value)) as Arc<dyn PhysicalExpr>
+        };
+        let least = compared(Operator::GtEq, range.first()?);
+        let most = compared(Operator::LtEq, range.last()?);
+        Some(Arc::new(BinaryExpr::new(least, Operator::And, most)) as Arc<dyn PhysicalExpr>)
+    });
+    ranges.reduce(|one, other| Arc::new(BinaryExpr::new(one, Operator::Or, other)))
 }
 
 /// Does an expression look at this column, and at no other one?
@@ -174,6 +241,7 @@ fn is_of(expr: &Arc<dyn PhysicalExpr>, column: &Column) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use arrow::util::pretty::pretty_format_batches;
     use datafusion::physical_expr::expressions::{col, is_null};
 
     use super::*;
@@ -255,15 +323,48 @@ mod tests {
         assert_eq!(said(), ["a@0 < 3 OR a@0 = 3", "true"]);
     }
 
-    /// Two files of 20,000 rows in pages of 1,000: after the first one, one page of the second is read.
+    #[test]
+    fn a_long_list_is_a_few_ranges() {
+        use datafusion::physical_expr::expressions::in_list;
+        let listed = |values: &[i64], negated: &bool| {
+            let list = values.iter().map(|value| lit(*value)).collect();
+            in_list(col("a", &schema()).unwrap(), list, negated, &schema()).unwrap()
+        };
+        let column = Column::new_with_schema("a", &schema()).unwrap();
+        let told = |filter: &Arc<dyn PhysicalExpr>| follows(filter, &column).unwrap().to_string();
+        let few: Vec<i64> = (0..20).rev().collect();
+        assert!(told(&listed(&few, &false)).contains("IN"));
+        let more: Vec<i64> = (0..21).rev().collect();
+        let ranges = told(&listed(&more, &false));
+        assert!(
+            ranges.starts_with("a@0 >= 0 AND a@0 <= 0 OR a@0 >= 1"),
+            "{ranges}"
+        );
+        let many: Vec<i64> = (0..6_400).rev().collect();
+        let ranges = told(&listed(&many, &false));
+        assert!(
+            ranges.starts_with("a@0 >= 0 AND a@0 <= 99 OR a@0 >= 100"),
+            "{ranges}"
+        );
+        assert_eq!(ranges.matches(" OR ").count(), MOST_RANGES - 1);
+        for (values, negated, wanted) in [(&few, false, 0), (&more, false, 1), (&more, true, 0)] {
+            assert_eq!(of(&listed(values, &negated)).len(), wanted);
+        }
+    }
+
+    /// Two files of 20,000 rows in pages of 1,000, of which the last of the second spans nearly all values.
     #[tokio::test]
-    async fn pages_are_left_out_by_the_first_of_several_keys() {
+    async fn pages_are_left_out_by_what_follows() {
         let folder = tempfile::tempdir().unwrap();
         let limits = Limits {
             threads: Some(1),
             ..Limits::default()
         };
         let context = engine(limits).unwrap();
+        let answer = async |sql: &str| {
+            let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
+            pretty_format_batches(&rows).unwrap().to_string()
+        };
         for (name, x) in [
             ("1", "n"),
             ("2", "CASE WHEN n = 19500 THEN 5 ELSE n + 50000 END"),
@@ -274,29 +375,42 @@ mod tests {
                  OPTIONS ('format.data_page_row_count_limit' '1000', 'format.write_batch_size' '1000')",
                 file.display()
             );
-            context.sql(&sql).await.unwrap().collect().await.unwrap();
+            answer(&sql).await;
         }
-        let sql = format!(
-            "SELECT x, y FROM '{}' ORDER BY x, y LIMIT 8",
-            folder.path().join("*.parquet").display()
-        );
-        let rows = context.sql(&sql).await.unwrap().collect().await.unwrap();
-        let rows = arrow::util::pretty::pretty_format_batches(&rows)
-            .unwrap()
-            .to_string();
-        assert!(rows.contains("| 5 | -19500 |"), "{rows}");
-        let explained = context
-            .sql(&format!("EXPLAIN ANALYZE {sql}"))
-            .await
-            .unwrap();
-        let explained = explained.collect().await.unwrap();
-        let explained = arrow::util::pretty::pretty_format_batches(&explained)
-            .unwrap()
-            .to_string();
-        assert!(explained.contains("bounds of x"), "{explained}");
-        assert!(
-            explained.contains("page_index_pages_pruned=20 total → 1 matched"),
-            "{explained}"
-        );
+        let list: Vec<String> = (0..40).map(|n| (n * 3 + 50_500).to_string()).collect();
+        let list = list.join(", ");
+        for (asked, row, pages) in [
+            (
+                "SELECT x, y FROM t ORDER BY x, y LIMIT 8",
+                "| 5 | -19500 |",
+                "20 total → 1 matched",
+            ),
+            (
+                "SELECT concat(count(*), ' ', min(y)) AS told FROM t WHERE x IN (LIST)",
+                "| 40 -617 |",
+                "20 total → 2 matched",
+            ),
+            (
+                "SELECT concat(count(*), ' ', min(y)) AS told FROM t WHERE x IN (LIST) OR x = 5",
+                "| 42 -19500 |",
+                "40 total → 3 matched",
+            ),
+            (
+                "SELECT concat(count(*), ' ', min(y)) AS told FROM t WHERE x NOT IN (LIST)",
+                "| 39960 -19999 |",
+                "40 total → 40 matched",
+            ),
+        ] {
+            let files = format!("'{}'", folder.path().join("*.parquet").display());
+            let sql = asked
+                .replace("FROM t", &format!("FROM {files}"))
+                .replace("LIST", &list);
+            let rows = answer(&sql).await;
+            assert!(rows.contains(row), "{asked}: {rows}");
+            let explained = answer(&format!("EXPLAIN ANALYZE {sql}")).await;
+            let read = explained.split("page_index_pages_pruned=").nth(1).unwrap();
+            let read = read.split(',').next().unwrap();
+            assert_eq!(read, pages, "{asked}");
+        }
     }
 }

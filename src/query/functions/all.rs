@@ -7,12 +7,12 @@ use super::aggregate::Aggregate;
 use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, digests, extreme_by,
-    fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len, list_statistics,
-    lossy_text, macro_speedup_score, median, metric, node_feature, odd_repeats, open_sketch,
-    packed_repeats, part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule,
-    segments, sketch_params, speedup, split, task_bytes, time_at, unpack_calls, unpack_checks,
-    unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
+    aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, date_trunc, digests,
+    extreme_by, fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len,
+    list_statistics, lossy_text, macro_speedup_score, median, metric, node_feature, odd_repeats,
+    open_sketch, packed_repeats, part_in_table, part_of_split, percentile_cont, pooled, scaled,
+    schedule, segments, sketch_params, speedup, split, task_bytes, time_at, unpack_calls,
+    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
 /// Those of the values of a row.
@@ -109,6 +109,7 @@ pub(crate) fn register(context: &SessionContext) {
     for function in scalars() {
         context.register_udf(function.into());
     }
+    context.register_udf(date_trunc::udf());
     for aggregate in aggregates() {
         context.register_udaf(aggregate);
     }

@@ -402,11 +402,13 @@ mod tests {
             Field::new("x", DataType::Float64, true),
             Field::new("t", DataType::Utf8View, true),
         ]));
+        let small = |n: i64| i8::try_from(n).unwrap();
         let batch = |from: i64| {
             let n = || (from..from + 50).map(|n| n * 7_919 % 100_003);
             let g = Int64Array::from_iter(n().map(|n| (n % 11 != 0).then_some(n % 5)));
-            let x =
-                Float64Array::from_iter(n().map(|n| (n % 3 != 0).then(|| 1.5 * (n % 7) as f64)));
+            let x = Float64Array::from_iter(
+                n().map(|n| (n % 3 != 0).then_some(f64::from(small(n % 7)) / 2.0)),
+            );
             let t = n().map(|n| (n % 4 != 0).then(|| format!("text {} that is long", n % 13)));
             let n = Int64Array::from_iter_values(n());
             let columns: [ArrayRef; 4] = [

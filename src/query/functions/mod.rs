@@ -21,6 +21,7 @@ mod blocks;
 pub(super) mod count_distinct_dense;
 mod counted;
 mod date_diff;
+mod date_trunc;
 mod digests;
 mod extreme_by;
 mod fill_sketch;

@@ -29,7 +29,7 @@ impl Function {
 /// A function, and what it knows of the rows before.
 enum State {
     Place(Place, Counts),
-    Total(Total, SoFar),
+    Total(Total, Box<SoFar>),
 }
 
 /// Computes batch by batch.
@@ -54,7 +54,7 @@ impl Along {
                 .iter()
                 .map(|function| match function {
                     Function::Place(place) => State::Place(*place, Counts::default()),
-                    Function::Total(total) => State::Total(total.clone(), SoFar::default()),
+                    Function::Total(total) => State::Total(total.clone(), Box::default()),
                 })
                 .collect(),
             by,

@@ -6,6 +6,88 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use crate::query::collect;
 use crate::query::engine::engine;
 
+/// Windows, and whether they are computed here.
+const WINDOWS: [(&str, bool); 25] = [
+    (
+        "row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
+        true,
+    ),
+    ("rank() OVER (PARTITION BY p ORDER BY o NULLS LAST)", true),
+    (
+        "dense_rank() OVER (PARTITION BY t, p ORDER BY f DESC NULLS LAST, o NULLS FIRST)",
+        true,
+    ),
+    ("rank() OVER w AS a, dense_rank() OVER w AS b", true),
+    ("rank() OVER (ORDER BY f NULLS LAST)", true),
+    (
+        "dense_rank() OVER (PARTITION BY x ORDER BY f NULLS LAST)",
+        true,
+    ),
+    (
+        "rank() OVER (PARTITION BY p ORDER BY o NULLS LAST), row_number() OVER (PARTITION BY t ORDER BY x)",
+        true,
+    ),
+    (
+        "rank() OVER (PARTITION BY make_array(p, 1) ORDER BY o NULLS LAST)",
+        true,
+    ),
+    ("rank() OVER w AS a, sum(x) OVER w AS b", true),
+    (
+        "count(*) OVER w AS a, count(f) OVER w AS b, count(t) OVER w AS c, sum(f) OVER w AS d, avg(f) OVER w AS e, min(f) OVER w AS g, max(f) OVER w AS h, min(x) OVER w AS i, max(x) OVER w AS j",
+        true,
+    ),
+    // Ranks of hundreds of rows, in batches of 64.
+    (
+        "sum(x) OVER (ORDER BY o NULLS LAST), max(f) OVER (ORDER BY o NULLS LAST)",
+        true,
+    ),
+    (
+        "min(x) OVER (PARTITION BY p ORDER BY o NULLS LAST, x ROWS UNBOUNDED PRECEDING), row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
+        true,
+    ),
+    (
+        "avg(x) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+        true,
+    ),
+    (
+        "sum(x) OVER (PARTITION BY t ORDER BY o NULLS LAST GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+        true,
+    ),
+    (
+        "sum(x) OVER (PARTITION BY t ORDER BY f NULLS LAST), sum(x) OVER (PARTITION BY t ORDER BY o NULLS LAST)",
+        true,
+    ),
+    (
+        "sum(x) OVER l AS a, avg(x) OVER l AS b, count(o) OVER l AS c, sum(o) OVER l AS d, avg(CASE WHEN f < 9 THEN f END) OVER l AS e, count(*) OVER l AS g, min(f) OVER l AS h, max(o) OVER l AS i",
+        true,
+    ),
+    (
+        "sum(o) OVER (ORDER BY x ROWS BETWEEN 0 PRECEDING AND CURRENT ROW), sum(x) OVER (ORDER BY x ROWS BETWEEN 999 PRECEDING AND CURRENT ROW)",
+        true,
+    ),
+    // What needs other rows, or is of other types.
+    (
+        "rank() OVER (PARTITION BY t ORDER BY x), lag(x) OVER (PARTITION BY t ORDER BY x)",
+        false,
+    ),
+    (
+        "ntile(3) OVER (PARTITION BY t ORDER BY o NULLS LAST, x)",
+        false,
+    ),
+    ("sum(x) FILTER (WHERE x % 3 = 0) OVER w", false),
+    ("min(t) OVER w", false),
+    (
+        "sum(x) OVER (ORDER BY x RANGE BETWEEN 3 PRECEDING AND CURRENT ROW)",
+        false,
+    ),
+    (
+        "sum(x) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING)",
+        false,
+    ),
+    ("sum(x) OVER (PARTITION BY t)", false),
+    ("count(DISTINCT o) OVER (ORDER BY x)", false),
+];
+
 /// Rows, with whether windows were computed here; sorted.
 async fn asked(context: &SessionContext, sql: &str) -> (bool, Vec<String>) {
     let plan = context
@@ -40,86 +122,7 @@ async fn windows_are_those_of_the_engine() {
     for context in [&own, &plain] {
         context.register_batch("t", batch.clone()).unwrap();
     }
-    for (windows, is_here) in [
-        (
-            "row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
-            true,
-        ),
-        ("rank() OVER (PARTITION BY p ORDER BY o NULLS LAST)", true),
-        (
-            "dense_rank() OVER (PARTITION BY t, p ORDER BY f DESC NULLS LAST, o NULLS FIRST)",
-            true,
-        ),
-        ("rank() OVER w AS a, dense_rank() OVER w AS b", true),
-        ("rank() OVER (ORDER BY f NULLS LAST)", true),
-        (
-            "dense_rank() OVER (PARTITION BY x ORDER BY f NULLS LAST)",
-            true,
-        ),
-        (
-            "rank() OVER (PARTITION BY p ORDER BY o NULLS LAST), row_number() OVER (PARTITION BY t ORDER BY x)",
-            true,
-        ),
-        (
-            "rank() OVER (PARTITION BY make_array(p, 1) ORDER BY o NULLS LAST)",
-            true,
-        ),
-        ("rank() OVER w AS a, sum(x) OVER w AS b", true),
-        (
-            "count(*) OVER w AS a, count(f) OVER w AS b, count(t) OVER w AS c, sum(f) OVER w AS d, avg(f) OVER w AS e, min(f) OVER w AS g, max(f) OVER w AS h, min(x) OVER w AS i, max(x) OVER w AS j",
-            true,
-        ),
-        // Ranks of hundreds of rows, in batches of 64.
-        (
-            "sum(x) OVER (ORDER BY o NULLS LAST), max(f) OVER (ORDER BY o NULLS LAST)",
-            true,
-        ),
-        (
-            "min(x) OVER (PARTITION BY p ORDER BY o NULLS LAST, x ROWS UNBOUNDED PRECEDING), row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
-            true,
-        ),
-        (
-            "avg(x) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
-            true,
-        ),
-        (
-            "sum(x) OVER (PARTITION BY t ORDER BY o NULLS LAST GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
-            true,
-        ),
-        (
-            "sum(x) OVER (PARTITION BY t ORDER BY f NULLS LAST), sum(x) OVER (PARTITION BY t ORDER BY o NULLS LAST)",
-            true,
-        ),
-        (
-            "sum(x) OVER l AS a, avg(x) OVER l AS b, count(o) OVER l AS c, sum(o) OVER l AS d, avg(CASE WHEN f < 9 THEN f END) OVER l AS e, count(*) OVER l AS g, min(f) OVER l AS h, max(o) OVER l AS i",
-            true,
-        ),
-        (
-            "sum(o) OVER (ORDER BY x ROWS BETWEEN 0 PRECEDING AND CURRENT ROW), sum(x) OVER (ORDER BY x ROWS BETWEEN 999 PRECEDING AND CURRENT ROW)",
-            true,
-        ),
-        // What needs other rows, or is of other types.
-        (
-            "rank() OVER (PARTITION BY t ORDER BY x), lag(x) OVER (PARTITION BY t ORDER BY x)",
-            false,
-        ),
-        (
-            "ntile(3) OVER (PARTITION BY t ORDER BY o NULLS LAST, x)",
-            false,
-        ),
-        ("sum(x) FILTER (WHERE x % 3 = 0) OVER w", false),
-        ("min(t) OVER w", false),
-        (
-            "sum(x) OVER (ORDER BY x RANGE BETWEEN 3 PRECEDING AND CURRENT ROW)",
-            false,
-        ),
-        (
-            "sum(x) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING)",
-            false,
-        ),
-        ("sum(x) OVER (PARTITION BY t)", false),
-        ("count(DISTINCT o) OVER (ORDER BY x)", false),
-    ] {
+    for (windows, is_here) in WINDOWS {
         let sql = format!(
             "SELECT x, {windows} FROM t WINDOW w AS (PARTITION BY t ORDER BY o NULLS LAST), \
              l AS (PARTITION BY p ORDER BY x ROWS BETWEEN 4 PRECEDING AND CURRENT ROW)"
