@@ -52,7 +52,9 @@ impl Gathered {
     /// These, and others after them.
     pub(super) fn and(self, others: Self) -> Self {
         let mut all = self.into_one();
-        all.extend(others.values());
+        others
+            .slices()
+            .for_each(|slice| all.extend_from_slice(slice));
         Self::from(all)
     }
 
@@ -62,7 +64,7 @@ impl Gathered {
             return self.single;
         }
         let mut all = Vec::with_capacity(self.len());
-        all.extend(self.values());
+        self.slices().for_each(|slice| all.extend_from_slice(slice));
         all
     }
 
@@ -76,10 +78,9 @@ impl Gathered {
         self.single.capacity() * size_of::<f64>() + pieces.sum::<usize>()
     }
 
-    fn values(&self) -> impl Iterator<Item = f64> {
+    fn slices(&self) -> impl Iterator<Item = &[f64]> {
         let pieces = self.pieces.iter().map(AsRef::as_ref);
-        let pieces = pieces.chain(std::iter::once(self.single.as_slice()));
-        pieces.flatten().copied()
+        pieces.chain(std::iter::once(self.single.as_slice()))
     }
 
     /// The value at a place of their order ([`f64::total_cmp`]), and the one after it; the last one is its own.
@@ -99,8 +100,8 @@ impl Gathered {
     /// Those that begin with the same bits as the value at a place, and the one after it; and its place among them.
     fn near(self, place: usize) -> Option<(Vec<f64>, usize)> {
         let mut counts = vec![0_usize; 1 << COUNTED_BITS];
-        for value in self.values() {
-            *counts.get_mut(first_bits(value))? += 1;
+        for value in self.slices().flatten() {
+            *counts.get_mut(first_bits(*value))? += 1;
         }
         let next = (place + 1).min(self.len().checked_sub(1)?);
         let (mut before, mut range) = (0, None);
@@ -120,8 +121,9 @@ impl Gathered {
             before = after;
         }
         let (first, last) = range?;
-        let is_near = |value: &f64| (first..=last).contains(&first_bits(*value));
-        Some((self.values().filter(is_near).collect(), place - skipped))
+        let is_near = |value: &&f64| (first..=last).contains(&first_bits(**value));
+        let near = self.slices().flatten().filter(is_near).copied();
+        Some((near.collect(), place - skipped))
     }
 }
 
