@@ -29,6 +29,11 @@ use datafusion::logical_expr::{
 use super::about::About;
 use crate::query::ordered;
 
+/// Places of the columns that rows are kept in; the keys are the last ones.
+const GROUP: usize = 0;
+const VALUE: usize = 1;
+const KEYS: usize = 2;
+
 pub(super) fn udaf() -> AggregateUDF {
     let about = About::new(
         "array_agg",
@@ -121,6 +126,8 @@ struct Groups {
     order: Vec<SortOptions>,
     ignores_nulls: bool,
     batches: Vec<RecordBatch>,
+    /// Of these.
+    bytes: usize,
     /// How many groups there are.
     count: usize,
 }
@@ -144,6 +151,7 @@ impl Groups {
             order: args.order_bys.iter().map(|by| by.options).collect(),
             ignores_nulls: args.ignore_nulls && value.is_nullable(),
             batches: Vec::new(),
+            bytes: 0,
             count: 0,
         })
     }
@@ -167,6 +175,9 @@ impl Groups {
             rows = filter_record_batch(&rows, &counts)?;
         }
         if rows.num_rows() > 0 {
+            let columns = rows.columns().iter().map(|column| column.to_data());
+            let bytes = columns.map(|data| data.get_slice_memory_size().unwrap_or_default());
+            self.bytes += bytes.sum::<usize>();
             self.batches.push(rows);
         }
         Ok(())
@@ -174,6 +185,7 @@ impl Groups {
 
     /// Takes the rows of the groups that are wanted: those of the others stay, and their groups are counted from 0 again.
     fn taken(&mut self, emit_to: EmitTo) -> Result<(RecordBatch, usize)> {
+        self.bytes = 0;
         let rows = concat_batches(&self.schema, &std::mem::take(&mut self.batches))?;
         let EmitTo::First(wanted) = emit_to else {
             return Ok((rows, std::mem::take(&mut self.count)));
@@ -234,11 +246,6 @@ impl Groups {
         self.schema.fields().iter().skip(KEYS).cloned().collect()
     }
 }
-
-/// Places of columns.
-const GROUP: usize = 0;
-const VALUE: usize = 1;
-const KEYS: usize = 2;
 
 /// Where the rows of each group are.
 struct Lists {
@@ -320,6 +327,7 @@ impl GroupsAccumulator for Groups {
         let rows = values.first().map_or(0, |values| values.len());
         let mut each = Self {
             batches: Vec::new(),
+            bytes: 0,
             ..self.clone()
         };
         each.update_batch(values, &(0..rows).collect::<Vec<_>>(), filter, rows)?;
@@ -327,12 +335,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn size(&self) -> usize {
-        let columns = self.batches.iter().flat_map(RecordBatch::columns);
-        let bytes = columns.map(|column| {
-            let data = column.to_data();
-            data.get_slice_memory_size().unwrap_or_default()
-        });
-        size_of_val(self) + bytes.sum::<usize>()
+        size_of_val(self) + self.bytes
     }
 }
 
