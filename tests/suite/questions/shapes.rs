@@ -114,13 +114,21 @@ fn partitions(chooser: &mut Chooser) -> Question {
         "SELECT platform, count(*) AS n FROM records WHERE @ GROUP BY platform",
         "SELECT platform, dataset, median(runtime_ns) AS m FROM records WHERE @ GROUP BY platform, dataset",
         "SELECT count(DISTINCT config_id) AS n, sum(line) AS s FROM records WHERE @",
+        "SELECT graph_id, max(CASE WHEN @ THEN runtime_ns END) AS a, sum(CASE WHEN @ THEN runtime_ns ELSE 0 END) AS b FROM records GROUP BY graph_id",
     ]);
     Question::bag(asked.replace('@', &condition))
 }
 
 /// Single records that pass a filter.
 fn filtered(chooser: &mut Chooser) -> Question {
-    let condition = chooser.on("records", "", columns("records"), 3);
+    let mut condition = chooser.on("records", "", columns("records"), 3);
+    if chooser.percent(20) {
+        // A longer list than pages are chosen by as it is.
+        let first = chooser.rng.usize(..40);
+        let lines: Vec<String> = (0..30).map(|line| (first + line * 3).to_string()).collect();
+        let word = chooser.one(&["AND", "OR"]);
+        condition = format!("({condition}) {word} line IN ({})", lines.join(", "));
+    }
     if chooser.percent(40) {
         return Question::bag(format!(
             "SELECT count(*) AS n, sum(line) AS s, min(config_id) AS m, max(source_id) AS x FROM records WHERE {condition}"
@@ -179,6 +187,8 @@ fn repeats(chooser: &mut Chooser) -> Question {
         "SELECT source_id, line, repeats_ns[1] AS a, repeats_ns[3] AS b, min_ns, noise FROM records WHERE line % 13 = 2 AND #",
         "SELECT platform, avg(repeats_ns[1] / runtime_ns) AS a, max(min_ns / runtime_ns) AS b, max(noise) AS c FROM records@ GROUP BY platform",
         "SELECT count(*) AS n, sum(cpu_repeats_ns[1]) AS s, count(cpu_repeats_ns) AS c, count(flags) AS f FROM records@",
+        "SELECT platform, array_agg(line ORDER BY runtime_ns DESC NULLS LAST, source_id, line) AS a FROM records@ GROUP BY platform",
+        "SELECT graph_id, array_agg(runtime_ns ORDER BY measured_at NULLS FIRST, source_id DESC, line) AS a FROM records@ GROUP BY graph_id",
         "SELECT platform, count(*) AS n FROM records WHERE array_has(flags, 'stolen') AND # GROUP BY platform",
         "SELECT u.f, count(*) AS n FROM (SELECT unnest(flags) AS f FROM records@) AS u GROUP BY u.f",
         "SELECT u.platform, count(*) AS n, sum(u.d['wall_ns']) AS s FROM (SELECT platform, unnest(disturbed_repeats) AS d FROM records@) AS u GROUP BY u.platform",
@@ -192,7 +202,7 @@ fn times(chooser: &mut Chooser) -> Question {
     if chooser.percent(30) {
         condition = format!("({condition}) AND {}", chooser.condition(""));
     }
-    let unit = chooser.one(&["day", "month", "year"]);
+    let unit = chooser.one(&["hour", "day", "week", "month", "year"]);
     let asked = chooser.one(&[
         "SELECT count(*) AS n, min(measured_at) AS a, max(measured_at) AS b FROM records WHERE @",
         "SELECT date_trunc('#', measured_at) AS d, count(*) AS n, min(runtime_ns) AS m FROM records WHERE @ GROUP BY 1",

@@ -163,9 +163,15 @@ pub(super) fn running(chooser: &mut Chooser) -> Question {
         "min(runtime_ns)",
         "max(line)",
         "sum(line)",
+        "avg(runtime_ns)",
+        "count(*)",
     ]);
     let frame = chooser.one(&[
         "",
+        "",
+        " ROWS UNBOUNDED PRECEDING",
+        " ROWS BETWEEN 3 PRECEDING AND CURRENT ROW",
+        " ROWS BETWEEN 0 PRECEDING AND CURRENT ROW",
         " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
         " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
         " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
