@@ -9,6 +9,7 @@
 //! | `x NOT IN (1, NULL) AND x IN (2)` | forgets the NULL | [`nulls_of_lists`] puts it beside the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
+//! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
 //!
@@ -17,6 +18,7 @@
 
 pub(super) mod chains;
 mod distinct_from;
+mod limits;
 mod nulls_of_lists;
 mod samples;
 mod set_operations;
@@ -47,4 +49,5 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
         .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
+        .with_physical_optimizer_rule(Arc::new(limits::LimitsChooseNoRows))
 }
