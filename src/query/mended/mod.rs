@@ -7,6 +7,7 @@
 //! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
 //! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
 //! | `x NOT IN (1, NULL) AND x IN (2)` | forgets the NULL | [`nulls_of_lists`] puts it beside the list |
+//! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
@@ -28,6 +29,7 @@ mod tests;
 mod truth;
 mod window_limits;
 mod window_top_k;
+mod zeros;
 
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
         .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
+        .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(window_top_k::physical_rules())
         .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))

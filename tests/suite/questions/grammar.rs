@@ -3,7 +3,7 @@
 //! Left out, because both dialects are right in their own way, or DataFusion refuses it:
 //!
 //! - whole numbers divided (`/` of DuckDB gives fractions), sums of 64-bit identifiers (DuckDB's are wider);
-//! - sums and means of fractions over moving frames: DataFusion takes away what it has added, and digits go with it;
+//! - sums and means of fractions over frames with rows that follow: DataFusion takes away what it has added, and digits go with it;
 //! - `IS DISTINCT FROM` without brackets, two outputs of one name, `(a, b) IN`: mended where people type, not in sessions;
 //! - lateral `unnest`, a correlated subquery with `LIMIT`: refused.
 //!

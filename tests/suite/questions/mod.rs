@@ -10,6 +10,7 @@
 //! `TSQL_TEST_SEED=7 TSQL_TEST_QUESTIONS=5000 cargo test --test main -- questions::` asks others. A failure names
 //! seed and number of the question, its SQL and both answers, and leaves the store where it is.
 
+mod along;
 mod answers;
 mod columns;
 mod grammar;

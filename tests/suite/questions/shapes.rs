@@ -2,7 +2,7 @@
 
 use super::columns::{FEW, Kind, columns, labels};
 use super::grammar::Chooser;
-use super::{groups, joins, windows};
+use super::{along, groups, joins, windows};
 
 /// SQL that both engines understand.
 pub(super) struct Question {
@@ -27,7 +27,7 @@ impl Question {
 type Shape = fn(&mut Chooser) -> Question;
 
 /// Every shape by its name.
-pub(super) const SHAPES: [(&str, Shape); 21] = [
+pub(super) const SHAPES: [(&str, Shape); 22] = [
     ("partitions", partitions),
     ("extremes", groups::extremes),
     ("totals", groups::totals),
@@ -47,6 +47,7 @@ pub(super) const SHAPES: [(&str, Shape); 21] = [
     ("referred", joins::referred),
     ("filtered", filtered),
     ("sorted", sorted),
+    ("along", along::along),
     ("repeats", repeats),
     ("times", times),
 ];
