@@ -93,7 +93,7 @@ def main():
         if not notes.exists():
             notes.write_text(json.dumps(made(store, tasks, options.generator, options.tsql)))
         costs = json.loads(notes.read_text())
-        engine = Tsql(options.tsql, str(store))
+        engine = Tsql(options.tsql, str(store), asked=2)
         records = engine.ask("SELECT count(*) FROM records")["rows"][0][0]
         values = example_values(options.tsql, str(store))
         times = {}

@@ -137,28 +137,29 @@ class Peer:
 
 
 class Tsql:
-    """tsql itself: a process for each question, which asks it twice; the second answer counts, as the
-    peers' processes have read their footers before, too. Of a `first` answer counts all: start, opening, asking once."""
+    """tsql itself: a process for each question, which asks it `asked` times; the last answer counts. Of the `first` answer of a
+    process counts all: start, opening, asking."""
 
-    def __init__(self, binary, store, options=(), first=False):
+    def __init__(self, binary, store, options=(), asked=3, first=False):
         self.binary, self.store, self.options, self.first = binary, store, list(options), first
+        self.asked = 1 if first else asked
         shown = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
         self.version = shown.stdout.split()[1]
 
     def ask(self, sql, output=None):
         if output:
             sql = f"COPY ({sql}) TO '{output}' STORED AS PARQUET"
-        asked = sql if self.first else f"{sql};{sql}"
+        asked = ";".join([sql] * self.asked)
         command = [self.binary, "--store", self.store, "--timer", "--format", "csv", *self.options, "-c", asked]
         begin = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
         process = time.perf_counter() - begin
         if done.returncode:
             return {"error": done.stderr.strip()[:300]}
-        times = [float(line.split(" in ")[1].split()[0]) for line in done.stderr.splitlines() if " in " in line]
+        seconds = [float(line.split(" in ")[1].split()[0]) for line in done.stderr.splitlines() if " in " in line]
         lines = list(csv.reader(io.StringIO(done.stdout)))
-        rows = lines[1 if self.first else len(lines) // 2 + 1 :]
-        return {"seconds": process if self.first else times[-1], "rows": [[value(field) for field in row] for row in rows]}
+        rows = lines[len(lines) // self.asked * (self.asked - 1) + 1 :]
+        return {"seconds": process if self.first else seconds[-1], "rows": [[value(field) for field in row] for row in rows]}
 
     def close(self):
         pass

@@ -137,7 +137,7 @@ def example_values(binary, store):
 def starter(name, options, work, limits):
     """What starts an engine."""
     if name == "tsql":
-        return lambda: Tsql(options.tsql, options.store, limits, first=options.cold)
+        return lambda: Tsql(options.tsql, options.store, limits, options.asked, first=options.cold)
     if name == "duckdb native":
         return lambda: Peer("duckdb", work, "native")
     if name == "duckdb on tsql's files":
@@ -159,6 +159,7 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--tsql", default=str(TARGET / "release" / "tsql"))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--asked", type=int, default=3, help="how often tsql is asked before its answer counts: the peers two to four times")
     parser.add_argument("--only", default="")
     parser.add_argument("--untuned", action="store_true", help="the questions that nobody tuned to, instead")
     parser.add_argument("--cold", action="store_true", help="first answers of processes, without what the page cache has")

@@ -28,6 +28,7 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use futures::StreamExt as _;
 
 use super::in_place::{Made, Operator};
+use super::kept::KeptColumnsExec;
 use crate::store::is_store_url;
 
 /// Aggregates whose state does not grow with the rows.
@@ -183,6 +184,9 @@ fn is_of_file(plan: &Arc<dyn ExecutionPlan>, place: usize) -> bool {
             && input.schema().fields().len() == unnest.schema().fields().len()
             && lists.iter().all(|list| list.index_in_input_schema != place);
         return keeps_places && is_of_file(input, place);
+    }
+    if let Some(kept) = plan.downcast_ref::<KeptColumnsExec>() {
+        return is_of_file(kept.scan(), place);
     }
     let scan = plan.downcast_ref::<DataSourceExec>();
     let scan = scan.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());

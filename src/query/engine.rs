@@ -22,6 +22,7 @@ use super::files::with_files;
 use super::finest::FromFinestGroups;
 use super::functions;
 use super::in_place::Replaced;
+use super::kept::KeepColumns;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::one_column::BoundsOfColumns;
@@ -76,7 +77,12 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let builder = builder
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
-        .with_physical_optimizer_rule(Arc::new(BoundsOfColumns))
+        .with_physical_optimizer_rule(Arc::new(BoundsOfColumns));
+    let builder = match limits.memory_bytes {
+        None => builder.with_physical_optimizer_rule(Arc::new(KeepColumns)),
+        Some(_) => builder,
+    };
+    let builder = builder
         .with_physical_optimizer_rule(Replaced::<Running>::new())
         .with_physical_optimizer_rule(Replaced::<ByFile>::new())
         .with_physical_optimizer_rule(Replaced::<Ordered>::new());

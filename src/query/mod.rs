@@ -23,6 +23,7 @@ mod files;
 mod finest;
 pub(crate) mod functions;
 mod in_place;
+mod kept;
 pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;

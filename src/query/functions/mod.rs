@@ -22,6 +22,7 @@ pub(super) mod count_distinct_dense;
 mod counted;
 mod date_diff;
 mod date_trunc;
+mod deviation;
 mod digests;
 mod extreme_by;
 mod fill_sketch;

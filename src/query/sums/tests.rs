@@ -129,6 +129,12 @@ pub(crate) async fn store() -> Store {
     store
 }
 
+/// Adds another file of records.
+pub(crate) async fn more(store: &Store) {
+    let partition = [("dataset", "tenset"), ("platform", "k80")];
+    add(store, "records", &partition, records(3)).await;
+}
+
 pub(crate) async fn add(
     store: &Store,
     table: &str,

@@ -1,0 +1,335 @@
+//! Rows of columns that are kept, or of which all is decoded to be kept.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
+use arrow::compute::{BatchCoalescer, filter_record_batch, prep_null_mask_filter};
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::pruning::PruningStatistics as _;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource,
+};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_expr::projection::Projector;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
+use datafusion::physical_plan::ExecutionPlan as _;
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::TryStreamExt as _;
+
+use super::columns::{Bounds, Columns, FileKey, Pieces};
+
+/// What a scan is asked for, with the columns that its rows are made of.
+pub(super) struct Reading {
+    pub(super) config: FileScanConfig,
+    pub(super) columns: &'static Columns,
+    /// In the order of the table.
+    pub(super) names: Arc<[Arc<str>]>,
+    pub(super) question: u64,
+    pub(super) piece_rows: usize,
+    pub(super) schema: SchemaRef,
+}
+
+impl Reading {
+    /// The rows of a thread: of one file after the other.
+    pub(super) fn rows(
+        self,
+        part: usize,
+        context: Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<SendableRecordBatchStream> {
+        let files = self.config.file_groups.get(part);
+        let files = files.map(|group| group.iter().cloned().collect());
+        let schema = Arc::clone(&self.schema);
+        let rows = Rows {
+            left: self.config.limit.unwrap_or(usize::MAX),
+            files: files.unwrap_or_default(),
+            file: None,
+            read: BaselineMetrics::new(self.config.file_source().metrics(), part),
+            reading: self,
+            context,
+            metrics: BaselineMetrics::new(metrics, part),
+        };
+        let rows = futures::stream::try_unfold(rows, |mut rows| async move {
+            let batch = rows.next().await?;
+            Ok(batch.map(|batch| (batch, rows)))
+        });
+        let rows = RecordBatchStreamAdapter::new(schema, Box::pin(rows));
+        Ok(Box::pin(cooperative(rows)))
+    }
+
+    /// The columns of a file, decoded in whole by the scan's own readers.
+    fn decoded(
+        &self,
+        file: PartitionedFile,
+        context: &Arc<TaskContext>,
+    ) -> Result<(Arc<DataSourceExec>, SendableRecordBatchStream)> {
+        let source = self.config.file_source();
+        let table = source.table_schema();
+        let places = self
+            .names
+            .iter()
+            .map(|name| table.table_schema().index_of(name));
+        let places = places.collect::<std::result::Result<Vec<usize>, _>>()?;
+        let theirs = source.downcast_ref::<ParquetSource>();
+        let theirs =
+            theirs.ok_or_else(|| internal_datafusion_err!("columns are kept of Parquet"))?;
+        let mut source = ParquetSource::new(table.clone())
+            .with_table_parquet_options(theirs.table_parquet_options().clone())
+            .with_pushdown_filters(false);
+        if let Some(readers) = theirs.parquet_file_reader_factory() {
+            source = source.with_parquet_file_reader_factory(Arc::clone(readers));
+        }
+        let scan = FileScanConfigBuilder::from(self.config.clone())
+            .with_file_groups(vec![FileGroup::new(vec![file])])
+            .with_limit(None)
+            .with_source(Arc::new(source))
+            .with_projection_indices(Some(places))?
+            .build();
+        let scan = DataSourceExec::from_data_source(scan);
+        let rows = scan.execute(0, Arc::clone(context))?;
+        Ok((scan, rows))
+    }
+}
+
+/// Where a thread is.
+struct Rows {
+    reading: Reading,
+    context: Arc<TaskContext>,
+    files: VecDeque<PartitionedFile>,
+    file: Option<OfFile>,
+    /// Rows that are still wanted.
+    left: usize,
+    metrics: BaselineMetrics,
+    /// What the scan would have counted: who asks how much was read looks there.
+    read: BaselineMetrics,
+}
+
+impl Rows {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        while self.left > 0 {
+            let Some(file) = &mut self.file else {
+                let Some(file) = self.files.pop_front() else {
+                    return Ok(None);
+                };
+                self.file = Some(OfFile::open(&self.reading, file, &self.context)?);
+                continue;
+            };
+            let Some(mut batch) = file.next(&self.reading).await? else {
+                self.file = None;
+                continue;
+            };
+            if batch.num_rows() > self.left {
+                batch = batch.slice(0, self.left);
+            }
+            self.left -= batch.num_rows();
+            self.metrics.record_output(batch.num_rows());
+            if file.is_kept {
+                self.read.record_output(batch.num_rows());
+            }
+            return Ok(Some(batch));
+        }
+        Ok(None)
+    }
+}
+
+/// Where the columns of a file come from.
+enum From {
+    Kept {
+        columns: Vec<Arc<Pieces>>,
+        /// The places of pieces that may have such rows.
+        places: std::vec::IntoIter<usize>,
+    },
+    Decoded {
+        scan: Arc<DataSourceExec>,
+        rows: SendableRecordBatchStream,
+        so_far: Vec<Vec<ArrayRef>>,
+    },
+    /// Nothing is left.
+    End,
+}
+
+/// A file of which rows are made.
+struct OfFile {
+    key: FileKey,
+    is_kept: bool,
+    from: From,
+    /// Of the columns.
+    schema: SchemaRef,
+    filter: Option<Arc<dyn PhysicalExpr>>,
+    projector: Projector,
+    /// Where few rows of a piece are left, those of several go together.
+    together: BatchCoalescer,
+}
+
+impl OfFile {
+    fn open(reading: &Reading, file: PartitionedFile, context: &Arc<TaskContext>) -> Result<Self> {
+        let source = reading.config.file_source();
+        let table = source.table_schema();
+        let fields = reading.names.iter().map(|name| {
+            let field = table.table_schema().field_with_name(name)?;
+            Ok(field.clone())
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
+        let in_files = table.file_schema().fields().len();
+        let of_file = |expr: Arc<dyn PhysicalExpr>| {
+            expr.transform_down(|part| {
+                let Some(column) = part.downcast_ref::<Column>() else {
+                    return Ok(Transformed::no(part));
+                };
+                let value = column.index().checked_sub(in_files);
+                let value = value.and_then(|place| file.partition_values.get(place));
+                Ok(Transformed::yes(match value {
+                    Some(value) => lit(value.clone()),
+                    None => Arc::new(Column::new_with_schema(column.name(), &schema)?) as _,
+                }))
+            })
+            .data()
+        };
+        let filter = source.filter().map(of_file).transpose()?;
+        let projection = source.projection().cloned();
+        let projection =
+            projection.ok_or_else(|| internal_datafusion_err!("a scan without columns"))?;
+        let projector = projection.try_map_exprs(of_file)?.make_projector(&schema)?;
+        let key = FileKey::new(&reading.config.object_store_url, &file, reading.piece_rows);
+        let from = match reading.columns.get(&key, &reading.names, reading.question) {
+            Some(columns) => {
+                let bounds = Bounds {
+                    schema: &schema,
+                    columns: &columns,
+                };
+                let places = wanted(filter.as_ref(), &bounds, context)?;
+                From::Kept {
+                    columns,
+                    places: places.into_iter(),
+                }
+            }
+            None => {
+                let (scan, rows) = reading.decoded(file, context)?;
+                let so_far = vec![Vec::new(); reading.names.len()];
+                From::Decoded { scan, rows, so_far }
+            }
+        };
+        let together = BatchCoalescer::new(Arc::clone(&reading.schema), reading.piece_rows)
+            .with_biggest_coalesce_batch_size(Some(reading.piece_rows / 2));
+        Ok(Self {
+            key,
+            is_kept: matches!(from, From::Kept { .. }),
+            from,
+            schema,
+            filter,
+            projector,
+            together,
+        })
+    }
+
+    /// The next of its rows.
+    async fn next(&mut self, reading: &Reading) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.together.next_completed_batch() {
+                return Ok(Some(batch));
+            }
+            if matches!(self.from, From::End) {
+                return Ok(None);
+            }
+            let Some(piece) = self.piece(reading).await? else {
+                self.from = From::End;
+                self.together.finish_buffered_batch()?;
+                continue;
+            };
+            let Some(piece) = self.filtered(piece)? else {
+                continue;
+            };
+            // Types are the same, but for what may be NULL.
+            let batch = self.projector.project_batch(&piece)?;
+            let batch = batch.with_schema(Arc::clone(&reading.schema))?;
+            if self.filter.is_none() {
+                return Ok(Some(batch));
+            }
+            self.together.push_batch(batch)?;
+        }
+    }
+
+    /// The next piece of its columns.
+    async fn piece(&mut self, reading: &Reading) -> Result<Option<RecordBatch>> {
+        match &mut self.from {
+            From::Kept { columns, places } => {
+                let Some(place) = places.next() else {
+                    return Ok(None);
+                };
+                let piece = columns.iter().map(|pieces| pieces.get(place));
+                let piece = piece.collect::<Option<Vec<_>>>();
+                let piece = piece.ok_or_else(|| internal_datafusion_err!("a piece is missing"))?;
+                Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), piece)?))
+            }
+            From::Decoded { scan, rows, so_far } => {
+                if let Some(piece) = rows.try_next().await? {
+                    for (pieces, column) in so_far.iter_mut().zip(piece.columns()) {
+                        pieces.push(Arc::clone(column));
+                    }
+                    return Ok(Some(piece));
+                }
+                let counted = reading.config.file_source().metrics();
+                for metric in scan.metrics().iter().flat_map(MetricsSet::iter) {
+                    counted.register(Arc::clone(metric));
+                }
+                for (name, pieces) in reading.names.iter().zip(std::mem::take(so_far)) {
+                    reading
+                        .columns
+                        .keep(&self.key, name, pieces, reading.question);
+                }
+                Ok(None)
+            }
+            From::End => Ok(None),
+        }
+    }
+
+    /// The rows that are asked for; `None` where there are none.
+    fn filtered(&self, piece: RecordBatch) -> Result<Option<RecordBatch>> {
+        let Some(filter) = &self.filter else {
+            return Ok(Some(piece));
+        };
+        let wanted = filter.evaluate(&piece)?.into_array(piece.num_rows())?;
+        let wanted = match wanted.null_count() {
+            0 => wanted.as_boolean().clone(),
+            _ => prep_null_mask_filter(wanted.as_boolean()),
+        };
+        Ok(match wanted.true_count() {
+            0 => None,
+            all if all == piece.num_rows() => Some(piece),
+            _ => Some(filter_record_batch(&piece, &wanted)?),
+        })
+    }
+}
+
+/// The places of the pieces that may have rows which pass a filter.
+fn wanted(
+    filter: Option<&Arc<dyn PhysicalExpr>>,
+    bounds: &Bounds<'_>,
+    context: &TaskContext,
+) -> Result<Vec<usize>> {
+    let all = 0..bounds.num_containers();
+    let Some(filter) = filter else {
+        return Ok(all.collect());
+    };
+    let listed = &context.session_config().options().execution.parquet;
+    let filter = snapshot_physical_expr(Arc::clone(filter))?;
+    let wanted = PruningPredicateBuilder::new()
+        .with_file_schema(Arc::clone(bounds.schema))
+        .with_max_in_list_size(listed.max_in_list_size)
+        .try_build(filter)?
+        .prune(bounds)?;
+    Ok(all
+        .zip(wanted)
+        .filter_map(|(place, wanted)| wanted.then_some(place))
+        .collect())
+}

@@ -1,0 +1,112 @@
+//! Columns that are kept give the rows that files do.
+
+use datafusion::physical_plan::displayable;
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt as _;
+use object_store::ObjectStoreExt as _;
+
+use crate::query::SessionOptions;
+use crate::query::collect;
+use crate::query::memory::is_half_free;
+use crate::query::sums::tests::{answer, more, store};
+use crate::store::Store;
+
+async fn is_above_a_scan(context: &SessionContext, sql: &str) -> bool {
+    let plan = context.sql(sql).await.unwrap();
+    let plan = plan.create_physical_plan().await.unwrap();
+    let plan = displayable(plan.as_ref()).indent(false).to_string();
+    plan.contains("KeptColumnsExec")
+}
+
+/// Takes the files of records away.
+async fn lose_records(store: &Store) {
+    let objects = store.location().objects();
+    let files = objects.list(Some(&"records".into()));
+    let files: Vec<_> = files.try_collect().await.unwrap();
+    let files = files.into_iter().map(|file| file.location);
+    for file in files.filter(|file| file.as_ref().ends_with(".parquet")) {
+        objects.delete(&file).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn columns_are_kept_from_the_second_question_on() {
+    if !is_half_free() {
+        eprintln!("left out: there is no memory to keep columns in");
+        return;
+    }
+    let store = store().await;
+    let context = store.session().await.unwrap();
+    let sum = "SELECT platform, sum(runtime_ns * 2) FROM records GROUP BY platform";
+    let product = "SELECT count(*) FROM records WHERE runtime_ns * error_no > 5";
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        answers.push(answer(&context, sum).await);
+    }
+    answer(&context, product).await;
+    lose_records(&store).await;
+    // Another session of the same store knows them as well.
+    answers.push(answer(&context, sum).await);
+    let context = store.session().await.unwrap();
+    answers.push(answer(&context, sum).await);
+    assert!(answers[0].len() > 5, "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0]),
+        "{answers:?}"
+    );
+    // Of these, one was asked for once.
+    let lost = collect(&context, product).await.unwrap_err().to_string();
+    assert!(lost.contains("records"), "{lost}");
+}
+
+#[tokio::test]
+async fn questions_see_what_was_added_after_others() {
+    let store = store().await;
+    let sum = "SELECT platform, sum(runtime_ns * 2), count(*) FROM records GROUP BY platform";
+    for _ in 0..3 {
+        answer(&store.session().await.unwrap(), sum).await;
+    }
+    let before = store.session().await.unwrap();
+    more(&store).await;
+    let after = store.session().await.unwrap();
+    let options = SessionOptions::default().memory_limit_bytes(1 << 30);
+    let unkept = store.session_with(&options).await.unwrap();
+    assert!(!is_above_a_scan(&unkept, sum).await);
+    assert_eq!(answer(&after, sum).await, answer(&unkept, sum).await);
+    assert_ne!(answer(&after, sum).await, answer(&before, sum).await);
+}
+
+#[tokio::test]
+async fn answers_are_those_of_scans() {
+    let store = store().await;
+    let kept = store.session().await.unwrap();
+    let options = SessionOptions::default().memory_limit_bytes(1 << 30);
+    let unkept = store.session_with(&options).await.unwrap();
+    let set = "SET datafusion.execution.target_partitions = 3";
+    kept.sql(set).await.unwrap();
+    unkept.sql(set).await.unwrap();
+    for sql in [
+        "SELECT platform, sum(runtime_ns + 1), count(runtime_ns + 1), min(error_no + 0), max(line % 7) FROM records GROUP BY platform",
+        "SELECT graph_id, sum(config_id % 7) FROM records GROUP BY graph_id",
+        "SELECT platform, runtime_ns, line FROM records ORDER BY runtime_ns DESC NULLS LAST, line LIMIT 30 OFFSET 3",
+        "SELECT platform, runtime_ns FROM records WHERE runtime_ns > 10005 OR error_no * repeat_count > 11",
+        "SELECT count(*), sum(line) FROM records WHERE runtime_ns IS NULL AND platform <> 't4'",
+        "SELECT runtime_ns FROM records ORDER BY runtime_ns LIMIT 7",
+        "SELECT runtime_ns FROM records ORDER BY runtime_ns DESC NULLS FIRST LIMIT 7",
+        "SELECT graph_id, line FROM records ORDER BY graph_id, line LIMIT 7 OFFSET 9",
+        "SELECT platform || 'x', runtime_ns / 2 FROM records WHERE runtime_ns BETWEEN 100 AND 101",
+        "SELECT sum(r) FROM (SELECT runtime_ns AS r FROM records WHERE error_no = 4 LIMIT 5)",
+        "SELECT count(*) FROM records WHERE runtime_ns = 100.1",
+        "SELECT graph_id, median(runtime_ns) FROM records WHERE graph_id IN (101, 107) GROUP BY graph_id",
+        "SELECT a.platform, count(*) FROM records AS a JOIN records AS b ON a.runtime_ns = b.runtime_ns AND a.error_no = b.error_no WHERE a.line < 500 GROUP BY a.platform",
+        "SELECT platform, avg(runtime_ns * 3) FROM records WHERE line < 300 OR line BETWEEN 20000 AND 20010 GROUP BY platform",
+        "SELECT platform, count(*), sum(runtime_ns * 3) FROM records WHERE status = 'ok' AND random() < 2 GROUP BY platform",
+        "SELECT platform, runtime_ns FROM records WHERE dataset = 'nothing' OR runtime_ns = 3.25",
+    ] {
+        let wanted = answer(&unkept, sql).await;
+        assert!(is_above_a_scan(&kept, sql).await, "{sql}");
+        for time in 1..=4 {
+            assert_eq!(answer(&kept, sql).await, wanted, "{time}: {sql}");
+        }
+    }
+}
