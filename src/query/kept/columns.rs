@@ -207,17 +207,19 @@ impl Columns {
         if known.seen.len() > MOST_SEEN {
             known.seen.clear();
         }
-        let mut before = true;
+        let (mut before, mut all_kept) = (true, true);
         for file in files {
             for name in names.clone() {
                 let key = (file.clone(), Arc::clone(name));
-                before &= known.kept.contains_key(&key) || (whole && !known.seen.insert(key));
+                let is_kept = known.kept.contains_key(&key);
+                all_kept &= is_kept;
+                before &= is_kept || (whole && !known.seen.insert(key));
                 if !whole && !before {
                     return None;
                 }
             }
         }
-        before.then_some(known.questions)
+        (before && (all_kept || (self.has_room)())).then_some(known.questions)
     }
 
     /// All of these columns in pieces of the same rows; `None` unless all are kept.
@@ -239,7 +241,7 @@ impl Columns {
         same.then_some(found)
     }
 
-    /// Keeps a column in the place of those that no question since this one has asked for, if that makes room.
+    /// Keeps a column in the place of those that this question and later ones have not asked for, if that makes room.
     pub(super) fn keep(
         &self,
         file: &FileKey,
@@ -258,14 +260,18 @@ impl Columns {
             return;
         }
         while known.bytes.saturating_add(bytes) > self.most_bytes {
-            let oldest = known.kept.iter().min_by_key(|(_, kept)| kept.question);
-            let oldest = oldest.filter(|(_, kept)| kept.question < question);
-            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+            let Known { kept, bytes, .. } = &mut *known;
+            let others = kept.values().map(|kept| kept.question);
+            let Some(oldest) = others.filter(|asked| *asked < question).min() else {
                 return;
             };
-            if let Some(gone) = known.kept.remove(&oldest) {
-                known.bytes -= gone.bytes;
-            }
+            kept.retain(|_, column| {
+                let stays = column.question != oldest;
+                if !stays {
+                    *bytes -= column.bytes;
+                }
+                stays
+            });
         }
         known.bytes += bytes;
         known.seen.remove(&key);
@@ -330,6 +336,10 @@ mod tests {
         columns.keep(&file("2"), b, pieces(&[1, 2]), 4);
         assert!(!has("2", &names) && has("2", one(b)));
         let full = Columns::within(2 * bytes, || false);
+        for _ in 0..3 {
+            let asked = full.ask([file("1")].into_iter(), names.iter(), true);
+            assert_eq!(asked, None);
+        }
         full.keep(&file("1"), a, pieces(&[1, 2, 3]), 2);
         assert!(full.get(&file("1"), one(a), 0).is_none());
         let none = Columns::within(0, || true);
