@@ -7,7 +7,6 @@ use object_store::ObjectStoreExt as _;
 
 use crate::query::SessionOptions;
 use crate::query::collect;
-use crate::query::memory::is_half_free;
 use crate::query::sums::tests::{answer, more, store};
 use crate::store::Store;
 
@@ -31,10 +30,6 @@ async fn lose_records(store: &Store) {
 
 #[tokio::test]
 async fn columns_are_kept_from_the_second_question_on() {
-    if !is_half_free() {
-        eprintln!("left out: there is no memory to keep columns in");
-        return;
-    }
     let store = store().await;
     let context = store.session().await.unwrap();
     let sum = "SELECT platform, sum(runtime_ns * 2) FROM records GROUP BY platform";
