@@ -78,6 +78,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
         .with_physical_optimizer_rule(Arc::new(BoundsOfColumns));
+    // Within a limit, all of the memory is for what a question computes.
     let builder = match limits.memory_bytes {
         None => builder.with_physical_optimizer_rule(Arc::new(KeepColumns)),
         Some(_) => builder,
