@@ -186,7 +186,7 @@ fn is_of_file(plan: &Arc<dyn ExecutionPlan>, place: usize) -> bool {
         return keeps_places && is_of_file(input, place);
     }
     if let Some(kept) = plan.downcast_ref::<KeptColumnsExec>() {
-        return is_of_file(kept.scan(), place);
+        return is_of_file(kept.plan(), place);
     }
     let scan = plan.downcast_ref::<DataSourceExec>();
     let scan = scan.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());

@@ -32,6 +32,7 @@ use super::relations::OfQueries;
 use super::running::Running;
 use super::spilling;
 use super::sums::AnswerFromSums;
+use super::taken_out::TakenOut;
 use super::twice::ComputeOnce;
 use super::whole_files::WholeFiles;
 use crate::error::{Error, Result};
@@ -76,6 +77,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
     let builder = builder
         .with_optimizer_rule(Arc::new(ComputeOnce))
+        .with_optimizer_rule(Arc::new(TakenOut))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
         .with_physical_optimizer_rule(Arc::new(BoundsOfColumns));
     // Within a limit, all of the memory is for what a question computes.

@@ -49,6 +49,7 @@ mod spilling;
 pub(crate) mod splits;
 pub(crate) mod statement;
 mod sums;
+mod taken_out;
 #[cfg(test)]
 mod tests;
 mod twice;

@@ -26,3 +26,13 @@ pub(super) fn entry_name(version: u64) -> String {
 pub(super) fn checkpoint_name(version: u64) -> String {
     format!("{version:020}.checkpoint.parquet")
 }
+
+/// The version of an entry of this name.
+pub(super) fn entry_version(name: &str) -> Option<u64> {
+    name.strip_suffix(".json")?.parse().ok()
+}
+
+/// The version of a checkpoint of this name that is one file.
+pub(super) fn checkpoint_version(name: &str) -> Option<u64> {
+    name.strip_suffix(".checkpoint.parquet")?.parse().ok()
+}

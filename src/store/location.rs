@@ -201,6 +201,12 @@ impl Location {
         remote.is_some_and(|remote| remote.forget(&self.in_root(object)))
     }
 
+    /// The path in the object store of what lies in a bucket, where each request is a round trip and listings are cheap.
+    pub(super) fn far(&self, path: &str) -> Option<Path> {
+        let remote = self.remote.as_ref()?;
+        remote.lists().then(|| self.in_root(&Path::from(path)))
+    }
+
     fn in_root(&self, object: &Path) -> Path {
         self.prefix.parts().chain(object.parts()).collect()
     }

@@ -225,14 +225,14 @@ impl Columns {
     }
 
     /// All of these columns in pieces of the same rows; `None` unless all are kept.
-    pub(super) fn get(
+    pub(super) fn get<'a>(
         &self,
         file: &FileKey,
-        names: &[Arc<str>],
+        names: impl Iterator<Item = &'a Arc<str>>,
         question: u64,
     ) -> Option<Vec<Arc<Pieces>>> {
         let mut known = self.known();
-        let found = names.iter().map(|name| {
+        let found = names.map(|name| {
             let kept = known.kept.get_mut(&(file.clone(), Arc::clone(name)))?;
             kept.question = kept.question.max(question);
             Some(Arc::clone(&kept.pieces))
@@ -316,7 +316,8 @@ mod tests {
             .sum();
         let columns = Columns::within(2 * bytes, || true);
         let ask = |name: &str, whole| columns.ask([file(name)].into_iter(), names.iter(), whole);
-        let has = |name: &str, names: &[Arc<str>]| columns.get(&file(name), names, 0).is_some();
+        let has =
+            |name: &str, names: &[Arc<str>]| columns.get(&file(name), names.iter(), 0).is_some();
 
         assert_eq!(ask("1", false), None);
         assert_eq!(ask("1", true), None);
@@ -332,7 +333,7 @@ mod tests {
         columns.keep(&file("2"), a, pieces(&[1, 2, 3]), 2);
         assert!(!has("2", one(a)));
         // Another takes the place of what was asked for before; pieces of other rows do not go together.
-        columns.get(&file("1"), one(b), 3).unwrap();
+        columns.get(&file("1"), one(b).iter(), 3).unwrap();
         columns.keep(&file("2"), a, pieces(&[1, 2, 3]), 3);
         assert!(has("2", one(a)) && has("1", one(b)) && !has("1", one(a)));
         columns.keep(&file("2"), b, pieces(&[1, 2]), 4);
@@ -343,7 +344,7 @@ mod tests {
             assert_eq!(asked, None);
         }
         full.keep(&file("1"), a, pieces(&[1, 2, 3]), 2);
-        assert!(full.get(&file("1"), one(a), 0).is_none());
+        assert!(full.get(&file("1"), one(a).iter(), 0).is_none());
         let none = Columns::within(0, || true);
         for _ in 0..3 {
             let asked = none.ask([file("1")].into_iter(), names.iter(), true);

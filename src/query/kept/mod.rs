@@ -4,41 +4,40 @@
 //! of them: from the second time on that all of a column is wanted, its pieces stay, until others need the room.
 //!
 //! ```text
-//! KeptColumnsExec          first: the scan as it is          then: its columns in whole, and the filter here
-//!   DataSourceExec
+//! KeptColumnsExec            first: the plan below as it is
+//!   ProjectionExec           then: its columns in whole, and what this plan does here
+//!     FilterExec
+//!       DataSourceExec
 //! ```
 //!
 //! What filters choose pages by (identifiers, times, the best so far) reads few of them, and keeps none; what is kept anyway answers it as
-//! well: each piece has its bounds. Left to the scan: texts and lists, which are large; sessions within a limit of memory.
+//! well: each piece has its bounds. Of what is packed stay the numbers that are asked for: the fastest repeat, a cost. Left to the scan:
+//! texts and lists, which are large; sessions within a limit of memory.
 
+mod asked;
 mod columns;
 mod reading;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
 use datafusion::common::{Result, Statistics, internal_err};
-use datafusion::datasource::physical_plan::{FileScanConfig, ParquetSource};
-use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
-use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
-use crate::store::is_store_url;
+use asked::{Asked, scan_below};
 use columns::{Columns, FileKey};
 use reading::Reading;
 
@@ -52,9 +51,13 @@ impl PhysicalOptimizerRule for KeepColumns {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(
-            |node| match KeptColumnsExec::above(&node, Columns::of_process()) {
-                Some(kept) => Ok(Transformed::yes(Arc::new(kept) as _)),
+        plan.transform_down(
+            |node| match KeptColumnsExec::above(&node, Columns::of_process())? {
+                Some(kept) => Ok(Transformed::new(
+                    Arc::new(kept) as _,
+                    true,
+                    TreeNodeRecursion::Jump,
+                )),
                 None => Ok(Transformed::no(node)),
             },
         )
@@ -73,95 +76,48 @@ impl PhysicalOptimizerRule for KeepColumns {
 /// The rows of a scan, from columns that are kept once they are asked for again.
 #[derive(Debug)]
 pub(super) struct KeptColumnsExec {
-    scan: Arc<dyn ExecutionPlan>,
+    /// The scan, and what follows on it.
+    plan: Arc<dyn ExecutionPlan>,
     columns: &'static Columns,
-    /// The columns of files that rows are made of, in the order of the table.
-    names: Arc<[Arc<str>]>,
-    /// Is all of them read, so that they are worth keeping?
-    whole: bool,
+    asked: Arc<Asked>,
     /// The number of the question, if its columns are kept or are to be: the same for all threads.
-    asked: OnceLock<Option<u64>>,
+    question: OnceLock<Option<u64>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl KeptColumnsExec {
-    /// The operator above a scan; `None` for scans of which it knows no more than they.
-    fn above(node: &Arc<dyn ExecutionPlan>, columns: &'static Columns) -> Option<Self> {
-        let config = parquet_scan(node)?;
-        let table = source_schema(config);
-        let in_files = config.file_schema().fields().len();
-        let projected = config.file_source().projection()?.column_indices();
-        let mut wanted: BTreeSet<usize> = projected.into_iter().collect();
-        let mut whole = true;
-        if let Some(filter) = &config.file_source().filter() {
-            let filtered = collect_columns(filter);
-            let places = filtered.iter().map(|column| column.index());
-            let mut stored = places.clone().filter(|place| *place < in_files);
-            whole =
-                stored.all(|place| is_measure(table.field(place).data_type())) && !grows(filter);
-            wanted.extend(places);
-        }
-        let wanted = wanted.range(..in_files);
-        let wanted: Vec<&Field> = wanted.map(|place| table.field(*place)).collect();
-        if wanted.is_empty() || !wanted.iter().all(|field| field.data_type().is_primitive()) {
-            return None;
-        }
-        Some(Self {
-            scan: Arc::clone(node),
+    /// The operator above a plan; `None` for plans of which it knows no more than they.
+    fn above(plan: &Arc<dyn ExecutionPlan>, columns: &'static Columns) -> Result<Option<Self>> {
+        let asked = Asked::of(plan)?;
+        Ok(asked.map(|asked| Self {
+            plan: Arc::clone(plan),
             columns,
-            names: wanted
-                .iter()
-                .map(|field| field.name().as_str().into())
-                .collect(),
-            whole,
-            asked: OnceLock::new(),
+            asked: Arc::new(asked),
+            question: OnceLock::new(),
             metrics: ExecutionPlanMetricsSet::new(),
-        })
+        }))
     }
 
     /// What the rows come from.
-    pub(super) fn scan(&self) -> &Arc<dyn ExecutionPlan> {
-        &self.scan
+    pub(super) fn plan(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.plan
     }
 
     /// The number of the question, if its columns are kept or are to be.
-    fn asked(&self, config: &FileScanConfig, piece_rows: usize) -> Option<u64> {
+    fn question(&self, scan: &FileScanConfig, piece_rows: usize) -> Option<u64> {
         let ask = || {
-            let files = config.file_groups.iter().flat_map(|group| group.iter());
-            let files = files.map(|file| FileKey::new(&config.object_store_url, file, piece_rows));
-            self.columns.ask(files, self.names.iter(), self.whole)
+            let files = scan.file_groups.iter().flat_map(|group| group.iter());
+            let files = files.map(|file| FileKey::new(&scan.object_store_url, file, piece_rows));
+            self.columns
+                .ask(files, self.asked.names(), self.asked.is_whole)
         };
-        *self.asked.get_or_init(ask)
+        *self.question.get_or_init(ask)
     }
-}
-
-/// Is this measured, or one of a few values? Pages have all sorts of either.
-fn is_measure(kind: &DataType) -> bool {
-    use DataType::{Float32, Float64, Int8, Int16, Int32};
-    matches!(kind, Float32 | Float64 | Int8 | Int16 | Int32)
-}
-
-/// Does a filter say more as rows come?
-fn grows(filter: &Arc<dyn PhysicalExpr>) -> bool {
-    let grows = filter.exists(|part| Ok(part.is::<DynamicFilterPhysicalExpr>()));
-    grows.unwrap_or(true)
-}
-
-/// A scan of Parquet files of a store.
-fn parquet_scan(node: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let scan = node.downcast_ref::<DataSourceExec>()?;
-    let scan = scan.data_source().downcast_ref::<FileScanConfig>()?;
-    let is_parquet = scan.file_source().is::<ParquetSource>();
-    (is_parquet && is_store_url(&scan.object_store_url)).then_some(scan)
-}
-
-fn source_schema(config: &FileScanConfig) -> &Schema {
-    config.file_source().table_schema().table_schema()
 }
 
 impl DisplayAs for KeptColumnsExec {
     fn fmt_as(&self, _: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "KeptColumnsExec: columns=[{}]", self.names.join(", "))
+        write!(to, "KeptColumnsExec: columns=[{}]", self.asked)
     }
 }
 
@@ -171,7 +127,7 @@ impl ExecutionPlan for KeptColumnsExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.scan.properties()
+        self.plan.properties()
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -183,7 +139,7 @@ impl ExecutionPlan for KeptColumnsExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.scan]
+        vec![&self.plan]
     }
 
     fn apply_expressions(
@@ -197,26 +153,26 @@ impl ExecutionPlan for KeptColumnsExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let [scan] = <[_; 1]>::try_from(children).or_else(|children| {
+        let [plan] = <[_; 1]>::try_from(children).or_else(|children| {
             internal_err!("columns of one scan are kept, not of {}", children.len())
         })?;
-        Ok(match Self::above(&scan, self.columns) {
+        Ok(match Self::above(&plan, self.columns)? {
             Some(kept) => Arc::new(kept),
-            None => scan,
+            None => plan,
         })
     }
 
     fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let piece_rows = context.session_config().batch_size();
-        let scan = parquet_scan(&self.scan);
-        let asked = scan.and_then(|config| Some((config, self.asked(config, piece_rows)?)));
-        let Some((config, question)) = asked else {
-            return self.scan.execute(part, context);
+        let scan = scan_below(&self.plan);
+        let question = scan.and_then(|scan| Some((scan, self.question(scan, piece_rows)?)));
+        let Some((scan, question)) = question else {
+            return self.plan.execute(part, context);
         };
         let reading = Reading {
-            config: config.clone(),
+            scan: scan.clone(),
             columns: self.columns,
-            names: Arc::clone(&self.names),
+            asked: Arc::clone(&self.asked),
             question,
             piece_rows,
             schema: self.schema(),

@@ -1,11 +1,11 @@
 //! Rows of columns that are kept, or of which all is decoded to be kept.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use arrow::compute::{BatchCoalescer, filter_record_batch, prep_null_mask_filter};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::pruning::PruningStatistics as _;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::common::{Result, internal_datafusion_err};
@@ -18,6 +18,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::projection::Projector;
+use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan as _;
@@ -26,14 +27,14 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::TryStreamExt as _;
 
+use super::asked::Asked;
 use super::columns::{Bounds, Columns, FileKey, Pieces};
 
-/// What a scan is asked for, with the columns that its rows are made of.
+/// Who reads what of which files.
 pub(super) struct Reading {
-    pub(super) config: FileScanConfig,
+    pub(super) scan: FileScanConfig,
     pub(super) columns: &'static Columns,
-    /// In the order of the table.
-    pub(super) names: Arc<[Arc<str>]>,
+    pub(super) asked: Arc<Asked>,
     pub(super) question: u64,
     pub(super) piece_rows: usize,
     pub(super) schema: SchemaRef,
@@ -47,14 +48,14 @@ impl Reading {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let files = self.config.file_groups.get(part);
+        let files = self.scan.file_groups.get(part);
         let files = files.map(|group| group.iter().cloned().collect());
         let schema = Arc::clone(&self.schema);
         let rows = Rows {
-            left: self.config.limit.unwrap_or(usize::MAX),
+            left: self.scan.limit.unwrap_or(usize::MAX),
             files: files.unwrap_or_default(),
             file: None,
-            read: BaselineMetrics::new(self.config.file_source().metrics(), part),
+            read: BaselineMetrics::new(self.scan.file_source().metrics(), part),
             reading: self,
             context,
             metrics: BaselineMetrics::new(metrics, part),
@@ -67,19 +68,10 @@ impl Reading {
         Ok(Box::pin(cooperative(rows)))
     }
 
-    /// The columns of a file, decoded in whole by the scan's own readers.
-    fn decoded(
-        &self,
-        file: PartitionedFile,
-        context: &Arc<TaskContext>,
-    ) -> Result<(Arc<DataSourceExec>, SendableRecordBatchStream)> {
-        let source = self.config.file_source();
+    /// The values of a file, all decoded by the scan's own readers.
+    fn decoded(&self, file: PartitionedFile, context: &Arc<TaskContext>) -> Result<Decoded> {
+        let source = self.scan.file_source();
         let table = source.table_schema();
-        let places = self
-            .names
-            .iter()
-            .map(|name| table.table_schema().index_of(name));
-        let places = places.collect::<std::result::Result<Vec<usize>, _>>()?;
         let theirs = source.downcast_ref::<ParquetSource>();
         let theirs =
             theirs.ok_or_else(|| internal_datafusion_err!("columns are kept of Parquet"))?;
@@ -89,15 +81,24 @@ impl Reading {
         if let Some(readers) = theirs.parquet_file_reader_factory() {
             source = source.with_parquet_file_reader_factory(Arc::clone(readers));
         }
-        let scan = FileScanConfigBuilder::from(self.config.clone())
+        let values = self.asked.values.iter().map(|value| &value.expr);
+        let places = values.clone().flat_map(collect_columns);
+        let places: BTreeSet<usize> = places.map(|column| column.index()).collect();
+        let scan = FileScanConfigBuilder::from(self.scan.clone())
             .with_file_groups(vec![FileGroup::new(vec![file])])
             .with_limit(None)
             .with_source(Arc::new(source))
-            .with_projection_indices(Some(places))?
+            .with_projection_indices(Some(places.into_iter().collect()))?
             .build();
         let scan = DataSourceExec::from_data_source(scan);
-        let rows = scan.execute(0, Arc::clone(context))?;
-        Ok((scan, rows))
+        let read = scan.schema();
+        let values = values.map(|value| reassign_expr_columns(Arc::clone(value), &read));
+        Ok(Decoded {
+            rows: scan.execute(0, Arc::clone(context))?,
+            values: values.collect::<Result<_>>()?,
+            so_far: vec![Vec::new(); self.asked.values.len()],
+            scan,
+        })
     }
 }
 
@@ -142,20 +143,25 @@ impl Rows {
     }
 }
 
-/// Where the columns of a file come from.
+/// Where the values of a file come from.
 enum From {
     Kept {
         columns: Vec<Arc<Pieces>>,
         /// The places of pieces that may have such rows.
         places: std::vec::IntoIter<usize>,
     },
-    Decoded {
-        scan: Arc<DataSourceExec>,
-        rows: SendableRecordBatchStream,
-        so_far: Vec<Vec<ArrayRef>>,
-    },
+    Decoded(Decoded),
     /// Nothing is left.
     End,
+}
+
+/// A file that is decoded.
+struct Decoded {
+    scan: Arc<DataSourceExec>,
+    rows: SendableRecordBatchStream,
+    /// Over those rows.
+    values: Vec<Arc<dyn PhysicalExpr>>,
+    so_far: Vec<Vec<ArrayRef>>,
 }
 
 /// A file of which rows are made.
@@ -163,8 +169,6 @@ struct OfFile {
     key: FileKey,
     is_kept: bool,
     from: From,
-    /// Of the columns.
-    schema: SchemaRef,
     filter: Option<Arc<dyn PhysicalExpr>>,
     projector: Projector,
     /// Where few rows of a piece are left, those of several go together.
@@ -173,38 +177,29 @@ struct OfFile {
 
 impl OfFile {
     fn open(reading: &Reading, file: PartitionedFile, context: &Arc<TaskContext>) -> Result<Self> {
-        let source = reading.config.file_source();
-        let table = source.table_schema();
-        let fields = reading.names.iter().map(|name| {
-            let field = table.table_schema().field_with_name(name)?;
-            Ok(field.clone())
-        });
-        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
-        let in_files = table.file_schema().fields().len();
+        let asked = &reading.asked;
         let of_file = |expr: Arc<dyn PhysicalExpr>| {
             expr.transform_down(|part| {
                 let Some(column) = part.downcast_ref::<Column>() else {
                     return Ok(Transformed::no(part));
                 };
-                let value = column.index().checked_sub(in_files);
-                let value = value.and_then(|place| file.partition_values.get(place));
-                Ok(Transformed::yes(match value {
-                    Some(value) => lit(value.clone()),
-                    None => Arc::new(Column::new_with_schema(column.name(), &schema)?) as _,
-                }))
+                let place = column.index().checked_sub(asked.values.len());
+                let value = place.and_then(|place| file.partition_values.get(place));
+                Ok(match value {
+                    Some(value) => Transformed::yes(lit(value.clone())),
+                    None => Transformed::no(part),
+                })
             })
             .data()
         };
-        let filter = source.filter().map(of_file).transpose()?;
-        let projection = source.projection().cloned();
-        let projection =
-            projection.ok_or_else(|| internal_datafusion_err!("a scan without columns"))?;
-        let projector = projection.try_map_exprs(of_file)?.make_projector(&schema)?;
-        let key = FileKey::new(&reading.config.object_store_url, &file, reading.piece_rows);
-        let from = match reading.columns.get(&key, &reading.names, reading.question) {
+        let filter = asked.filter.clone().map(of_file).transpose()?;
+        let projection = asked.projection.clone().try_map_exprs(of_file)?;
+        let projector = projection.make_projector(&asked.schema)?;
+        let key = FileKey::new(&reading.scan.object_store_url, &file, reading.piece_rows);
+        let from = match reading.columns.get(&key, asked.names(), reading.question) {
             Some(columns) => {
                 let bounds = Bounds {
-                    schema: &schema,
+                    schema: &asked.schema,
                     columns: &columns,
                 };
                 let places = wanted(filter.as_ref(), &bounds, context)?;
@@ -213,11 +208,7 @@ impl OfFile {
                     places: places.into_iter(),
                 }
             }
-            None => {
-                let (scan, rows) = reading.decoded(file, context)?;
-                let so_far = vec![Vec::new(); reading.names.len()];
-                From::Decoded { scan, rows, so_far }
-            }
+            None => From::Decoded(reading.decoded(file, context)?),
         };
         let together = BatchCoalescer::new(Arc::clone(&reading.schema), reading.piece_rows)
             .with_biggest_coalesce_batch_size(Some(reading.piece_rows / 2));
@@ -225,7 +216,6 @@ impl OfFile {
             key,
             is_kept: matches!(from, From::Kept { .. }),
             from,
-            schema,
             filter,
             projector,
             together,
@@ -259,38 +249,28 @@ impl OfFile {
         }
     }
 
-    /// The next piece of its columns.
+    /// The next piece of its values.
     async fn piece(&mut self, reading: &Reading) -> Result<Option<RecordBatch>> {
-        match &mut self.from {
+        let piece = match &mut self.from {
             From::Kept { columns, places } => {
                 let Some(place) = places.next() else {
                     return Ok(None);
                 };
                 let piece = columns.iter().map(|pieces| pieces.get(place));
                 let piece = piece.collect::<Option<Vec<_>>>();
-                let piece = piece.ok_or_else(|| internal_datafusion_err!("a piece is missing"))?;
-                Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), piece)?))
+                piece.ok_or_else(|| internal_datafusion_err!("a piece is missing"))?
             }
-            From::Decoded { scan, rows, so_far } => {
-                if let Some(piece) = rows.try_next().await? {
-                    for (pieces, column) in so_far.iter_mut().zip(piece.columns()) {
-                        pieces.push(Arc::clone(column));
-                    }
-                    return Ok(Some(piece));
+            From::Decoded(decoded) => match decoded.rows.try_next().await? {
+                Some(rows) => decoded.piece(&rows)?,
+                None => {
+                    decoded.keep(&self.key, reading);
+                    return Ok(None);
                 }
-                let counted = reading.config.file_source().metrics();
-                for metric in scan.metrics().iter().flat_map(MetricsSet::iter) {
-                    counted.register(Arc::clone(metric));
-                }
-                for (name, pieces) in reading.names.iter().zip(std::mem::take(so_far)) {
-                    reading
-                        .columns
-                        .keep(&self.key, name, pieces, reading.question);
-                }
-                Ok(None)
-            }
-            From::End => Ok(None),
-        }
+            },
+            From::End => return Ok(None),
+        };
+        let schema = Arc::clone(&reading.asked.schema);
+        Ok(Some(RecordBatch::try_new(schema, piece)?))
     }
 
     /// The rows that are asked for; `None` where there are none.
@@ -308,6 +288,31 @@ impl OfFile {
             all if all == piece.num_rows() => Some(piece),
             _ => Some(filter_record_batch(&piece, &wanted)?),
         })
+    }
+}
+
+impl Decoded {
+    /// The values of some rows.
+    fn piece(&mut self, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let values = self.values.iter().zip(&mut self.so_far);
+        let values = values.map(|(value, so_far)| {
+            let value = value.evaluate(rows)?.into_array(rows.num_rows())?;
+            so_far.push(Arc::clone(&value));
+            Ok(value)
+        });
+        values.collect()
+    }
+
+    /// Keeps all of them.
+    fn keep(&mut self, file: &FileKey, reading: &Reading) {
+        let counted = reading.scan.file_source().metrics();
+        for metric in self.scan.metrics().iter().flat_map(MetricsSet::iter) {
+            counted.register(Arc::clone(metric));
+        }
+        let values = std::mem::take(&mut self.so_far);
+        for (name, pieces) in reading.asked.names().zip(values) {
+            reading.columns.keep(file, name, pieces, reading.question);
+        }
     }
 }
 

@@ -71,16 +71,26 @@ async fn questions_see_what_was_added_after_others() {
     assert_ne!(answer(&after, sum).await, answer(&before, sum).await);
 }
 
-#[tokio::test]
-async fn answers_are_those_of_scans() {
-    let store = store().await;
+/// Asks each question of a session that keeps columns, four times, and of one that does not.
+async fn same_as_scans(store: Store, threads: usize, questions: &[&str]) {
     let kept = store.session().await.unwrap();
     let options = SessionOptions::default().memory_limit_bytes(1 << 30);
     let unkept = store.session_with(&options).await.unwrap();
-    let set = "SET datafusion.execution.target_partitions = 3";
-    kept.sql(set).await.unwrap();
-    unkept.sql(set).await.unwrap();
-    for sql in [
+    let set = format!("SET datafusion.execution.target_partitions = {threads}");
+    kept.sql(&set).await.unwrap();
+    unkept.sql(&set).await.unwrap();
+    for sql in questions {
+        let wanted = answer(&unkept, sql).await;
+        assert!(is_above_a_scan(&kept, sql).await, "{sql}");
+        for time in 1..=4 {
+            assert_eq!(answer(&kept, sql).await, wanted, "{time}: {sql}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_are_those_of_scans() {
+    let questions = [
         "SELECT platform, sum(runtime_ns + 1), count(runtime_ns + 1), min(error_no + 0), max(line % 7) FROM records GROUP BY platform",
         "SELECT graph_id, sum(config_id % 7) FROM records GROUP BY graph_id",
         "SELECT platform, runtime_ns, line FROM records ORDER BY runtime_ns DESC NULLS LAST, line LIMIT 30 OFFSET 3",
@@ -97,11 +107,18 @@ async fn answers_are_those_of_scans() {
         "SELECT platform, avg(runtime_ns * 3) FROM records WHERE line < 300 OR line BETWEEN 20000 AND 20010 GROUP BY platform",
         "SELECT platform, count(*), sum(runtime_ns * 3) FROM records WHERE status = 'ok' AND random() < 2 GROUP BY platform",
         "SELECT platform, runtime_ns FROM records WHERE dataset = 'nothing' OR runtime_ns = 3.25",
-    ] {
-        let wanted = answer(&unkept, sql).await;
-        assert!(is_above_a_scan(&kept, sql).await, "{sql}");
-        for time in 1..=4 {
-            assert_eq!(answer(&kept, sql).await, wanted, "{time}: {sql}");
-        }
-    }
+        "SELECT a, a * 2, b FROM (SELECT runtime_ns * 3 AS a, platform || 'y' AS b, line FROM records WHERE line % 2 = 1) WHERE a > 300",
+    ];
+    same_as_scans(store().await, 3, &questions).await;
+}
+
+#[tokio::test]
+async fn what_is_computed_from_what_is_packed_is_kept() {
+    let questions = [
+        "SELECT platform, avg(min_ns / runtime_ns), max(noise), count(*) FROM records WHERE error_no = 0 GROUP BY platform",
+        "SELECT platform, min_ns, noise, all_cost_s, all_cost_s + runtime_ns FROM records WHERE min_ns > 100 AND error_no = 0",
+        "SELECT graph_id, sum(CASE WHEN platform = 't4' THEN all_cost_s ELSE 0 END), sum(CASE WHEN error_no = 0 THEN 0 ELSE all_cost_s END) FROM records GROUP BY graph_id",
+        "SELECT platform, avg(repeats_ns[1]), max(repeats_ns[2]), sum(array_max(repeats_ns) - array_min(repeats_ns)) FROM (SELECT platform, repeats_ns[1] AS a, repeats_ns FROM records) GROUP BY platform",
+    ];
+    same_as_scans(Store::demo().await.unwrap(), 2, &questions).await;
 }

@@ -1,11 +1,12 @@
 //! A version is what its last commit says that it is.
 
 use deltalake_core::kernel::transaction::CommitProperties;
+use deltalake_core::logstore::LogStoreRef;
 use memchr::memmem;
 use serde_json::Value;
 
 use super::sealed::{FILES, damaged};
-use super::{Log, Snapshot, failure};
+use super::{Snapshot, failure};
 use crate::error::Result;
 use crate::store::verify::Verify;
 
@@ -17,8 +18,8 @@ const UNCHANGING: [(&str, u64); 2] = [("VACUUM START", 1), ("VACUUM END", 2)];
 
 impl Snapshot {
     /// This snapshot, if its files are those that its last commit says.
-    pub(super) async fn confirmed(self) -> Result<Self> {
-        let Log { table, log_store } = &self.log;
+    pub(super) async fn confirmed(self, log_store: &LogStoreRef) -> Result<Self> {
+        let table = self.log.table;
         if Verify::of_environment()? == Verify::Never {
             return Ok(self);
         }

@@ -8,6 +8,7 @@
 //! they are switched off; see `commit` for ours.
 
 mod actions;
+mod ahead;
 mod change;
 mod confirmed;
 mod past;
@@ -28,15 +29,17 @@ use deltalake_core::protocol::{DeltaOperation, SaveMode};
 use deltalake_core::table::config::TablePropertiesExt as _;
 use deltalake_core::table::state::DeltaTableState;
 use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
+use object_store::path::Path;
 use url::Url;
 
 use super::data_file::DataFile;
-use super::entries::entry_path;
+use super::entries::{FOLDER, entry_path};
 use super::location::Location;
 use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
+use ahead::Listed;
 
 use sealed::OfTable;
 
@@ -68,6 +71,8 @@ const SCHEMA_VERSION: &str = "tsql.schemaVersion";
 pub(crate) struct Log {
     table: &'static Table,
     log_store: LogStoreRef,
+    /// Its folder in a bucket.
+    far: Option<Path>,
 }
 
 /// A table at one version.
@@ -97,11 +102,26 @@ impl Log {
         know_schemes();
         let log_store = logstore_with(location.root(), &url, StorageConfig::default())
             .map_err(|error| failure(table, error))?;
-        Ok(Self { table, log_store })
+        Ok(Self {
+            far: location.far(&format!("{}/{FOLDER}", table.name)),
+            table,
+            log_store,
+        })
     }
 
     /// The newest version, `None` where the table was never written.
     pub(crate) async fn snapshot(&self) -> Result<Option<Snapshot>> {
+        match self.ahead().await {
+            Listed::Nothing => return Ok(None),
+            Listed::Ahead(log_store) => {
+                let mut table = DeltaTable::new(log_store);
+                // Else files may have gone since they were listed.
+                if table.load().await.is_ok() {
+                    return self.loaded(&table).await.map(Some);
+                }
+            }
+            Listed::Unknown => {}
+        }
         let mut table = DeltaTable::new(self.log_store.clone());
         if table.load().await.is_err() {
             let exists = table.verify_deltatable_existence().await;
@@ -119,9 +139,8 @@ impl Log {
     async fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
         let state = table.snapshot();
         let state = state.map_err(|error| failure(self.table, error))?;
-        Snapshot::new(self.clone(), state.clone())?
-            .confirmed()
-            .await
+        let snapshot = Snapshot::new(self.clone(), state.clone())?;
+        snapshot.confirmed(&table.log_store()).await
     }
 
     /// The newest version; makes the table where there is none yet.
@@ -185,7 +204,7 @@ impl Log {
         bytes: Vec<u8>,
     ) -> Result<()> {
         let path = format!("{}/{}", self.table.name, entry_path(version));
-        let path = object_store::path::Path::from(path);
+        let path = Path::from(path);
         location.write(&path, bytes).await
     }
 
@@ -266,7 +285,8 @@ impl Snapshot {
         if state.version() == self.version() {
             return Ok(self.clone());
         }
-        Self::new(self.log.clone(), state)?.confirmed().await
+        let newest = Self::new(self.log.clone(), state)?;
+        newest.confirmed(&self.log.log_store).await
     }
 
     /// May the commit after this version clean up the log? Old versions are looked for no more often than checkpoints are

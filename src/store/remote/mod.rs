@@ -126,6 +126,11 @@ impl Remote {
         self.tails.forget(path)
     }
 
+    /// Does the server itself list what it has?
+    pub(super) fn lists(&self) -> bool {
+        !self.is_web
+    }
+
     /// What of all that commits need is there, whatever was found out before.
     pub(super) async fn probe(&self, prefix: &Path) -> Vec<Probed> {
         probe::probe(&self.inner, prefix).await
