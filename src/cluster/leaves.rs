@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::datasource::listing::{FileRange, PartitionedFile};
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_distributed::{
@@ -16,7 +16,7 @@ use datafusion_distributed::{
     ScaleUpLeafNodeEvent, ScaleUpLeafNodeEventResponse,
 };
 
-use crate::store::Expected;
+use crate::store::{Expected, scan_of_store};
 
 /// Tasks that the least question that is sent is divided into.
 const LEAST_TASKS: f64 = 8.0;
@@ -33,15 +33,6 @@ impl Share {
 
 /// How far a cut may be moved to where a file begins, as a part of a slice.
 const MOVED: f64 = 0.15;
-
-/// The scan of files of a store that a plan's leaf is.
-pub(crate) fn scan(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
-    let scan = source.downcast_ref::<FileScanConfig>()?;
-    let is_parquet = scan.file_source().downcast_ref::<ParquetSource>().is_some();
-    let is_store = crate::store::is_store_url(&scan.object_store_url);
-    (is_parquet && is_store).then_some(scan)
-}
 
 /// Bytes of a file, or of the part of it, that is read.
 fn bytes(file: &PartitionedFile) -> (i64, i64) {
@@ -76,7 +67,7 @@ pub(super) fn tasks(
     event: DesiredTaskCountEvent<'_>,
 ) -> Option<Result<DesiredTaskCountEventResponse>> {
     let share = event.session_config.get_extension::<Share>()?;
-    let rows = expected_rows(scan(event.plan)?);
+    let rows = expected_rows(scan_of_store(event.plan)?);
     let wanted = (rows / share.0).ceil().clamp(1.0, 1e6) as usize;
     Some(Ok(DesiredTaskCountEventResponse::desired(wanted)))
 }
@@ -85,7 +76,7 @@ pub(super) fn tasks(
 pub(super) fn divided(
     event: ScaleUpLeafNodeEvent<'_>,
 ) -> Option<Result<ScaleUpLeafNodeEventResponse>> {
-    let scan = scan(event.plan)?;
+    let scan = scan_of_store(event.plan)?;
     let mut of_tasks = vec![Vec::with_capacity(scan.file_groups.len()); event.task_count];
     for group in &scan.file_groups {
         let slices = slices(group.files(), event.task_count);

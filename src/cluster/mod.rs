@@ -38,7 +38,6 @@ use datafusion_distributed::{DistributedExt as _, SessionStateBuilderExt as _};
 use crate::error::{Error, Result};
 use crate::store::Settings;
 pub(crate) use connections::Connections;
-pub(crate) use leaves::scan;
 pub(crate) use pinned::Pinned;
 use planner::Planner;
 pub use security::Security;

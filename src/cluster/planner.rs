@@ -23,8 +23,9 @@ use datafusion_distributed::display_plan_ascii;
 
 use super::asked::Asked;
 use super::cut::{cut, looked_at};
-use super::leaves::{expected_rows, scan};
+use super::leaves::expected_rows;
 use super::session::Cluster;
+use crate::store::scan_of_store;
 
 /// Plans questions of a session that has workers.
 #[derive(Debug)]
@@ -146,7 +147,7 @@ impl Planner {
 fn rows(plan: &Arc<dyn ExecutionPlan>) -> f64 {
     let mut rows = 0.0;
     let counted = plan.apply(|node| {
-        rows += scan(node).map_or(0.0, expected_rows);
+        rows += scan_of_store(node).map_or(0.0, expected_rows);
         Ok(TreeNodeRecursion::Continue)
     });
     // Whoever looks cannot fail.

@@ -40,8 +40,8 @@ use datafusion_distributed::{
     NetworkShuffleExec, Stage,
 };
 
-use super::leaves::scan;
 use super::order::in_order;
+use crate::store::scan_of_store;
 
 /// Which rows a task of a stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,8 @@ pub(crate) fn known(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Refused> {
         Some(leaf) => leaf
             .variants()
             .iter()
-            .all(|variant| scan(variant).is_some()),
-        None => scan(plan).is_some(),
+            .all(|variant| scan_of_store(variant).is_some()),
+        None => scan_of_store(plan).is_some(),
     };
     if passes || is_constant || is_scan || plan.is_network_boundary() {
         return Ok(());

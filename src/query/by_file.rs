@@ -11,8 +11,6 @@ use arrow::compute::partition;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
@@ -29,7 +27,7 @@ use futures::StreamExt as _;
 
 use super::in_place::{Made, Operator};
 use super::kept::KeptColumnsExec;
-use crate::store::is_store_url;
+use crate::store::scan_of_store;
 
 /// Aggregates whose state does not grow with the rows.
 const BOUNDED: [&str; 12] = [
@@ -188,9 +186,7 @@ fn is_of_file(plan: &Arc<dyn ExecutionPlan>, place: usize) -> bool {
     if let Some(kept) = plan.downcast_ref::<KeptColumnsExec>() {
         return is_of_file(kept.plan(), place);
     }
-    let scan = plan.downcast_ref::<DataSourceExec>();
-    let scan = scan.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-    let Some(scan) = scan.filter(|scan| is_store_url(&scan.object_store_url)) else {
+    let Some(scan) = scan_of_store(plan) else {
         return false;
     };
     let source = scan.file_source();

@@ -16,6 +16,7 @@ use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
+use super::below_joins::BelowJoins;
 use super::by_file::ByFile;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
@@ -127,7 +128,8 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(GraphsOfParts))
         .with_optimizer_rule(Arc::new(FromFinestGroups))
-        .with_optimizer_rule(Arc::new(AnswerFromSums));
+        .with_optimizer_rule(Arc::new(AnswerFromSums))
+        .with_optimizer_rule(Arc::new(BelowJoins));
     let mut state = mended::rules(state);
     let planners = state.relation_planners().get_or_insert_default();
     planners.push(Arc::new(OfQueries));

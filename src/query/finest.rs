@@ -118,14 +118,18 @@ fn of_finest(aggregate: &Aggregate, sets: &GroupingSet) -> Result<Option<Logical
 
 /// What is computed of rows, and of what was computed of rows.
 #[derive(Default)]
-struct Parts {
-    of_rows: Vec<Expr>,
-    of_parts: Vec<Expr>,
+pub(super) struct Parts {
+    pub(super) of_rows: Vec<Expr>,
+    pub(super) of_parts: Vec<Expr>,
 }
 
 impl Parts {
     /// Computes a function in two steps; returns what it is in terms of the second. `None` for any other function.
-    fn add(&mut self, function: &AggregateFunction, input: &LogicalPlan) -> Result<Option<Expr>> {
+    pub(super) fn add(
+        &mut self,
+        function: &AggregateFunction,
+        input: &LogicalPlan,
+    ) -> Result<Option<Expr>> {
         let params = &function.params;
         let [arg] = params.args.as_slice() else {
             return Ok(None);

@@ -13,6 +13,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
+mod below_joins;
 mod by_file;
 pub(crate) mod completion;
 mod dialect;

@@ -22,7 +22,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::path::Path;
 
-use crate::store::{ROW_GROUP_ROWS, is_store_url};
+use crate::store::{ROW_GROUP_ROWS, scan_of_store};
 
 /// The rule that puts files together again, after the one that divides them.
 #[derive(Debug)]
@@ -35,9 +35,7 @@ impl PhysicalOptimizerRule for WholeFiles {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            let scan = node.downcast_ref::<DataSourceExec>();
-            let scan = scan.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-            let groups = scan.and_then(|scan| Some((scan, whole(scan)?)));
+            let groups = scan_of_store(&node).and_then(|scan| Some((scan, whole(scan)?)));
             let Some((scan, groups)) = groups else {
                 return Ok(Transformed::no(node));
             };
@@ -59,9 +57,6 @@ impl PhysicalOptimizerRule for WholeFiles {
 
 /// The same groups, in which no file of one row group is divided; `None` where none was.
 fn whole(scan: &FileScanConfig) -> Option<Vec<FileGroup>> {
-    if !is_store_url(&scan.object_store_url) {
-        return None;
-    }
     let bytes = |file: &PartitionedFile| {
         file.range
             .as_ref()

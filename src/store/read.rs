@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::dataframe::DataFrame;
+use datafusion::datasource::physical_plan::{FileScanConfig, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 
 use super::data_file::DataFile;
@@ -20,8 +23,16 @@ pub(crate) const LISTED: usize = 512;
 const URL: &str = "tsql://store-";
 
 /// Is it the URL of a store's objects?
-pub(crate) fn is_store_url(url: &ObjectStoreUrl) -> bool {
+fn is_store_url(url: &ObjectStoreUrl) -> bool {
     url.as_str().starts_with(URL)
+}
+
+/// The scan of files of a store that a plan's leaf is.
+pub(crate) fn scan_of_store(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
+    let scan = source.downcast_ref::<FileScanConfig>()?;
+    let is_parquet = scan.file_source().is::<ParquetSource>();
+    (is_parquet && is_store_url(&scan.object_store_url)).then_some(scan)
 }
 
 impl Store {

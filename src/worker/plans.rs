@@ -24,8 +24,8 @@ use url::Url;
 use super::gate::QUESTION;
 use super::question::{Question, Questions, WhileWanted};
 use super::served::{Readable, ServedStores, refused};
-use crate::cluster::{Connections, Pinned, known, scan};
-use crate::store::Settings;
+use crate::cluster::{Connections, Pinned, known};
+use crate::store::{Settings, scan_of_store};
 
 /// Makes the session of each part of a question.
 pub(super) struct Sessions {
@@ -137,7 +137,7 @@ impl WorkerPlanRewriteHandler for Looking {
         let options = event.session_config.options();
         let plan = event.plan.transform_down(|node| {
             known(&node).map_err(|reason| refused(&reason))?;
-            match scan(&node) {
+            match scan_of_store(&node) {
                 None => Ok(Transformed::no(node)),
                 Some(scan) => self.read(scan, options).map(Transformed::yes),
             }

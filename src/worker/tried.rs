@@ -22,8 +22,9 @@ use super::plans::Sessions;
 use super::question::Questions;
 use super::served::ServedStores;
 use super::{Connections, Security, Store, gate};
-use crate::cluster::{Pinned, Workers, scan};
+use crate::cluster::{Pinned, Workers};
 use crate::query::SessionOptions;
+use crate::store::scan_of_store;
 
 /// A worker that is given plans without a connection.
 pub(crate) struct Tried {
@@ -131,7 +132,7 @@ fn codec(task: &TaskContext) -> impl PhysicalExtensionCodec {
 /// The files that a plan reads.
 fn files(plan: &Arc<dyn ExecutionPlan>) -> Vec<String> {
     let mut files = Vec::new();
-    let groups = scan(plan).map(|scan| scan.file_groups.iter());
+    let groups = scan_of_store(plan).map(|scan| scan.file_groups.iter());
     for file in groups.into_iter().flatten().flat_map(FileGroup::files) {
         files.push(file.object_meta.location.to_string());
     }

@@ -8,8 +8,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
-use datafusion::datasource::physical_plan::{FileScanConfig, ParquetSource};
-use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, Literal};
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::utils::{collect_columns, conjunction, split_conjunction};
@@ -20,7 +19,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 
 use crate::query::taken_out::TAKING_OUT;
-use crate::store::is_store_url;
+use crate::store::scan_of_store;
 
 /// Functions that take what is packed apart: the numbers that they make, or that are taken out of what they make, stay in its place.
 const UNPACKING: [&str; 4] = ["min_repeat_ns", "repeat_noise", "repeats_ns", "scaled"];
@@ -107,18 +106,10 @@ fn grows(filter: &Arc<dyn PhysicalExpr>) -> bool {
     grows.unwrap_or(true)
 }
 
-/// A scan of Parquet files of a store.
-fn parquet_scan(node: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
-    let scan = node.downcast_ref::<DataSourceExec>()?;
-    let scan = scan.data_source().downcast_ref::<FileScanConfig>()?;
-    let is_parquet = scan.file_source().is::<ParquetSource>();
-    (is_parquet && is_store_url(&scan.object_store_url)).then_some(scan)
-}
-
 /// The scan that the rows of a plan come from.
 pub(super) fn scan_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     match plan.children().as_slice() {
-        [] => parquet_scan(plan),
+        [] => scan_of_store(plan),
         [below] => scan_below(below),
         _ => None,
     }
@@ -142,7 +133,7 @@ impl<'a> Said<'a> {
             let said = Self::of(projection.input())?;
             return said.map_or(Ok(None), |said| said.projected(projection));
         }
-        let Some(scan) = parquet_scan(plan) else {
+        let Some(scan) = scan_of_store(plan) else {
             return Ok(None);
         };
         let source = scan.file_source();

@@ -296,7 +296,9 @@ impl Decoded {
     fn piece(&mut self, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let values = self.values.iter().zip(&mut self.so_far);
         let values = values.map(|(value, so_far)| {
-            let value = value.evaluate(rows)?.into_array(rows.num_rows())?;
+            let mut value = value.evaluate(rows)?.into_array(rows.num_rows())?;
+            // What is taken out of lists has room for all that is in them.
+            value.shrink_to_fit();
             so_far.push(Arc::clone(&value));
             Ok(value)
         });
