@@ -120,6 +120,7 @@ impl Store {
             if let Some(part) = options.part {
                 partitions.retain(|partition| part.has(&format!("{} {partition:?}", table.name)));
             }
+            let before = total;
             for partition in partitions {
                 let old = snapshot
                     .files()
@@ -133,6 +134,9 @@ impl Store {
                     self.rewrite(&only, old, &mut at, &mut total).await?;
                 }
                 at.rows += rows;
+            }
+            if total != before {
+                self.checkpoint(&table.name).await?;
             }
         }
         Ok(total)

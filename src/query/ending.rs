@@ -1,7 +1,7 @@
 //! Answers that end with whoever waits for them.
 //!
 //! A task ends only where it makes way. Where a few rows become many, what reads them may take all that one batch of files
-//! makes before it does; and a join that looks at each pair of rows makes way only where it finds some. While all threads of
+//! makes before it does; and a join that looks at pairs of rows makes way only where it finds some. While all threads of
 //! the runtime are in such joins, nobody hears a signal or a connection: so they leave their threads to others now and then.
 
 use std::fmt;
@@ -21,7 +21,9 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::joins::{NestedLoopJoinExec, NestedLoopJoinExecBuilder};
+use datafusion::physical_plan::joins::{
+    HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder,
+};
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt as _;
@@ -31,7 +33,8 @@ use tokio::task::block_in_place;
 /// Batches that wait to be taken.
 const WAITING: usize = 2;
 
-/// How often a join that finds nothing leaves its thread, and for how long: what waits is taken up by another one meanwhile.
+/// How often a join that looks at pairs of rows leaves its thread, and for how long: what waits is taken up by another one meanwhile.
+/// Where a thread has woken another half of the join, that one waits for it else, however many threads have nothing to do.
 const LEAVES_EVERY: Duration = Duration::from_millis(100);
 const LEAVES_FOR: Duration = Duration::from_millis(1);
 
@@ -133,11 +136,24 @@ fn ending(
     waited_for: &Arc<WaitedFor>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let made = plan.transform_up(|node| {
+        if let Some(join) = node.downcast_ref::<HashJoinExec>() {
+            let Some(filter) = join.filter() else {
+                return Ok(Transformed::no(node));
+            };
+            let join = join
+                .builder()
+                .with_filter(Some(watched(filter, waited_for)));
+            return Ok(Transformed::yes(join.build_exec()?));
+        }
         if !MANY.contains(&node.name()) {
             return Ok(Transformed::no(node));
         }
         let node = match node.downcast_ref::<NestedLoopJoinExec>() {
-            Some(join) => watched(join, waited_for)?,
+            Some(join) => {
+                let filter = join.filter().map(|filter| watched(filter, waited_for));
+                let join = NestedLoopJoinExecBuilder::from(join).with_filter(filter);
+                Arc::new(join.build()?)
+            }
             None => node,
         };
         let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
@@ -146,20 +162,14 @@ fn ending(
     made.data()
 }
 
-fn watched(
-    join: &NestedLoopJoinExec,
-    waited_for: &Arc<WaitedFor>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let filter = join.filter().map(|filter| {
-        let watched = Watched {
-            expression: Arc::clone(filter.expression()),
-            waited_for: Arc::clone(waited_for),
-        };
-        let columns = filter.column_indices().to_vec();
-        JoinFilter::new(Arc::new(watched), columns, Arc::clone(filter.schema()))
-    });
-    let join = NestedLoopJoinExecBuilder::from(join).with_filter(filter);
-    Ok(Arc::new(join.build()?))
+/// The condition of a join, as long as somebody waits.
+fn watched(filter: &JoinFilter, waited_for: &Arc<WaitedFor>) -> JoinFilter {
+    let watched = Watched {
+        expression: Arc::clone(filter.expression()),
+        waited_for: Arc::clone(waited_for),
+    };
+    let columns = filter.column_indices().to_vec();
+    JoinFilter::new(Arc::new(watched), columns, Arc::clone(filter.schema()))
 }
 
 /// An expression, as long as somebody waits for its answer: then an error, which nobody sees.

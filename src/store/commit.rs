@@ -25,6 +25,12 @@ const MAX_PAUSE: Duration = Duration::from_millis(500);
 const OLD: chrono::Duration = chrono::Duration::seconds(UNLISTED_AGE.num_seconds() / 2);
 
 impl Store {
+    /// Writes a checkpoint of a table after many changes of it: whoever asks next reads one file of its log.
+    pub(crate) async fn checkpoint(&self, table: &str) -> Result<()> {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        log.checkpoint().await
+    }
+
     /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
     /// again after every conflict, and `None` ends it: nothing is left to do.
     pub(crate) async fn commit<F>(&self, table: &str, detail: &str, mut plan: F) -> Result<()>

@@ -176,6 +176,7 @@ fn a_long_question_ends_at_ctrl_c_and_the_shell_goes_on() {
     for long in [
         "SELECT sum(a.value * b.value) AS s FROM generate_series(1, 10000000) AS a CROSS JOIN generate_series(1, 10000000) AS b;",
         "SELECT count(*) AS s FROM generate_series(1, 100000) AS a JOIN generate_series(1, 1000000000) AS b ON a.value < b.value * 2;",
+        "SELECT count(*) AS s FROM generate_series(1, 200000) AS a JOIN generate_series(1, 100000000) AS b ON a.value % 2 = b.value % 2 AND a.value + b.value < 0;",
     ] {
         shell.keys(CTRL_L).prompt("sample> ");
         shell.keys(long).keys(ENTER);

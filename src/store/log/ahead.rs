@@ -218,7 +218,7 @@ impl ObjectStore for Ahead {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use arrow::array::{ArrayRef, Int64Array, StringArray};
@@ -231,7 +231,7 @@ mod tests {
     use crate::store::{Location, Store};
 
     /// Commits one graph.
-    async fn add(store: &Store, graph: i64) {
+    pub(in crate::store::log) async fn add(store: &Store, graph: i64) {
         let table = schema::table("graphs").unwrap();
         let plan = async |_: &crate::store::Snapshot| {
             let text = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;

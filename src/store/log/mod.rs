@@ -10,6 +10,7 @@
 mod actions;
 mod ahead;
 mod change;
+mod checkpoint;
 mod confirmed;
 mod past;
 mod sealed;

@@ -269,6 +269,7 @@ impl Log {
         deleted.retain(|path| Path::parse(path).is_ok_and(|path| is_there.contains(&path)));
         if !dry_run && !deleted.is_empty() {
             cleaned(false).await.map_err(failed)?;
+            self.checkpoint().await?;
         }
         let active = state.log_data();
         named.extend(active.iter().map(|file| file.object_store_path()));

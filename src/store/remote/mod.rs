@@ -43,7 +43,7 @@ use url::Url;
 use crate::error;
 use crate::store::entries;
 use guard::Guard;
-use tails::Tails;
+use tails::{LOG_BYTES, TAIL_BYTES, Tails};
 use traffic::Counted;
 use waiting::Waiting;
 
@@ -118,7 +118,7 @@ impl Remote {
     /// Remembers the size of a file that will never change.
     pub(super) fn know(&self, path: Path, size: u64) {
         // Its name is a random number.
-        self.tails.know(path, size, "");
+        self.tails.know(path, size, TAIL_BYTES, "");
     }
 
     /// Drops what is kept of a file; false where nothing is.
@@ -146,7 +146,12 @@ impl Remote {
             if file.location.filename().is_some_and(entries::is_lasting) {
                 let written = || file.last_modified.to_rfc3339();
                 let version = file.e_tag.clone().unwrap_or_else(written);
-                tails.know(file.location.clone(), file.size, &version);
+                let most = if file.size <= LOG_BYTES {
+                    LOG_BYTES
+                } else {
+                    TAIL_BYTES
+                };
+                tails.know(file.location.clone(), file.size, most, &version);
             }
         };
         listing.inspect_ok(learn).boxed()

@@ -18,8 +18,11 @@ use object_store::{ObjectStore, ObjectStoreExt as _, Result};
 
 use super::cache;
 
-/// Bytes at the end of a file that are kept; a smaller file is kept whole.
+/// Bytes at the end of a data file that are kept; a smaller file is kept whole.
 pub(super) const TAIL_BYTES: u64 = 256 << 10;
+
+/// Bytes of a file of a log up to which it is kept whole: checkpoints name all data files.
+pub(super) const LOG_BYTES: u64 = 32 << 20;
 
 /// Folder of the kept ends in the cache.
 const FOLDER: &str = "tails";
@@ -43,6 +46,8 @@ pub(super) struct Tails {
 #[derive(Clone, Debug)]
 struct Known {
     size: u64,
+    /// Bytes of its end that are kept at most.
+    most: u64,
     /// What tells it from another one of its name and size.
     version: String,
     /// Held while its end is fetched.
@@ -59,8 +64,8 @@ impl Tails {
         }
     }
 
-    /// Remembers a file that will never change: `version` tells it from a later one of its name.
-    pub(super) fn know(&self, path: Path, size: u64, version: &str) {
+    /// Remembers a file that will never change, of whose end so many bytes are kept: `version` tells it from a later one of its name.
+    pub(super) fn know(&self, path: Path, size: u64, most: u64, version: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Known| known.size == size && known.version == version;
         if !known.get(&path).is_some_and(is_same) {
@@ -70,6 +75,7 @@ impl Tails {
                 path,
                 Known {
                     size,
+                    most,
                     version,
                     fetching,
                 },
@@ -80,8 +86,8 @@ impl Tails {
     /// The size of a file that is kept whole.
     pub(super) fn whole(&self, path: &Path) -> Option<u64> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = known.get(path)?.size;
-        (size <= TAIL_BYTES).then_some(size)
+        let known = known.get(path)?;
+        (known.size <= known.most).then_some(known.size)
     }
 
     /// Drops the kept end of a file; false where there is none.
@@ -112,7 +118,7 @@ impl Tails {
         let (Some(known), Some(folder)) = (known, &self.folder) else {
             return Ok(None);
         };
-        let begin = known.size.saturating_sub(TAIL_BYTES);
+        let begin = known.size.saturating_sub(known.most);
         if range.start < begin || range.end > known.size || range.is_empty() {
             return Ok(None);
         }
@@ -209,7 +215,7 @@ mod tests {
                 .unwrap(),
             None
         );
-        tails.know(path.clone(), size, "");
+        tails.know(path.clone(), size, TAIL_BYTES, "");
         let ask = async |range: Range<u64>| tails.range(&objects, &path, &range).await;
         assert_eq!(ask(0..8).await.unwrap(), None, "that is not its end");
         let expected = Bytes::from(body[299_000..].to_vec());
@@ -242,7 +248,7 @@ mod tests {
         let paths = ["a", "b"].map(Path::from);
         for (path, body) in paths.iter().zip(["one of them", "two of them"]) {
             objects.put(path, body.into()).await.unwrap();
-            tails.know(path.clone(), 11, "");
+            tails.know(path.clone(), 11, TAIL_BYTES, "");
         }
         let ask = async || {
             let mut found = Vec::new();
