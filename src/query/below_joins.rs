@@ -113,7 +113,7 @@ fn below(aggregate: &Aggregate, join: &Join) -> Result<Option<LogicalPlan>> {
         let above = match group {
             group if is_over(group, few.schema()) => group.clone(),
             Expr::Case(case) if is_over(group, schema) => match numbered(case) {
-                Some((number, texts)) => texts.of(own.add(&number)),
+                Some((number, branches)) => branches.of(own.add(&number)),
                 None => return Ok(None),
             },
             group if is_over(group, schema) && is_label(group, schema) => own.add(group),
@@ -183,22 +183,23 @@ impl Own {
     }
 }
 
-/// What a number of a branch stands for.
-struct Texts(Vec<(Box<Expr>, Box<Expr>)>);
+/// What each number of a branch stands for.
+struct Branches(Vec<(Box<Expr>, Box<Expr>)>);
 
-impl Texts {
+impl Branches {
+    /// What a number stands for.
     fn of(self, number: Expr) -> Expr {
         Expr::Case(Case::new(Some(Box::new(number)), self.0, None))
     }
 }
 
 /// The same branches with numbers for what they give, which are compared sooner; `None` where they do not give constants.
-fn numbered(case: &Case) -> Option<(Expr, Texts)> {
-    let mut texts = Vec::new();
+fn numbered(case: &Case) -> Option<(Expr, Branches)> {
+    let mut known = Vec::new();
     let mut number = |given: &Expr| {
-        let number = i8::try_from(texts.len()).ok()?;
+        let number = i8::try_from(known.len()).ok()?;
         let is_constant = matches!(given, Expr::Literal(..));
-        texts.push((Box::new(lit(number)), Box::new(given.clone())));
+        known.push((Box::new(lit(number)), Box::new(given.clone())));
         is_constant.then(|| Box::new(lit(number)))
     };
     let branches = case.when_then_expr.iter();
@@ -209,7 +210,7 @@ fn numbered(case: &Case) -> Option<(Expr, Texts)> {
         None => None,
     };
     let number = Case::new(case.expr.clone(), branches, other);
-    Some((Expr::Case(number), Texts(texts)))
+    Some((Expr::Case(number), Branches(known)))
 }
 
 /// Does it look at these columns only, and are they none of the groups below?

@@ -34,7 +34,6 @@ use tokio::task::block_in_place;
 const WAITING: usize = 2;
 
 /// How often a join that looks at pairs of rows leaves its thread, and for how long: what waits is taken up by another one meanwhile.
-/// Where a thread has woken another half of the join, that one waits for it else, however many threads have nothing to do.
 const LEAVES_EVERY: Duration = Duration::from_millis(100);
 const LEAVES_FOR: Duration = Duration::from_millis(1);
 

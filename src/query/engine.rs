@@ -17,6 +17,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
 use super::below_joins::BelowJoins;
+use super::best_first::BestFirst;
 use super::by_file::ByFile;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
@@ -80,6 +81,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_optimizer_rule(Arc::new(TakenOut))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))
+        .with_physical_optimizer_rule(Arc::new(BestFirst))
         .with_physical_optimizer_rule(Arc::new(BoundsOfColumns));
     // Within a limit, all of the memory is for what a question computes.
     let builder = match limits.memory_bytes {

@@ -14,6 +14,7 @@
 //! ```
 
 mod below_joins;
+mod best_first;
 mod by_file;
 pub(crate) mod completion;
 mod dialect;

@@ -80,7 +80,9 @@ fn bounded(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
 /// A bound for each column of a filter of which more can be said: one that grows, or has a long list.
 fn of(filter: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
     let mut columns: Vec<Column> = if filter.is::<DynamicFilterPhysicalExpr>() {
-        collect_columns(filter).into_iter().collect()
+        // Of what is computed from several follows nothing for one of them.
+        let of_one = filter.children().into_iter().map(collect_columns);
+        of_one.filter(|of| of.len() == 1).flatten().collect()
     } else {
         of_long_lists(filter)
     };

@@ -118,6 +118,9 @@ async fn what_is_computed_from_what_is_packed_is_kept() {
         "SELECT platform, avg(min_ns / runtime_ns), max(noise), count(*) FROM records WHERE error_no = 0 GROUP BY platform",
         "SELECT platform, min_ns, noise, all_cost_s, all_cost_s + runtime_ns FROM records WHERE min_ns > 100 AND error_no = 0",
         "SELECT graph_id, sum(CASE WHEN platform = 't4' THEN all_cost_s ELSE 0 END), sum(CASE WHEN error_no = 0 THEN 0 ELSE all_cost_s END) FROM records GROUP BY graph_id",
+        "SELECT platform, sum(min_ns + line) FROM records GROUP BY platform",
+        "SELECT platform, min_ns, line FROM records ORDER BY min_ns DESC, line LIMIT 5",
+        "SELECT platform, min_ns * 2 AS twice, line FROM records WHERE min_ns > 3 AND line % 2 = 0 ORDER BY twice, line LIMIT 5 OFFSET 2",
         "SELECT platform, avg(repeats_ns[1]), max(repeats_ns[2]), sum(array_max(repeats_ns) - array_min(repeats_ns)) FROM (SELECT platform, repeats_ns[1] AS a, repeats_ns FROM records) GROUP BY platform",
     ];
     same_as_scans(Store::demo().await.unwrap(), 2, &questions).await;

@@ -20,7 +20,8 @@ use object_store::{
     PutPayload, PutResult, Result,
 };
 
-use super::Log;
+use super::{Log, failure};
+use crate::error::Error;
 use crate::store::entries::{LAST_CHECKPOINT, checkpoint_version, entry_version};
 
 /// Files of a log that a bucket lists in one answer. Logs of more are read by what names their last checkpoint.
@@ -38,27 +39,24 @@ pub(super) enum Listed {
     Nothing,
     /// Readers find all of this version here.
     Ahead(LogStoreRef),
-    /// It is near, or has too many files, or cannot be listed: readers look for themselves.
+    /// It is near, or has too many files: readers look for themselves.
     Unknown,
 }
 
 impl Log {
     /// Lists the log where it is far away, and reads its newest version.
-    pub(super) async fn ahead(&self) -> Listed {
+    pub(super) async fn ahead(&self) -> crate::Result<Listed> {
         let Some(folder) = &self.far else {
-            return Listed::Unknown;
+            return Ok(Listed::Unknown);
         };
         let root = self.log_store.root_object_store(None);
         let listed = root.list(Some(folder)).take(LISTED).try_collect().await;
-        let mut files: Vec<ObjectMeta> = match listed {
-            Ok(files) => files,
-            Err(_) => return Listed::Unknown,
-        };
+        let mut files: Vec<ObjectMeta> = listed.map_err(Error::Storage)?;
         if files.is_empty() {
-            return Listed::Nothing;
+            return Ok(Listed::Nothing);
         }
         if files.len() == LISTED {
-            return Listed::Unknown;
+            return Ok(Listed::Unknown);
         }
         files.sort_unstable_by(|one, other| one.location.cmp(&other.location));
         let ahead = Ahead {
@@ -69,10 +67,9 @@ impl Log {
             root,
         };
         let location = self.log_store.config().location();
-        match logstore_with(Arc::new(ahead), location, StorageConfig::default()) {
-            Ok(log_store) => Listed::Ahead(log_store),
-            Err(_) => Listed::Unknown,
-        }
+        let log_store = logstore_with(Arc::new(ahead), location, StorageConfig::default());
+        let log_store = log_store.map_err(|error| failure(self.table, error))?;
+        Ok(Listed::Ahead(log_store))
     }
 }
 
@@ -263,7 +260,7 @@ pub(super) mod tests {
             ..near.clone()
         };
         let root = near.log_store.root_object_store(None);
-        assert!(matches!(far.ahead().await, Listed::Nothing));
+        assert!(matches!(far.ahead().await, Ok(Listed::Nothing)));
         assert!(far.snapshot().await.unwrap().is_none());
         for graph in 1..=23 {
             add(&store, graph).await;
@@ -287,7 +284,7 @@ pub(super) mod tests {
         }
         let last = folder.clone().join(LAST_CHECKPOINT);
         root.put(&last, "lost".into()).await.unwrap();
-        assert!(matches!(far.ahead().await, Listed::Ahead(_)));
+        assert!(matches!(far.ahead().await, Ok(Listed::Ahead(_))));
         assert_eq!(far.snapshot().await.unwrap().unwrap().files().len(), 23);
         // A checkpoint that is damaged is not passed over.
         let whole = root.get(&checkpoint).await.unwrap().bytes().await.unwrap();
@@ -299,7 +296,7 @@ pub(super) mod tests {
             let other = folder.clone().join(format!("other-{other}"));
             root.put(&other, "x".into()).await.unwrap();
         }
-        assert!(matches!(far.ahead().await, Listed::Unknown));
+        assert!(matches!(far.ahead().await, Ok(Listed::Unknown)));
         root.delete(&last).await.unwrap();
         assert_eq!(far.snapshot().await.unwrap().unwrap().files().len(), 23);
     }

@@ -112,7 +112,7 @@ impl Log {
 
     /// The newest version, `None` where the table was never written.
     pub(crate) async fn snapshot(&self) -> Result<Option<Snapshot>> {
-        match self.ahead().await {
+        match self.ahead().await? {
             Listed::Nothing => return Ok(None),
             Listed::Ahead(log_store) => {
                 let mut table = DeltaTable::new(log_store);
