@@ -165,6 +165,13 @@ fn a_log_that_has_lost_a_line_is_told() {
         if vacuumed {
             place.ok(&["optimize"]);
             place.ok(&["vacuum", "--retain", "0s"]);
+            // Checkpoints have what entries before them say. Older builds wrote none here: what a clean-up says is looked at.
+            for name in std::fs::read_dir(&folder).unwrap() {
+                let path = name.unwrap().path();
+                if path.to_string_lossy().contains("checkpoint") {
+                    std::fs::remove_file(path).unwrap();
+                }
+            }
         }
         let last = entries().pop().unwrap();
         let whole = std::fs::read(&last).unwrap();

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use deltalake_core::logstore::{LogStoreRef, StorageConfig, logstore_with};
+use deltalake_core::logstore::{StorageConfig, logstore_with};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -20,7 +20,7 @@ use object_store::{
     PutPayload, PutResult, Result,
 };
 
-use super::{Log, failure};
+use super::{Listed, Log, failure};
 use crate::error::Error;
 use crate::store::entries::{LAST_CHECKPOINT, checkpoint_version, entry_version};
 
@@ -32,16 +32,6 @@ const FILES: usize = 32;
 
 /// Bytes of a file that is read ahead at most.
 const FILE_BYTES: u64 = 16 << 20;
-
-/// A log as it was listed.
-pub(super) enum Listed {
-    /// There is no such log.
-    Nothing,
-    /// Readers find all of this version here.
-    Ahead(LogStoreRef),
-    /// It is near, or has too many files: readers look for themselves.
-    Unknown,
-}
 
 impl Log {
     /// Lists the log where it is far away, and reads its newest version.

@@ -40,7 +40,6 @@ use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_file, refuse_features, remove};
-use ahead::Listed;
 
 use sealed::OfTable;
 
@@ -84,6 +83,16 @@ pub(crate) struct Snapshot {
     files: Arc<Vec<DataFile>>,
     /// Of all files of this version.
     of_files: OfTable,
+}
+
+/// A log as it was listed.
+enum Listed {
+    /// There is no such log.
+    Nothing,
+    /// Readers find all of this version here.
+    Ahead(LogStoreRef),
+    /// It is near, or has too many files: readers look for themselves.
+    Unknown,
 }
 
 /// How an attempt to commit ended.

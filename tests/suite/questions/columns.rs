@@ -90,13 +90,15 @@ pub(super) const FEW: [&str; 7] = [
 ];
 
 /// Measures of a record.
-pub(super) const MEASURES: [&str; 6] = [
+pub(super) const MEASURES: [&str; 8] = [
     "runtime_ns",
     "min_ns",
     "noise",
     "baseline_ns",
     "cpu_ns",
     "all_cost_s",
+    "repeats_ns[1]",
+    "repeats_ns[2]",
 ];
 
 pub(super) fn columns(table: &str) -> &'static [(&'static str, Kind)] {

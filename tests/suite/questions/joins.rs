@@ -62,18 +62,30 @@ pub(super) fn joins(chooser: &mut Chooser) -> Question {
         chooser.aggregates("r.", count),
         chooser.column(columns(table)),
     );
-    let of_other = format!("count(o.{other}) AS c, max(o.{other}) AS m");
-    let key = match chooser.rng.u8(..3) {
-        0 => {
-            return Question::bag(format!(
-                "SELECT {aggregates}, {of_other} FROM {from}{condition}"
-            ));
+    let of_other = match chooser.percent(50) {
+        true => format!(", count(o.{other}) AS c, max(o.{other}) AS m"),
+        // Rows may be put together before they are joined.
+        false => String::new(),
+    };
+    let of_other_key = format!("o.{}", chooser.column(columns(table)));
+    let (keys, groups) = match chooser.rng.u8(..4) {
+        0 => (String::new(), String::new()),
+        1 => {
+            let key = chooser.key("r.");
+            (format!("{key} AS k, "), format!(" GROUP BY {key}"))
         }
-        1 => chooser.key("r."),
-        _ => format!("o.{}", chooser.column(columns(table))),
+        2 => (
+            format!("{of_other_key} AS k, "),
+            format!(" GROUP BY {of_other_key}"),
+        ),
+        _ => {
+            let key = chooser.key("r.");
+            let keys = format!("{key} AS k, {of_other_key} AS l, ");
+            (keys, format!(" GROUP BY {key}, {of_other_key}"))
+        }
     };
     Question::bag(format!(
-        "SELECT {key} AS k, {aggregates}, {of_other} FROM {from}{condition} GROUP BY {key}"
+        "SELECT {keys}{aggregates}{of_other} FROM {from}{condition}{groups}"
     ))
 }
 
