@@ -24,7 +24,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use super::finest::Parts;
+use super::finest::{Parts, named_as};
 
 /// What the columns of the groups below are called.
 const NAME: &str = "__below_";
@@ -121,26 +121,15 @@ fn below(aggregate: &Aggregate, join: &Join) -> Result<Option<LogicalPlan>> {
         };
         groups.push(above.alias(format!("{NAME}group_{}", groups.len())));
     }
-    let mut parts = Parts::default();
-    let mut answers = Vec::with_capacity(aggregate.aggr_expr.len());
-    for expr in &aggregate.aggr_expr {
-        let function = match expr {
-            Expr::Alias(alias) => alias.expr.as_ref(),
-            other => other,
-        };
-        let Expr::AggregateFunction(function) = function else {
-            return Ok(None);
-        };
-        if !is_over(expr, schema) || expr.is_volatile() {
-            return Ok(None);
-        }
-        let Some(answer) = parts.add(function, many)? else {
-            return Ok(None);
-        };
-        answers.push(answer);
+    let is_of_many = |expr: &Expr| is_over(expr, schema) && !expr.is_volatile();
+    if !aggregate.aggr_expr.iter().all(is_of_many) {
+        return Ok(None);
     }
+    let Some((parts, answers)) = Parts::of(&aggregate.aggr_expr, many)? else {
+        return Ok(None);
+    };
     let by_graph = LogicalPlanBuilder::from(Arc::clone(many))
-        .aggregate(own.groups, parts.of_rows)?
+        .aggregate(own.named(), parts.of_rows)?
         .build()?;
     let plan = LogicalPlanBuilder::from(Arc::clone(few))
         .join_with_expr_keys(by_graph, JoinType::Inner, on.into_iter().unzip(), None)?
@@ -149,37 +138,31 @@ fn below(aggregate: &Aggregate, join: &Join) -> Result<Option<LogicalPlan>> {
     let names = 0..aggregate.group_expr.len();
     let names = names.map(|place| Column::new_unqualified(format!("{NAME}group_{place}")));
     let answers = names.map(Expr::Column).chain(answers);
-    let mut outputs = Vec::with_capacity(aggregate.schema.fields().len());
-    for (answer, (qualifier, field)) in answers.zip(aggregate.schema.iter()) {
-        if answer.get_type(plan.schema())? != *field.data_type() {
-            return Ok(None);
-        }
-        outputs.push(answer.alias_qualified(qualifier.cloned(), field.name()));
-    }
-    LogicalPlanBuilder::from(plan)
-        .project(outputs)?
-        .build()
-        .map(Some)
+    named_as(aggregate, plan, answers)
 }
 
 /// Groups of the many rows.
 #[derive(Default)]
-struct Own {
-    groups: Vec<Expr>,
-    known: Vec<Expr>,
-}
+struct Own(Vec<Expr>);
 
 impl Own {
+    fn name(place: usize) -> String {
+        format!("{NAME}{place}")
+    }
+
     /// The column that this is above the groups.
     fn add(&mut self, group: &Expr) -> Expr {
-        let known = self.known.iter().position(|known| known == group);
-        let place = known.unwrap_or(self.known.len());
-        let name = format!("{NAME}{place}");
+        let known = self.0.iter().position(|known| known == group);
+        let place = known.unwrap_or(self.0.len());
         if known.is_none() {
-            self.known.push(group.clone());
-            self.groups.push(group.clone().alias(&name));
+            self.0.push(group.clone());
         }
-        Expr::Column(Column::new_unqualified(name))
+        Expr::Column(Column::new_unqualified(Self::name(place)))
+    }
+
+    fn named(self) -> impl Iterator<Item = Expr> {
+        let groups = self.0.into_iter().enumerate();
+        groups.map(|(place, group)| group.alias(Self::name(place)))
     }
 }
 

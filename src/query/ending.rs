@@ -237,3 +237,35 @@ impl PhysicalExpr for Watched {
         self.expression.fmt_sql(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::engine::engine;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn joins_that_find_no_pair_end_with_who_waits_for_them() {
+        let context = engine(None).unwrap();
+        for condition in [
+            "a.value > b.value * 1000000",
+            "a.value % 2 = b.value % 2 AND a.value + b.value < 0",
+        ] {
+            let sql = format!(
+                "SELECT count(*) FROM generate_series(1, 100000) AS a JOIN generate_series(1, 1000000000) AS b ON {condition}"
+            );
+            let frame = context.sql(&sql).await.unwrap();
+            let task = Arc::new(frame.task_ctx());
+            let plan = frame.create_physical_plan().await.unwrap();
+            let still = Arc::downgrade(&task);
+            let mut rows = led(plan, task).unwrap();
+            let first = tokio::time::timeout(Duration::from_secs(1), rows.next()).await;
+            assert!(first.is_err(), "{sql}");
+            drop(rows);
+            let dropped = Instant::now();
+            while still.strong_count() > 0 && dropped.elapsed() < Duration::from_secs(20) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(still.strong_count(), 0, "{sql}");
+        }
+    }
+}

@@ -66,21 +66,9 @@ fn of_finest(aggregate: &Aggregate, sets: &GroupingSet) -> Result<Option<Logical
     if is_volatile || aggregate.aggr_expr.is_empty() || groups.iter().any(is_known) {
         return Ok(None);
     }
-    let mut parts = Parts::default();
-    let mut answers = Vec::with_capacity(aggregate.aggr_expr.len());
-    for expr in &aggregate.aggr_expr {
-        let function = match expr {
-            Expr::Alias(alias) => alias.expr.as_ref(),
-            other => other,
-        };
-        let Expr::AggregateFunction(function) = function else {
-            return Ok(None);
-        };
-        let Some(answer) = parts.add(function, &aggregate.input)? else {
-            return Ok(None);
-        };
-        answers.push(answer);
-    }
+    let Some((parts, answers)) = Parts::of(&aggregate.aggr_expr, &aggregate.input)? else {
+        return Ok(None);
+    };
     let finest = groups.iter().enumerate();
     let finest = finest.map(|(place, group)| group.clone().alias(format!("{NAME}{place}")));
     let named = |place: usize| Expr::Column(Column::new_unqualified(format!("{NAME}{place}")));
@@ -103,6 +91,15 @@ fn of_finest(aggregate: &Aggregate, sets: &GroupingSet) -> Result<Option<Logical
     let own = aggregate.schema.fields().len() - answers.len();
     let kept = plan.schema().columns().into_iter().take(own);
     let answers = kept.map(Expr::Column).chain(answers);
+    named_as(aggregate, plan, answers)
+}
+
+/// The answers of a plan in the place of an aggregate's; `None` where their types are others.
+pub(super) fn named_as(
+    aggregate: &Aggregate,
+    plan: LogicalPlan,
+    answers: impl Iterator<Item = Expr>,
+) -> Result<Option<LogicalPlan>> {
     let mut outputs = Vec::with_capacity(aggregate.schema.fields().len());
     for (answer, (qualifier, field)) in answers.zip(aggregate.schema.iter()) {
         if answer.get_type(plan.schema())? != *field.data_type() {
@@ -124,12 +121,27 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Computes a function in two steps; returns what it is in terms of the second. `None` for any other function.
-    pub(super) fn add(
-        &mut self,
-        function: &AggregateFunction,
+    /// Computes all of these in two steps; returns what each is in terms of the second. `None` where one is another function.
+    pub(super) fn of(
+        aggregates: &[Expr],
         input: &LogicalPlan,
-    ) -> Result<Option<Expr>> {
+    ) -> Result<Option<(Self, Vec<Expr>)>> {
+        let mut parts = Self::default();
+        let mut answers = Vec::with_capacity(aggregates.len());
+        for expr in aggregates {
+            let Expr::AggregateFunction(function) = expr.clone().unalias() else {
+                return Ok(None);
+            };
+            let Some(answer) = parts.add(&function, input)? else {
+                return Ok(None);
+            };
+            answers.push(answer);
+        }
+        Ok(Some((parts, answers)))
+    }
+
+    /// Computes a function in two steps; returns what it is in terms of the second. `None` for any other function.
+    fn add(&mut self, function: &AggregateFunction, input: &LogicalPlan) -> Result<Option<Expr>> {
         let params = &function.params;
         let [arg] = params.args.as_slice() else {
             return Ok(None);
