@@ -5,10 +5,8 @@
 //! (O'Neil and others: The Log-Structured Merge-Tree, 1996). So a row is moved a few times for each time that its table grows fourfold, and
 //! a row is sought in a few runs.
 
-use serde_json::Value;
-
 use crate::schema::Table;
-use crate::store::file::DataFile;
+use crate::store::file::{DataFile, Said};
 
 /// Rows of an optimized file at most: some 20 MB of records. All files of a partition get as many.
 pub(super) const FILE_ROWS: u64 = 1 << 20;
@@ -104,7 +102,7 @@ enum Bound {
 }
 
 impl Bound {
-    fn of(value: &Value) -> Option<Self> {
+    fn of(value: &Said) -> Option<Self> {
         let number = value.as_i64().map(Self::Number);
         number.or_else(|| value.as_str().map(|text| Self::Text(text.to_owned())))
     }
@@ -112,6 +110,8 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::schema;
     use crate::store::file::Stats;
@@ -119,19 +119,19 @@ mod tests {
     fn file(optimized: bool, rows: u64, range: (i64, i64)) -> DataFile {
         let kind = if optimized { "optimized" } else { "part" };
         let values = |value: i64| {
-            let values = [("graph_id".to_owned(), Value::from(value))];
+            let values = [("graph_id".to_owned(), Said::Integer(value))];
             values.into_iter().collect()
         };
         DataFile {
             path: format!("{kind}-{}-{}-{rows}.parquet", range.0, range.1),
             partition: Vec::new(),
             size_bytes: rows,
-            stats: Stats {
+            stats: Arc::new(Stats {
                 num_records: rows,
                 min_values: values(range.0),
                 max_values: values(range.1),
                 ..Stats::default()
-            },
+            }),
             rollup: None,
             checksums: None,
             written_at_ms: 0,
@@ -210,10 +210,10 @@ mod tests {
     fn files_without_bounds_follow_nobody() {
         let mut files = base(3);
         for file in &mut files {
-            file.stats = Stats {
+            file.stats = Arc::new(Stats {
                 num_records: FILE_ROWS,
                 ..Stats::default()
-            };
+            });
         }
         let table = schema::table("configurations").unwrap();
         assert_eq!(runs(table, files.clone()).len(), 3);

@@ -18,7 +18,6 @@ mod ranges;
 mod sketches;
 
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::part::Part;
 use crate::schema::{self, Table};
-use crate::store::file::{self, DataFile, Effort};
+use crate::store::file::{self, DataFile, Effort, Said};
 use crate::store::{Change, Snapshot, Store};
 use due::{due, file_count, row_count};
 use sketches::respecialised;
@@ -428,7 +427,7 @@ impl<'a> Files<'a> {
     /// May rows have something in this column? What is NULL throughout would fill memory.
     fn has(&self, column: &str) -> bool {
         self.snapshot.files().iter().any(|file| {
-            let nulls = file.stats.null_count.get(column).and_then(Value::as_u64);
+            let nulls = file.stats.null_count.get(column).and_then(Said::as_u64);
             !file.is_own() || nulls != Some(file.stats.num_records)
         })
     }

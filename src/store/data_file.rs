@@ -1,16 +1,15 @@
 //! A data file as the log names it: its place, its statistics, and the folders of its partition.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::checksum::Checksums;
 use super::encode::Effort;
 use super::rollup::Place;
+use super::stats::Stats;
 use crate::error::{Error, Result};
 
 /// Begin of the names of files that `optimize` has written.
@@ -33,7 +32,7 @@ pub(crate) struct DataFile {
     /// Values of the partition columns, in the table's order.
     pub(crate) partition: Vec<(String, Option<String>)>,
     pub(crate) size_bytes: u64,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Arc<Stats>,
     /// Where the sums of its rows are.
     pub(crate) rollup: Option<Place>,
     /// Where its checksums are; older versions wrote none.
@@ -80,52 +79,6 @@ impl DataFile {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         folders(&self.partition).trim_end_matches('/') == folder
     }
-}
-
-/// Statistics of a file in Delta's JSON form.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Stats {
-    pub(crate) num_records: u64,
-    #[serde(default)]
-    pub(crate) min_values: BTreeMap<String, Value>,
-    #[serde(default)]
-    pub(crate) max_values: BTreeMap<String, Value>,
-    #[serde(default)]
-    pub(crate) null_count: BTreeMap<String, Value>,
-}
-
-impl Stats {
-    /// Reads the JSON form. Numbers with a fraction come as text: serde_json rounds the last digit
-    /// of some, and a greatest value that is too small loses rows.
-    pub(crate) fn parse(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(&quoted_fractions(text))
-    }
-}
-
-/// The JSON text with quotes around all numbers that are no integers.
-fn quoted_fractions(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 64);
-    let (mut inside, mut escaped, mut number) = (false, false, String::new());
-    for letter in text.chars() {
-        if !inside
-            && matches!(letter, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')
-            && (!number.is_empty() || letter == '-' || letter.is_ascii_digit())
-        {
-            number.push(letter);
-            continue;
-        }
-        if number.contains(['.', 'e', 'E']) {
-            quoted.push_str(&format!("\"{number}\""));
-        } else {
-            quoted.push_str(&number);
-        }
-        number.clear();
-        quoted.push(letter);
-        inside ^= letter == '"' && !escaped;
-        escaped = inside && letter == '\\' && !escaped;
-    }
-    quoted + &number
 }
 
 /// The object that a data file is. What is escaped in its path stays so: it is the name of a folder.
@@ -201,16 +154,5 @@ mod tests {
         }
         assert!(refused_value(&"x".repeat(240)).is_some());
         assert!(refused_value(&"ü".repeat(39)).is_none());
-    }
-
-    #[test]
-    fn fractions_in_statistics_are_exact() {
-        let text = r#"{"numRecords":3,"minValues":{"a":-1.5e-7,"b":"1.5 \"2.5","c":-7},"maxValues":{"a":9007199254740991.0}}"#;
-        let stats = Stats::parse(text).unwrap();
-        assert_eq!(stats.num_records, 3);
-        assert_eq!(stats.min_values["a"], Value::from("-1.5e-7"));
-        assert_eq!(stats.min_values["b"], Value::from("1.5 \"2.5"));
-        assert_eq!(stats.min_values["c"], Value::from(-7));
-        assert_eq!(stats.max_values["a"], Value::from("9007199254740991.0"));
     }
 }

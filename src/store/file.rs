@@ -20,8 +20,9 @@ use super::verify::Verify;
 use crate::error::{Error, Result};
 use crate::schema::Table;
 
-pub(crate) use super::data_file::{DataFile, Stats, refused_value};
+pub(crate) use super::data_file::{DataFile, refused_value};
 pub(crate) use super::encode::Effort;
+pub(crate) use super::stats::{Said, Stats};
 
 /// Writes `batches` (stored columns without the partition columns) as one sorted file.
 ///
@@ -73,7 +74,7 @@ pub(crate) async fn write_sorted(
         path,
         partition: partition.to_vec(),
         size_bytes,
-        stats,
+        stats: Arc::new(stats),
         rollup,
         checksums: Some(checksums),
         written_at_ms: chrono::Utc::now().timestamp_millis(),
@@ -169,23 +170,27 @@ pub(crate) fn sorted(table: &Table, batches: Vec<RecordBatch>) -> Result<RecordB
 }
 
 fn statistics(rows: &RecordBatch) -> Stats {
-    let mut stats = Stats {
-        num_records: rows.num_rows() as u64,
-        ..Stats::default()
-    };
-    for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
-        if field.data_type().is_nested() {
-            continue;
-        }
-        stats
-            .null_count
-            .insert(field.name().clone(), Value::from(column.null_count()));
-        if let Some((min, max)) = range(column) {
-            stats.min_values.insert(field.name().clone(), min);
-            stats.max_values.insert(field.name().clone(), max);
-        }
+    let fields = rows.schema();
+    let columns = fields.fields().iter().zip(rows.columns());
+    let columns = columns.filter(|(field, _)| !field.data_type().is_nested());
+    let ranges = columns
+        .clone()
+        .filter_map(|(field, column)| Some((field.name(), range(column)?)));
+    let (mut least, mut greatest) = (Vec::new(), Vec::new());
+    for (name, (min, max)) in ranges {
+        least.push((name.clone(), min.into()));
+        greatest.push((name.clone(), max.into()));
     }
-    stats
+    let null_count = columns.map(|(field, column)| {
+        let count = Value::from(column.null_count());
+        (field.name().clone(), count.into())
+    });
+    Stats {
+        num_records: rows.num_rows() as u64,
+        min_values: least.into_iter().collect(),
+        max_values: greatest.into_iter().collect(),
+        null_count: null_count.collect(),
+    }
 }
 
 /// Least and greatest value of a column as JSON, where the type has an order that all readers

@@ -36,6 +36,7 @@ mod followed;
 mod footers;
 #[cfg(test)]
 pub(crate) mod hooked;
+mod known_file;
 mod location;
 mod log;
 mod moment;
@@ -51,6 +52,7 @@ mod selectivity;
 mod shelf;
 mod snapshots;
 mod statistics;
+mod stats;
 mod synced;
 mod tags;
 mod taking_out;

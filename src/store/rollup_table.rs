@@ -6,7 +6,6 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Column, DataFusionError, Result, project_schema};
-use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::provider_as_source;
 use datafusion::functions_aggregate::expr_fn::{count, max, min, sum};
@@ -21,6 +20,7 @@ use datafusion::physical_plan::union::UnionExec;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectStore, ObjectStoreExt as _};
 
+use super::known_file::KnownFile;
 use super::rollup::{self, Place};
 use super::scan::StoredTable;
 use crate::schema::{Rollup, viewed};
@@ -84,10 +84,10 @@ impl RollupTable {
     async fn read(
         &self,
         objects: Arc<dyn ObjectStore>,
-        file: &PartitionedFile,
+        file: &KnownFile,
         place: Place,
     ) -> Result<Option<Vec<RecordBatch>>> {
-        let path = &file.object_meta.location;
+        let path = &file.meta().location;
         let lock = || DataFusionError::Internal("a thread failed while it held sums".to_owned());
         let known = self
             .stored
@@ -100,9 +100,7 @@ impl RollupTable {
             Some(sums) => sums,
             None => {
                 let bytes = objects.get_range(path, place.range()).await?;
-                let rows = file.statistics.as_ref().map(|known| known.num_rows);
-                let rows = rows.and_then(|rows| rows.get_value().copied());
-                let sums = rollup::decode(&bytes, rows.unwrap_or_default() as u64);
+                let sums = rollup::decode(&bytes, file.rows() as u64);
                 let damaged = |error| {
                     DataFusionError::ArrowError(Box::new(error), None).context(path.to_string())
                 };
@@ -123,7 +121,7 @@ impl RollupTable {
             return Ok(None);
         }
         let with_partition = |sums: &RecordBatch| {
-            let values = file.partition_values.iter();
+            let values = file.partition_values().iter();
             let values = values.map(|value| value.to_array_of_size(sums.num_rows()));
             let columns = values.chain(sums.columns().iter().cloned().map(Ok));
             let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -137,7 +135,7 @@ impl RollupTable {
     async fn made(
         &self,
         state: &dyn Session,
-        files: Vec<PartitionedFile>,
+        files: Vec<Arc<KnownFile>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let source = provider_as_source(Arc::new(self.stored.only(files)));
         let label = |name: &str| col(Column::from_name(name));
@@ -199,11 +197,11 @@ impl TableProvider for RollupTable {
                 None => missing.push(file),
             }
         }
-        let read = async |(file, place)| {
+        let read = async |(file, place): (Arc<KnownFile>, Place)| {
             let sums = self.read(Arc::clone(&objects), &file, place).await;
             sums.map(|sums| (file, sums))
         };
-        let read: Vec<(PartitionedFile, Option<Vec<RecordBatch>>)> = futures::stream::iter(kept)
+        let read: Vec<(Arc<KnownFile>, Option<Vec<RecordBatch>>)> = futures::stream::iter(kept)
             .map(read)
             .buffered(READ_AHEAD)
             .try_collect()

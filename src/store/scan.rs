@@ -7,17 +7,14 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 #[cfg(feature = "cluster")]
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::pruning::PrunableStatistics;
 use datafusion::common::stats::Precision;
-use datafusion::common::{
-    DFSchema, DataFusionError, Result, ScalarValue, Statistics, project_schema,
-};
+use datafusion::common::{DFSchema, DataFusionError, Result, Statistics, project_schema};
 use datafusion::datasource::listing::PartitionedFile;
 #[cfg(feature = "cluster")]
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -36,14 +33,14 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
+use object_store::ObjectStore;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore};
 
 use super::file::DataFile;
 use super::footers::Caught;
+use super::known_file::{KnownFile, Prunable, together};
 use super::rollup::{self, KnownSums, Place};
 use super::selectivity::share;
-use super::statistics::statistics;
 use super::verified::Files;
 use super::verify::Verify;
 use crate::schema::{Table, viewed};
@@ -70,7 +67,10 @@ pub(crate) struct StoredTable {
     /// File columns, then partition columns.
     schema: TableSchema,
     store: ObjectStoreUrl,
-    files: Vec<PartitionedFile>,
+    /// Those of a partition by the least value of the first column that rows are sorted by.
+    files: Vec<Arc<KnownFile>>,
+    /// What they have together, once it was asked for.
+    together: OnceLock<Statistics>,
     /// Where files keep sums of their rows.
     rollups: Arc<HashMap<Path, Place>>,
     known_sums: KnownSums,
@@ -107,29 +107,26 @@ impl StoredTable {
         let rollups = Arc::new(rollups.collect());
         let verified = Arc::new(Files::of(&table.name, files));
         let sorted = files.iter().all(DataFile::is_own);
-        let files = files
-            .iter()
-            .map(|file| partitioned_file(path(file)?, &schema, file));
-        let mut files = files.collect::<Result<Vec<_>>>()?;
+        let files = files.iter().map(|file| KnownFile::new(path(file)?, file));
+        let files = files.collect::<Result<Vec<_>>>()?;
         // One after the other, the files of a partition are sorted if each begins where another ends.
         let first = table.sort.first();
-        let first = first.and_then(|name| schema.table_schema().index_of(name).ok());
-        let least = |file: &PartitionedFile| {
-            let columns = &file.statistics.as_ref()?.column_statistics;
-            columns.get(first?)?.min_value.get_value().cloned()
-        };
-        files.sort_by(|a, b| {
-            let order = a.partition_values.partial_cmp(&b.partition_values);
+        let least = |file: &KnownFile| file.least(first?, &schema);
+        let mut files: Vec<_> = files.into_iter().map(|file| (least(&file), file)).collect();
+        files.sort_by(|(least_of_a, a), (least_of_b, b)| {
+            let order = a.partition_values().partial_cmp(b.partition_values());
             let order = order.filter(|order| order.is_ne());
             order
-                .or_else(|| least(a).partial_cmp(&least(b)))
+                .or_else(|| least_of_a.partial_cmp(least_of_b))
                 .unwrap_or(Ordering::Equal)
         });
+        let files = files.into_iter().map(|(_, file)| Arc::new(file)).collect();
         Ok(Self {
             table,
             schema,
             store,
             files,
+            together: OnceLock::new(),
             rollups,
             known_sums: KnownSums::default(),
             verified,
@@ -149,16 +146,13 @@ impl StoredTable {
 
     /// The rows of each file, and whether it keeps sums of them.
     pub(super) fn rows_and_sums(&self) -> impl Iterator<Item = (usize, bool)> {
-        self.files.iter().map(|file| {
-            let rows = file.statistics.as_ref().map(|known| known.num_rows);
-            let rows = rows.and_then(|rows| rows.get_value().copied());
-            (rows.unwrap_or(0), self.rollup(file).is_some())
-        })
+        let files = self.files.iter();
+        files.map(|file| (file.rows(), self.rollup(file).is_some()))
     }
 
     /// Where a file keeps sums of its rows.
-    pub(super) fn rollup(&self, file: &PartitionedFile) -> Option<Place> {
-        self.rollups.get(&file.object_meta.location).copied()
+    pub(super) fn rollup(&self, file: &KnownFile) -> Option<Place> {
+        self.rollups.get(&file.meta().location).copied()
     }
 
     pub(super) fn known_sums(&self) -> &KnownSums {
@@ -166,9 +160,10 @@ impl StoredTable {
     }
 
     /// The table of these files only, which is not asked for sums.
-    pub(super) fn only(&self, files: Vec<PartitionedFile>) -> Self {
+    pub(super) fn only(&self, files: Vec<Arc<KnownFile>>) -> Self {
         Self {
             files,
+            together: OnceLock::new(),
             rollups: Arc::default(),
             ..self.clone()
         }
@@ -179,7 +174,7 @@ impl StoredTable {
         &self,
         state: &dyn Session,
         filters: &[Expr],
-    ) -> Result<Vec<PartitionedFile>> {
+    ) -> Result<Vec<Arc<KnownFile>>> {
         let Some(filter) = conjunction(filters.iter().cloned()) else {
             return Ok(self.files.clone());
         };
@@ -190,17 +185,27 @@ impl StoredTable {
             .with_file_schema(Arc::clone(schema))
             .with_max_in_list_size(state.config_options().execution.parquet.max_in_list_size)
             .try_build(predicate)?;
-        let statistics = self
-            .files
-            .iter()
-            .filter_map(|file| file.statistics.clone())
-            .collect();
-        let kept = predicate.prune(&PrunableStatistics::new(statistics, Arc::clone(schema)))?;
+        let kept = predicate.prune(&Prunable {
+            files: &self.files,
+            schema: &self.schema,
+        })?;
         let files = self.files.iter().zip(kept);
         Ok(files
             .filter(|(_, kept)| *kept)
-            .map(|(file, _)| file.clone())
+            .map(|(file, _)| Arc::clone(file))
             .collect())
+    }
+
+    /// The statistics of all rows of these files, which are some of the table's.
+    fn together(&self, files: &[Arc<KnownFile>]) -> Result<Statistics> {
+        if files.len() < self.files.len() {
+            return together(files, &self.schema);
+        }
+        if let Some(known) = self.together.get() {
+            return Ok(known.clone());
+        }
+        let all = together(&self.files, &self.schema)?;
+        Ok(self.together.get_or_init(|| all).clone())
     }
 
     /// Is it better to filter while reading? That pays where few rows are left and the pages of the
@@ -268,7 +273,7 @@ impl StoredTable {
         options: &ConfigOptions,
         within: impl FnOnce(Arc<dyn ParquetFileReaderFactory>) -> Arc<dyn ParquetFileReaderFactory>,
     ) -> Result<FileScanConfig> {
-        let sizes = self.files.iter().map(|file| &file.object_meta);
+        let sizes = self.files.iter().map(|file| file.meta());
         let sizes: HashMap<&Path, u64> = sizes.map(|meta| (&meta.location, meta.size)).collect();
         let asked = scan.file_groups.iter().flat_map(FileGroup::files);
         let mut most_end_bytes = 0;
@@ -358,16 +363,28 @@ impl TableProvider for StoredTable {
                 schema, projection,
             )?)));
         }
-        let statistics = files.iter().filter_map(|file| file.statistics.as_deref());
-        let statistics = Statistics::try_merge_iter(statistics, schema)?;
+        // Who counts rows asks for no column, and may need no file at all.
+        let counts_only = projection.is_some_and(Vec::is_empty) && filters.is_empty();
+        let scanned = files.iter().map(|file| {
+            if counts_only {
+                file.bare()
+            } else {
+                file.scanned(&self.schema)
+            }
+        });
+        let scanned: Vec<PartitionedFile> = scanned.collect();
+        let statistics = self.together(&files)?;
         let ends = files.iter().map(|file| {
-            let end = self.verified.end_bytes(&file.object_meta.location);
+            let end = self.verified.end_bytes(&file.meta().location);
             end.unwrap_or(FOOTER_BYTES)
         });
         let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
         #[cfg(feature = "cluster")]
-        let files = expecting(files, share(&filters, schema, &statistics, |_| false));
-        let groups = FileGroup::new(files);
+        let scanned = {
+            let share = share(&filters, schema, &statistics, |_| false);
+            expecting(scanned.into_iter().zip(&files), share)
+        };
+        let groups = FileGroup::new(scanned);
         let groups = groups.split_files(state.config().target_partitions());
         let reader = self.reader(state.runtime_env(), Verify::of(state))?;
         let early = self.filters_early(projection, &filters, &statistics);
@@ -393,14 +410,10 @@ impl TableProvider for StoredTable {
 
     fn statistics(&self) -> Option<Statistics> {
         let schema = self.schema.table_schema();
-        let all = self
-            .files
-            .iter()
-            .filter_map(|file| file.statistics.as_deref());
         if self.files.is_empty() {
             Some(empty(schema))
         } else {
-            Statistics::try_merge_iter(all, schema).ok()
+            self.together(&self.files).ok()
         }
     }
 }
@@ -429,12 +442,13 @@ fn is_comparison(filter: &Expr) -> bool {
 
 /// The files, each with the rows that filters are expected to leave of it, which is this share.
 #[cfg(feature = "cluster")]
-fn expecting(files: Vec<PartitionedFile>, share: f64) -> Vec<PartitionedFile> {
-    let files = files.into_iter().map(|file| {
-        let rows = file.statistics.as_ref().map(|known| known.num_rows);
-        let rows = rows.and_then(|rows| rows.get_value().copied());
+fn expecting<'a>(
+    files: impl Iterator<Item = (PartitionedFile, &'a Arc<KnownFile>)>,
+    share: f64,
+) -> Vec<PartitionedFile> {
+    let files = files.map(|(file, known)| {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let rows = rows.unwrap_or(0) as f64 * share;
+        let rows = known.rows() as f64 * share;
         file.with_extension(Expected { rows })
     });
     files.collect()
@@ -444,31 +458,4 @@ fn empty(schema: &SchemaRef) -> Statistics {
     let mut statistics = Statistics::new_unknown(schema);
     statistics.num_rows = Precision::Exact(0);
     statistics
-}
-
-fn partitioned_file(
-    location: Path,
-    schema: &TableSchema,
-    file: &DataFile,
-) -> Result<PartitionedFile> {
-    let partition = file
-        .partition
-        .iter()
-        .map(|(_, value)| ScalarValue::Utf8View(value.clone()));
-    let written = chrono::DateTime::from_timestamp_millis(file.written_at_ms).unwrap_or_default();
-    let meta = ObjectMeta {
-        location,
-        last_modified: written,
-        size: file.size_bytes,
-        e_tag: None,
-        version: None,
-    };
-    let mut statistics = statistics(schema.file_schema(), &file.stats)?;
-    if !file.is_own() {
-        // Others cut long texts: their least and greatest values bound what is there, and need not be there.
-        statistics = statistics.to_inexact();
-    }
-    Ok(PartitionedFile::new_from_meta(meta)
-        .with_partition_values(partition.collect())
-        .with_statistics(Arc::new(statistics)))
 }

@@ -1,17 +1,24 @@
 //! A table's files in the log's own form.
 
 use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread;
 
 use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
 use deltalake_core::kernel::{Add, LogicalFileView, Remove, StructType};
 use deltalake_core::table::state::DeltaTableState;
 
-use super::sealed;
+use super::sealed::{self, OfTable};
 use crate::error::{Error, Result};
 use crate::schema::Table;
 use crate::store::checksum::Checksums;
-use crate::store::data_file::{DataFile, Stats};
+use crate::store::data_file::DataFile;
 use crate::store::rollup::Place;
+use crate::store::stats::Stats;
+
+/// Files whose entries are worth a thread.
+const WORTH_A_THREAD: usize = 1024;
 
 /// A scan of ours would give wrong rows for these; nothing that tsql writes has them.
 pub(super) fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
@@ -39,14 +46,69 @@ pub(super) fn columns(table: &Table) -> Result<StructType> {
     columns.map_err(damaged)
 }
 
-/// A file, and the checksum of what the log says of it.
-pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<(DataFile, u64)> {
+/// The files of a version, and the checksum of them all.
+///
+/// # Errors
+/// Where what the log says of one is not what was written.
+pub(super) fn data_files(
+    table: &Table,
+    state: &DeltaTableState,
+) -> Result<(Vec<DataFile>, OfTable)> {
+    let views: Vec<LogicalFileView> = state.log_data().into_iter().collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = views.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let some = |views: &[LogicalFileView]| {
+        let mut files: Vec<(DataFile, u64)> = Vec::with_capacity(views.len());
+        for view in views {
+            let before = files.last().map(|(file, _)| file);
+            files.push(data_file(table, view, before)?);
+        }
+        Ok(files)
+    };
+    let parts: Vec<Result<Vec<_>>> = thread::scope(|scope| {
+        let mut shares = views.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|views| scope.spawn(move || some(views)))
+            .collect();
+        let failed = || {
+            Err(Error::damaged(
+                &table.name,
+                "a thread that read its log failed",
+            ))
+        };
+        let others = others
+            .into_iter()
+            .map(|other| other.join().unwrap_or_else(|_| failed()));
+        // This thread takes its share before it waits.
+        std::iter::once(some(first)).chain(others).collect()
+    });
+    let mut of_table = OfTable::default();
+    let mut files = Vec::with_capacity(views.len());
+    for part in parts {
+        for (file, of_entry) in part? {
+            of_table = of_table.with(of_entry);
+            files.push(file);
+        }
+    }
+    Ok((files, of_table))
+}
+
+/// A file, and the checksum of what the log says of it. Its statistics share what they can with those of the file `before`.
+fn data_file(
+    table: &Table,
+    view: &LogicalFileView,
+    before: Option<&DataFile>,
+) -> Result<(DataFile, u64)> {
     let path = view.path().into_owned();
     let wrong =
         |reason: &dyn std::fmt::Display| sealed::damaged(table, &format!("`{path}`: {reason}:"));
     let stats = view.stats().as_deref().map(Stats::parse).transpose();
     let stats = stats.map_err(|error| wrong(&error))?;
-    let stats = stats.ok_or_else(|| wrong(&"no statistics"))?;
+    let mut stats = stats.ok_or_else(|| wrong(&"no statistics"))?;
+    if let Some(before) = before {
+        stats = stats.with_names_of(&before.stats);
+    }
     let values = view.partition_values_map();
     let value = |name: &String| (name.clone(), values.get(name).cloned().flatten());
     let size_bytes = u64::try_from(view.size()).map_err(|error| wrong(&error))?;
@@ -57,7 +119,7 @@ pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<(DataFi
         path: path.clone(),
         partition: table.partition.iter().map(value).collect(),
         size_bytes,
-        stats,
+        stats: Arc::new(stats),
         rollup: Place::of(&tags).map_err(|reason| wrong(&reason))?,
         checksums: checksums.map(|(checksums, _)| checksums),
         written_at_ms: view.modification_time(),
@@ -71,7 +133,7 @@ pub(super) fn data_file(table: &Table, view: &LogicalFileView) -> Result<(DataFi
 }
 
 pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<Add> {
-    let stats = serde_json::to_string(&file.stats);
+    let stats = serde_json::to_string(&sealed::spelled(table, &file.stats));
     let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
     let of_entry = sealed::of_entry(table, file);
     let checksums = file.checksums.map(|checksums| checksums.tag(of_entry));

@@ -39,7 +39,7 @@ use super::location::Location;
 use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
-use actions::{add, columns, data_file, refuse_features, remove};
+use actions::{add, columns, data_files, refuse_features, remove};
 
 use sealed::OfTable;
 
@@ -251,12 +251,7 @@ impl Snapshot {
             });
         }
         refuse_features(table, &state)?;
-        let (mut files, mut of_files) = (Vec::new(), OfTable::default());
-        for view in state.log_data() {
-            let (file, of_entry) = data_file(table, &view)?;
-            files.push(file);
-            of_files = of_files.with(of_entry);
-        }
+        let (files, of_files) = data_files(table, &state)?;
         Ok(Self {
             log,
             state,

@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write as _};
 
+use arrow::datatypes::Schema;
 use serde_json::Value;
 
 use super::change::Change;
@@ -19,34 +20,34 @@ use crate::error::Error;
 use crate::schema::Table;
 use crate::store::checksum;
 use crate::store::data_file::DataFile;
+use crate::store::stats::{Said, Stats, Values};
 
 /// What a commit says of the table that it makes.
 pub(super) const FILES: &str = "tsqlFiles";
 
 /// The checksum of what the log says of a file: the same before it is written and after it is read.
 pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
-    let mut text = Text(String::with_capacity(2048));
+    let mut text = Text(String::with_capacity(4096));
     text.add("path", &file.path);
-    text.add("bytes", &file.size_bytes);
+    text.write("bytes", &file.size_bytes);
     for (name, value) in &file.partition {
-        text.add(
-            name,
-            value.as_ref().map_or(&"" as &dyn Display, |value| value),
-        );
+        text.add(name, value.as_deref().unwrap_or_default());
     }
     let tag = file.rollup.and_then(|place| place.tag().1);
     text.add("rollup", &tag.unwrap_or_default());
     let tag = file.checksums.and_then(|known| known.tag(0).1);
     text.add("checksums", &tag.unwrap_or_default());
     let stats = &file.stats;
-    text.add("rows", &stats.num_records);
+    text.write("rows", &stats.num_records);
+    let schema = table.stored_schema();
+    let fractions = Fractions::of(&schema);
     for values in [&stats.null_count, &stats.min_values, &stats.max_values] {
-        text.add("columns", &values.len());
-        for (name, value) in values {
-            match (value, fraction(table, name, value)) {
-                (_, Some(number)) => text.add(name, &number.to_bits()),
-                (Value::String(value), None) => text.add(name, value),
-                (value, None) => text.add(name, value),
+        text.write("columns", &values.len());
+        for (name, value) in values.iter() {
+            match (fractions.number(name, value), value) {
+                (Some(number), _) => text.write(name, &number.to_bits()),
+                (None, Said::Text(value)) => text.add(name, value),
+                (None, value) => text.write(name, value),
             }
         }
     }
@@ -57,25 +58,51 @@ pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
 struct Text(String);
 
 impl Text {
-    fn add(&mut self, name: &str, value: &dyn Display) {
+    fn add(&mut self, name: &str, value: &str) {
+        self.0.extend([name, "\0", value, "\n"]);
+    }
+
+    fn write(&mut self, name: &str, value: &dyn Display) {
         // Writing to a text does not fail.
         let _ = writeln!(self.0, "{name}\0{value}");
     }
 }
 
-/// A number of a column of fractions, which the log may spell in another way ([`Stats::parse`]).
-///
-/// [`Stats::parse`]: crate::store::data_file::Stats::parse
-fn fraction(table: &Table, name: &str, value: &Value) -> Option<f64> {
-    let number = match value {
-        Value::String(text) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
-            text.parse().ok()?
-        }
-        Value::Number(number) => number.as_f64()?,
-        _ => return None,
+/// The columns whose numbers have fractions.
+struct Fractions<'a>(Vec<&'a str>);
+
+impl<'a> Fractions<'a> {
+    fn of(stored: &'a Schema) -> Self {
+        let fields = stored.fields().iter();
+        let fractions = fields.filter(|field| field.data_type().is_floating());
+        Self(fractions.map(|field| field.name().as_str()).collect())
+    }
+
+    /// A number of one of them, which the log may spell in another way ([`Stats::parse`]).
+    fn number(&self, name: &str, value: &Said) -> Option<f64> {
+        let is_of_them = self.0.contains(&name);
+        is_of_them.then(|| value.as_f64()).flatten()
+    }
+}
+
+/// The statistics of a file that may have been read ([`Stats::parse`]) as they are written: a fraction is a number.
+pub(super) fn spelled(table: &Table, stats: &Stats) -> Stats {
+    let schema = table.stored_schema();
+    let fractions = Fractions::of(&schema);
+    let spelled = |values: &Values| {
+        let values = values.iter().map(|(name, value)| {
+            let number = fractions.number(name, value);
+            let number = number.map(|number| Value::from(number).into());
+            (name.to_owned(), number.unwrap_or_else(|| value.clone()))
+        });
+        values.collect()
     };
-    let data_type = table.column(name)?.data_type().ok()?;
-    data_type.is_floating().then_some(number)
+    Stats {
+        num_records: stats.num_records,
+        min_values: spelled(&stats.min_values),
+        max_values: spelled(&stats.max_values),
+        null_count: stats.null_count.clone(),
+    }
 }
 
 /// The checksum of all files that a table consists of, in any order.
@@ -130,5 +157,22 @@ pub(super) fn damaged(table: &Table, what: &str) -> Error {
              hint: a copy of its folder `{}/_delta_log` has them; TSQL_VERIFY=never reads what there is",
             table.name
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+
+    /// Readers of Delta take no text for a number.
+    #[test]
+    fn what_was_read_is_written_as_it_was() {
+        let table = schema::table("records").unwrap();
+        let text = r#"{"numRecords":3,"minValues":{"graph_id":4,"runtime_ns":1234.5678901234567,"source":"1.5"},"maxValues":{"runtime_ns":5.0},"nullCount":{"runtime_ns":0}}"#;
+        let read = Stats::parse(text).unwrap();
+        let written = serde_json::to_string(&spelled(table, &read)).unwrap();
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(written, serde_json::from_str::<Value>(text).unwrap());
     }
 }
