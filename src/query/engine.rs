@@ -18,7 +18,7 @@ use tsql_folders::Scratch;
 
 use super::below_joins::BelowJoins;
 use super::best_first::BestFirst;
-use super::by_file::ByFile;
+use super::by_runs::ByRuns;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
 use super::finest::FromFinestGroups;
@@ -90,7 +90,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     };
     let builder = builder
         .with_physical_optimizer_rule(Replaced::<Running>::new())
-        .with_physical_optimizer_rule(Replaced::<ByFile>::new())
+        .with_physical_optimizer_rule(Replaced::<ByRuns>::new())
         .with_physical_optimizer_rule(Replaced::<Ordered>::new());
     Ok(context(builder, &limits))
 }

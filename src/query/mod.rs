@@ -15,7 +15,7 @@
 
 mod below_joins;
 mod best_first;
-mod by_file;
+mod by_runs;
 pub(crate) mod completion;
 mod dialect;
 mod distinct;
