@@ -1,13 +1,18 @@
 //! Files that may have the best rows are read first: `ORDER BY runtime_ns DESC LIMIT 10` leaves the others out by what it has found.
+//!
+//! The very first one is read in parts, small ones first: pages are chosen where a part begins, and nothing is found before.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::extensions::Extensions;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_expr::PhysicalExpr;
@@ -18,8 +23,15 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
 use crate::store::scan_of_store;
+
+/// Rows of the first part.
+const FIRST_ROWS: usize = if cfg!(test) { 4 } else { 1 << 14 };
+
+/// How many times as many rows the next part has.
+const GROWTH: usize = 4;
 
 /// The rule that puts the files of such scans in order.
 #[derive(Debug)]
@@ -109,7 +121,9 @@ fn of_scan(
             }
             .unwrap_or(Ordering::Equal)
         });
-        FileGroup::new(files)
+        let mut files = files.into_iter();
+        let first = files.next().map(in_parts).unwrap_or_default();
+        FileGroup::new(first.into_iter().chain(files).collect())
     });
     let scan = FileScanConfigBuilder::from(scan.clone())
         .with_file_groups(groups.collect())
@@ -125,6 +139,56 @@ fn best(file: &PartitionedFile, place: usize, order: SortOptions) -> Option<&Sca
         false => &column.min_value,
     };
     best.get_value()
+}
+
+/// A file in parts, each with more rows than those before it.
+fn in_parts(file: PartitionedFile) -> Vec<PartitionedFile> {
+    let rows = file.statistics.as_ref().map(|known| known.num_rows);
+    let is_divided = file
+        .range
+        .as_ref()
+        .is_some_and(|range| range.start > 0 || range.end.cast_unsigned() < file.object_meta.size);
+    let Some(Precision::Exact(rows)) = rows.filter(|_| !is_divided) else {
+        return vec![file];
+    };
+    let (mut parts, mut start, mut length) = (Vec::new(), 0, FIRST_ROWS);
+    while start < rows {
+        // The last one is no short one.
+        let end = match rows - start < 2 * length {
+            true => rows,
+            false => start + length,
+        };
+        let chosen = vec![
+            RowSelector::skip(start),
+            RowSelector::select(end - start),
+            RowSelector::skip(rows - end),
+        ];
+        let chosen = ParquetRowSelection::new(RowSelection::from(chosen));
+        parts.push(file.clone().with_extension(chosen));
+        (start, length) = (end, length * GROWTH);
+    }
+    match parts.len() {
+        0 | 1 => vec![file],
+        _ => parts,
+    }
+}
+
+/// The files of a group, those in parts as one each.
+pub(super) fn in_whole(files: &FileGroup) -> impl Iterator<Item = PartitionedFile> {
+    files.iter().filter_map(|file| {
+        let Some(part) = file.extension::<ParquetRowSelection>() else {
+            return Some(file.clone());
+        };
+        let is_first = part
+            .selection()
+            .iter()
+            .next()
+            .is_some_and(|rows| !rows.skip);
+        is_first.then(|| PartitionedFile {
+            extensions: Extensions::new(),
+            ..file.clone()
+        })
+    })
 }
 
 #[cfg(test)]
@@ -149,8 +213,11 @@ mod tests {
             let plan = displayable(plan.as_ref()).indent(true).to_string();
             let (_, files) = plan.split_once("[[").unwrap();
             let (files, _) = files.split_once("]]").unwrap();
-            let files = files.split(", ").map(str::to_owned);
-            files.collect::<Vec<String>>()
+            let mut files: Vec<_> = files.split(", ").map(str::to_owned).collect();
+            // The first one is there in parts.
+            assert_eq!(files[0], files[1], "{plan}");
+            files.dedup();
+            files
         };
         let (worst, best) = (files("DESC").await, files("ASC").await);
         assert!(worst.len() > 2, "{worst:?}");

@@ -41,6 +41,8 @@ use asked::{Asked, scan_below};
 use columns::{Columns, FileKey};
 use reading::Reading;
 
+use super::best_first::in_whole;
+
 /// The rule that puts such operators above scans, after filters were handed down.
 #[derive(Debug)]
 pub(super) struct KeepColumns;
@@ -106,8 +108,8 @@ impl KeptColumnsExec {
     /// The number of the question, if its columns are kept or are to be.
     fn question(&self, scan: &FileScanConfig, piece_rows: usize) -> Option<u64> {
         let ask = || {
-            let files = scan.file_groups.iter().flat_map(|group| group.iter());
-            let files = files.map(|file| FileKey::new(&scan.object_store_url, file, piece_rows));
+            let files = scan.file_groups.iter().flat_map(in_whole);
+            let files = files.map(|file| FileKey::new(&scan.object_store_url, &file, piece_rows));
             self.columns
                 .ask(files, self.asked.names(), self.asked.is_whole)
         };

@@ -29,6 +29,7 @@ use futures::TryStreamExt as _;
 
 use super::asked::Asked;
 use super::columns::{Bounds, Columns, FileKey, Pieces};
+use crate::query::best_first::in_whole;
 
 /// Who reads what of which files.
 pub(super) struct Reading {
@@ -49,7 +50,7 @@ impl Reading {
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
         let files = self.scan.file_groups.get(part);
-        let files = files.map(|group| group.iter().cloned().collect());
+        let files = files.map(|group| in_whole(group).collect());
         let schema = Arc::clone(&self.schema);
         let rows = Rows {
             left: self.scan.limit.unwrap_or(usize::MAX),
