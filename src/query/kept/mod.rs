@@ -16,6 +16,7 @@
 
 mod asked;
 mod columns;
+mod ranges;
 mod reading;
 #[cfg(test)]
 mod tests;

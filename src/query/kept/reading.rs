@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
-use arrow::compute::{BatchCoalescer, filter_record_batch, prep_null_mask_filter};
+use arrow::array::{Array as _, ArrayRef, RecordBatch};
+use arrow::compute::{BatchCoalescer, filter_record_batch};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::pruning::PruningStatistics as _;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
@@ -29,6 +29,7 @@ use futures::TryStreamExt as _;
 
 use super::asked::Asked;
 use super::columns::{Bounds, Columns, FileKey, Pieces};
+use super::ranges::Chosen;
 use crate::query::best_first::in_whole;
 
 /// Who reads what of which files.
@@ -170,7 +171,7 @@ struct OfFile {
     key: FileKey,
     is_kept: bool,
     from: From,
-    filter: Option<Arc<dyn PhysicalExpr>>,
+    chosen: Option<Chosen>,
     projector: Projector,
     /// Where few rows of a piece are left, those of several go together.
     together: BatchCoalescer,
@@ -217,7 +218,7 @@ impl OfFile {
             key,
             is_kept: matches!(from, From::Kept { .. }),
             from,
-            filter,
+            chosen: filter.map(|filter| Chosen::of(&filter, &asked.schema)),
             projector,
             together,
         })
@@ -243,7 +244,7 @@ impl OfFile {
             // Types are the same, but for what may be NULL.
             let batch = self.projector.project_batch(&piece)?;
             let batch = batch.with_schema(Arc::clone(&reading.schema))?;
-            if self.filter.is_none() {
+            if self.chosen.is_none() {
                 return Ok(Some(batch));
             }
             self.together.push_batch(batch)?;
@@ -276,14 +277,10 @@ impl OfFile {
 
     /// The rows that are asked for; `None` where there are none.
     fn filtered(&self, piece: RecordBatch) -> Result<Option<RecordBatch>> {
-        let Some(filter) = &self.filter else {
+        let Some(chosen) = &self.chosen else {
             return Ok(Some(piece));
         };
-        let wanted = filter.evaluate(&piece)?.into_array(piece.num_rows())?;
-        let wanted = match wanted.null_count() {
-            0 => wanted.as_boolean().clone(),
-            _ => prep_null_mask_filter(wanted.as_boolean()),
-        };
+        let wanted = chosen.rows(&piece)?;
         Ok(match wanted.true_count() {
             0 => None,
             all if all == piece.num_rows() => Some(piece),

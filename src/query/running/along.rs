@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::physical_expr::window::WindowExpr;
 
+use super::before::Before;
 use super::keys::{By, Keys};
 use super::place::{Counts, Place};
 use super::total::{SoFar, Total};
@@ -16,19 +17,23 @@ use super::total::{SoFar, Total};
 #[derive(Clone, Debug)]
 pub(super) enum Function {
     Place(Place),
+    Before(Before),
     Total(Total),
 }
 
 impl Function {
     pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
         let place = Place::of(expr).map(Self::Place);
-        place.or_else(|| Total::of(expr, input).map(Self::Total))
+        place
+            .or_else(|| Before::of(expr).map(Self::Before))
+            .or_else(|| Total::of(expr, input).map(Self::Total))
     }
 }
 
 /// A function, and what it knows of the rows before.
 enum State {
     Place(Place, Counts),
+    Before(Before, Option<ArrayRef>),
     Total(Total, Box<SoFar>),
 }
 
@@ -54,6 +59,7 @@ impl Along {
                 .iter()
                 .map(|function| match function {
                     Function::Place(place) => State::Place(*place, Counts::default()),
+                    Function::Before(before) => State::Before(before.clone(), None),
                     Function::Total(total) => State::Total(total.clone(), Box::default()),
                 })
                 .collect(),
@@ -119,6 +125,7 @@ impl Along {
         for function in &mut self.functions {
             columns.push(match function {
                 State::Place(place, counts) => place.next(counts, &starts),
+                State::Before(before, last) => before.next(last, rows, &starts)?,
                 State::Total(total, so_far) => total.next(so_far, rows, &starts)?,
             });
         }

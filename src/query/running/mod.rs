@@ -1,9 +1,11 @@
-//! Windows that go on from row to row are computed where the sorted rows lie: `row_number()`, `rank()`, and what the best was so far.
+//! Windows that go on from row to row are computed where the sorted rows lie: `row_number()`, `rank()`, `lag(x)`, and what the best was so
+//! far.
 //!
 //! DataFusion's operator of windows gathers the rows of each partition, and asks an accumulator for each row. These functions need no
 //! more than where partitions and rows of equal rank begin, and what there was of the row before.
 
 mod along;
+mod before;
 mod keys;
 mod place;
 #[cfg(test)]

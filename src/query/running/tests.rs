@@ -7,7 +7,7 @@ use crate::query::collect;
 use crate::query::engine::engine;
 
 /// Windows, and whether they are computed here.
-const WINDOWS: [(&str, bool); 25] = [
+const WINDOWS: [(&str, bool); 32] = [
     (
         "row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
         true,
@@ -65,11 +65,30 @@ const WINDOWS: [(&str, bool); 25] = [
         "sum(o) OVER (ORDER BY x ROWS BETWEEN 0 PRECEDING AND CURRENT ROW), sum(x) OVER (ORDER BY x ROWS BETWEEN 999 PRECEDING AND CURRENT ROW)",
         true,
     ),
-    // What needs other rows, or is of other types.
     (
         "rank() OVER (PARTITION BY t ORDER BY x), lag(x) OVER (PARTITION BY t ORDER BY x)",
+        true,
+    ),
+    (
+        "lag(o) OVER (PARTITION BY p ORDER BY x), lag(t) OVER (PARTITION BY p ORDER BY x), lag(make_array(o, x)) OVER (PARTITION BY p ORDER BY x)",
+        true,
+    ),
+    (
+        "lag(x * 2) OVER (ORDER BY x), lag(7) OVER (ORDER BY x), sum(x) OVER (ORDER BY x)",
+        true,
+    ),
+    (
+        "lag(x) OVER (ORDER BY x) AS a, lead(x) OVER (ORDER BY x DESC) AS b",
+        true,
+    ),
+    // What needs other rows, or is of other types.
+    (
+        "lag(o) IGNORE NULLS OVER (PARTITION BY t ORDER BY x)",
         false,
     ),
+    ("lag(x, 2) OVER (PARTITION BY t ORDER BY x)", false),
+    ("lag(x, 1, 0) OVER (PARTITION BY t ORDER BY x)", false),
+    ("lead(x) OVER (PARTITION BY t ORDER BY x)", false),
     (
         "ntile(3) OVER (PARTITION BY t ORDER BY o NULLS LAST, x)",
         false,
