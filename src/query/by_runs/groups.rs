@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch, UInt64Array};
-use arrow::compute::{partition, take};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, BooleanArray, RecordBatch, UInt64Array};
+use arrow::compute::{concat_batches, partition, take};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::Result;
 use datafusion::common::cast::as_boolean_array;
+use datafusion::common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
@@ -26,10 +26,27 @@ pub(super) struct Part {
     pub(super) filter: Option<Arc<dyn PhysicalExpr>>,
 }
 
-/// The groups so far, in the order in which they came. Names and sums are DataFusion's own, so that the second half of the
-/// aggregation finds what it expects.
-pub(super) struct Groups {
-    keys: Arc<[usize]>,
+/// What rows are grouped by.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) expr: Arc<dyn PhysicalExpr>,
+    /// Do all rows of a file have it, so that it need not be looked up?
+    pub(super) of_file: bool,
+}
+
+/// The groups so far, those of files with the same keys together.
+pub(super) struct Groups<'a> {
+    keys: &'a [Key],
+    parts: &'a [Part],
+    made: &'a SchemaRef,
+    of_files: Vec<(Vec<ScalarValue>, OfFiles)>,
+    /// Where the last rows went, which go on most often.
+    last: usize,
+}
+
+/// The groups in the order in which they came. Names and sums are DataFusion's own, so that the second half of the aggregation finds
+/// what it expects.
+struct OfFiles {
     known: Box<dyn GroupValues>,
     /// The group of each run of a batch.
     of_runs: Vec<usize>,
@@ -39,34 +56,137 @@ pub(super) struct Groups {
     sums: Vec<(Part, Box<dyn GroupsAccumulator>)>,
 }
 
-impl Groups {
+impl<'a> Groups<'a> {
     /// No groups yet, whose rows have the columns of `made`: keys first.
-    pub(super) fn new(keys: Arc<[usize]>, parts: &[Part], made: &SchemaRef) -> Result<Self> {
+    pub(super) fn new(keys: &'a [Key], parts: &'a [Part], made: &'a SchemaRef) -> Self {
+        Self {
+            keys,
+            parts,
+            made,
+            of_files: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        let known = self.of_files.iter().map(|(_, groups)| groups.known.len());
+        known.sum()
+    }
+
+    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let of_file = evaluated(self.keys.iter().filter(|key| key.of_file), batch)?;
+        let others = evaluated(self.keys.iter().filter(|key| !key.of_file), batch)?;
+        for run in runs(&of_file, batch.num_rows())? {
+            let (start, rows) = (run.start, run.len());
+            let key = of_file.iter();
+            let key = key.map(|key| ScalarValue::try_from_array(key, start));
+            let others = others.iter().map(|key| key.slice(start, rows));
+            let groups = self.of(key.collect::<Result<_>>()?)?;
+            groups.add(&others.collect::<Vec<_>>(), &batch.slice(start, rows))?;
+        }
+        Ok(())
+    }
+
+    /// The groups of files with these keys.
+    fn of(&mut self, key: Vec<ScalarValue>) -> Result<&mut OfFiles> {
+        if self
+            .of_files
+            .get(self.last)
+            .is_none_or(|(known, _)| *known != key)
+        {
+            let known = self.of_files.iter().position(|(known, _)| *known == key);
+            self.last = known.unwrap_or(self.of_files.len());
+            if known.is_none() {
+                let named = self.made.fields().iter().zip(self.keys);
+                let names = named.filter(|(_, key)| !key.of_file);
+                let names = names.map(|(name, _)| Arc::clone(name));
+                let groups = OfFiles::new(Schema::new(names.collect::<Vec<_>>()), self.parts)?;
+                self.of_files.push((key, groups));
+            }
+        }
+        let found = self.of_files.get_mut(self.last);
+        let found = found.map(|(_, groups)| groups);
+        found.ok_or_else(|| internal_datafusion_err!("groups that were made are missing"))
+    }
+
+    /// A row for each: its keys, then what its aggregates have.
+    pub(super) fn finish(self) -> Result<RecordBatch> {
+        let all = self.of_files.into_iter().map(|(key, groups)| {
+            let rows = groups.known.len();
+            let mut emitted = groups.finish()?.into_iter();
+            let mut of_file = key.into_iter();
+            let keys = self.keys.iter().map(|key| match key.of_file {
+                true => of_file.next().map(|key| key.to_array_of_size(rows)),
+                false => emitted.next().map(Ok),
+            });
+            let keys = keys.flatten().collect::<Result<Vec<ArrayRef>>>()?;
+            let columns = keys.into_iter().chain(emitted).collect();
+            Ok(RecordBatch::try_new(Arc::clone(self.made), columns)?)
+        });
+        let all = all.collect::<Result<Vec<_>>>()?;
+        Ok(concat_batches(self.made, &all)?)
+    }
+}
+
+/// A row for each row, where groups are as many: its keys, and what aggregates would have of it alone.
+pub(super) fn each_alone(
+    batch: &RecordBatch,
+    keys: &[Key],
+    parts: &[Part],
+    made: &SchemaRef,
+) -> Result<RecordBatch> {
+    let mut columns = evaluated(keys.iter(), batch)?;
+    for part in parts {
+        let (values, counts) = part.values(batch)?;
+        let sums = part.aggregate.create_groups_accumulator()?;
+        columns.extend(sums.convert_to_state(&values, counts.as_ref())?);
+    }
+    Ok(RecordBatch::try_new(Arc::clone(made), columns)?)
+}
+
+fn evaluated<'a>(
+    keys: impl Iterator<Item = &'a Key>,
+    batch: &RecordBatch,
+) -> Result<Vec<ArrayRef>> {
+    let keys = keys.map(|key| key.expr.evaluate(batch)?.into_array(batch.num_rows()));
+    keys.collect()
+}
+
+impl Part {
+    /// Its values of these rows, and which of the rows count.
+    fn values(&self, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Option<BooleanArray>)> {
+        let rows = batch.num_rows();
+        let values = self.aggregate.expressions().into_iter();
+        let values = values.map(|value| value.evaluate(batch)?.into_array(rows));
+        let counts = self.filter.as_ref();
+        let counts = counts.map(|filter| filter.evaluate(batch)?.into_array(rows));
+        let counts = counts.transpose()?;
+        let counts = counts
+            .as_ref()
+            .map(|counts| as_boolean_array(counts).cloned());
+        Ok((values.collect::<Result<_>>()?, counts.transpose()?))
+    }
+}
+
+impl OfFiles {
+    fn new(names: Schema, parts: &[Part]) -> Result<Self> {
         let sums = parts.iter().map(|part| {
             let sums = part.aggregate.create_groups_accumulator()?;
             Ok((part.clone(), sums))
         });
-        let names = made.fields().iter().take(keys.len()).cloned();
-        let names = Arc::new(Schema::new(names.collect::<Vec<_>>()));
         Ok(Self {
-            keys,
-            known: new_group_values(names, &GroupOrdering::None)?,
+            known: new_group_values(Arc::new(names), &GroupOrdering::None)?,
             of_runs: Vec::new(),
             of_rows: Vec::new(),
             sums: sums.collect::<Result<_>>()?,
         })
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+    /// Adds rows, of which these are the keys.
+    fn add(&mut self, keys: &[ArrayRef], batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
-        let keys = self.keys.iter();
-        let keys = keys.filter_map(|key| batch.columns().get(*key).cloned());
-        let keys: Vec<ArrayRef> = keys.collect();
-        let runs = runs(&keys, rows)?;
+        let runs = runs(keys, rows)?;
         self.of_runs.clear();
         self.of_rows.clear();
         let are_long = runs.len() * LONG <= rows;
@@ -77,18 +197,11 @@ impl Groups {
             let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
             self.known.intern(&first, &mut self.of_runs)?;
         } else {
-            self.known.intern(&keys, &mut self.of_rows)?;
+            self.known.intern(keys, &mut self.of_rows)?;
         }
         let groups = self.known.len();
         for (part, sums) in &mut self.sums {
-            let values = part.aggregate.expressions().into_iter();
-            let values = values.map(|value| value.evaluate(batch)?.into_array(rows));
-            let values = values.collect::<Result<Vec<ArrayRef>>>()?;
-            let counts = part.filter.as_ref();
-            let counts = counts.map(|filter| filter.evaluate(batch)?.into_array(rows));
-            let counts = counts.transpose()?;
-            let counts = counts.as_ref().map(|counts| as_boolean_array(counts));
-            let counts = counts.transpose()?;
+            let (values, counts) = part.values(batch)?;
             if are_long && counts.is_none() {
                 let states = of_runs(part.aggregate.fun().name(), &values, &runs);
                 if let Some(states) = states {
@@ -101,21 +214,18 @@ impl Groups {
                     self.of_rows.resize(run.end, *group);
                 }
             }
-            sums.update_batch(&values, &self.of_rows, counts, groups)?;
+            sums.update_batch(&values, &self.of_rows, counts.as_ref(), groups)?;
         }
         Ok(())
     }
 
-    /// A row for each: its key, then what its aggregates have.
-    pub(super) fn finish(mut self, schema: &SchemaRef) -> Result<RecordBatch> {
-        if self.known.is_empty() {
-            return Ok(RecordBatch::new_empty(Arc::clone(schema)));
-        }
+    /// Their keys, and what their aggregates have.
+    fn finish(mut self) -> Result<Vec<ArrayRef>> {
         let mut columns = self.known.emit(EmitTo::All)?;
         for (_, mut sums) in self.sums {
             columns.extend(sums.state(EmitTo::All)?);
         }
-        Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+        Ok(columns)
     }
 }
 

@@ -12,19 +12,19 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::metrics::BaselineMetrics;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::unnest::UnnestExec;
-use futures::StreamExt as _;
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
+use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::in_place::{Made, Operator};
 use super::kept::KeptColumnsExec;
 use crate::store::scan_of_store;
-use groups::{Groups, Part};
+use groups::{Groups, Key, Part, each_alone};
 
 /// Aggregates whose state does not grow with the rows.
 const BOUNDED: [&str; 12] = [
@@ -54,9 +54,8 @@ const MANY_GROUPS: usize = if cfg!(test) { 3 } else { 1 << 16 };
 /// The first half of an aggregation: what each thread has of each group.
 #[derive(Debug)]
 pub(super) struct ByRuns {
-    /// The groups' columns in the input.
-    keys: Arc<[usize]>,
-    parts: Vec<Part>,
+    keys: Arc<[Key]>,
+    parts: Arc<[Part]>,
     /// Does the state of one of them grow with the rows?
     is_growing: bool,
 }
@@ -64,7 +63,7 @@ pub(super) struct ByRuns {
 impl Operator for ByRuns {
     const NAME: &'static str = "ByRunsExec";
 
-    /// For groups by columns that are of files, and by those that their rows are sorted by.
+    /// For groups by columns that are of files, by those that their rows are sorted by, and by others beside the first.
     fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let aggregate = node.downcast_ref::<AggregateExec>();
         Ok(aggregate.and_then(Self::of_aggregate))
@@ -77,29 +76,39 @@ impl Operator for ByRuns {
         _: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
-        let (keys, parts) = (Arc::clone(&self.keys), self.parts.clone());
+        let (keys, parts) = (Arc::clone(&self.keys), Arc::clone(&self.parts));
         let is_growing = self.is_growing;
         let schema = Arc::clone(&made.schema);
-        let states = futures::stream::try_unfold(Some(rows), move |rows| {
+        let begin = Some((rows, false));
+        let states = futures::stream::try_unfold(begin, move |state| {
             let (metrics, schema) = (metrics.clone(), Arc::clone(&made.schema));
-            let groups = Groups::new(Arc::clone(&keys), &parts, &schema);
+            let (keys, parts) = (Arc::clone(&keys), Arc::clone(&parts));
             async move {
-                let (Some(mut rows), mut groups) = (rows, groups?) else {
+                let Some((mut rows, are_many)) = state else {
                     return Ok(None);
                 };
+                if are_many {
+                    let Some(batch) = rows.try_next().await? else {
+                        return Ok(None);
+                    };
+                    let _timer = metrics.elapsed_compute().timer();
+                    let states = each_alone(&batch, &keys, &parts, &schema)?;
+                    metrics.record_output(states.num_rows());
+                    return Ok(Some((states, Some((rows, are_many)))));
+                }
+                let mut groups = Groups::new(&keys, &parts, &schema);
                 let (mut gathered_rows, mut is_full) = (0, false);
-                while !is_full && let Some(batch) = rows.next().await {
-                    let timer = metrics.elapsed_compute().timer();
-                    let batch = batch?;
+                while !is_full && let Some(batch) = rows.try_next().await? {
+                    let _timer = metrics.elapsed_compute().timer();
                     groups.add(&batch)?;
                     gathered_rows += batch.num_rows();
                     is_full =
                         groups.len() >= MANY_GROUPS || (is_growing && gathered_rows >= MANY_ROWS);
-                    timer.done();
                 }
-                let states = groups.finish(&schema)?;
+                let are_many = !is_growing && groups.len() > gathered_rows / 5 * 4;
+                let states = groups.finish()?;
                 metrics.record_output(states.num_rows());
-                Ok(Some((states, is_full.then_some(rows))))
+                Ok(Some((states, is_full.then_some((rows, are_many)))))
             }
         });
         let states = states.filter(|states| {
@@ -119,10 +128,10 @@ impl ByRuns {
             && aggregate.limit_options().is_none();
         let keys = groups.expr().iter().filter(|_| is_plain);
         let keys = keys.map(|(key, _)| {
-            let place = column(key)?;
-            Some((place, together(input, place)?))
+            let rows = column(key).and_then(|place| together(input, place));
+            (Arc::clone(key), rows)
         });
-        let keys: Vec<(usize, Together)> = keys.collect::<Option<_>>()?;
+        let keys: Vec<(Arc<dyn PhysicalExpr>, Option<Together>)> = keys.collect();
         let parts = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
         let parts = parts.map(|(aggregate, filter)| {
             let name = aggregate.fun().name();
@@ -139,11 +148,25 @@ impl ByRuns {
         let parts: Vec<Part> = parts.collect::<Option<_>>()?;
         let is_growing = |part: &Part| GROWING.contains(&part.aggregate.fun().name());
         let is_growing = parts.iter().any(is_growing);
-        let of_files = keys.iter().all(|(_, rows)| *rows == Together::OfFile);
-        (!keys.is_empty() && (of_files || !is_growing)).then(|| Self {
-            keys: keys.into_iter().map(|(place, _)| place).collect(),
+        let of_file = |(_, rows): &(_, Option<Together>)| *rows == Some(Together::OfFile);
+        let (of_files, any_of_files) = (keys.iter().all(of_file), keys.iter().any(of_file));
+        let are_together = keys.iter().all(|(_, rows)| rows.is_some());
+        // Groups of files with other keys follow each other, whatever order rows came in.
+        let may_part = any_of_files && *aggregate.input_order_mode() == InputOrderMode::Linear;
+        let is_ours = match is_growing {
+            true => of_files,
+            false => are_together || may_part,
+        };
+        (!keys.is_empty() && is_ours).then(|| Self {
+            keys: keys
+                .iter()
+                .map(|key| Key {
+                    of_file: of_file(key) && may_part && !of_files,
+                    expr: Arc::clone(&key.0),
+                })
+                .collect(),
             is_growing,
-            parts,
+            parts: parts.into(),
         })
     }
 }
@@ -243,29 +266,42 @@ mod tests {
                     "WHERE t > 0",
                 ),
             ] {
-                for (key, other) in [
-                    ("platform", "concat(platform, '')"),
-                    ("graph_id", "graph_id + 0 * line"),
-                    ("graph_id, platform", "graph_id, concat(platform, '')"),
+                for (key, other, order) in [
+                    ("platform", "concat(platform, '')", "1"),
+                    ("graph_id", "graph_id + 0 * line", "1"),
+                    (
+                        "graph_id, platform",
+                        "graph_id, concat(platform, '')",
+                        "1, 2",
+                    ),
+                    (
+                        "platform, error_no",
+                        "concat(platform, ''), error_no",
+                        "1, 2",
+                    ),
+                    (
+                        "platform, config_id, line",
+                        "concat(platform, ''), config_id, line",
+                        "1, 2, 3",
+                    ),
+                    (
+                        "line % 5, platform",
+                        "line % 5, concat(platform, '')",
+                        "1, 2",
+                    ),
                 ] {
+                    if key != "platform" && !wheres.is_empty() {
+                        continue;
+                    }
                     let asked = |key: &str| {
-                        let order = if key.contains("form") && key.contains("id") {
-                            "1, 2"
-                        } else {
-                            "1"
-                        };
                         format!(
                             "SELECT {key}, {aggregates} FROM {rows} {wheres} GROUP BY {key} ORDER BY {order}"
                         )
                     };
                     let (by_runs, hashed) = (asked(key), asked(other));
                     // What gathers values does so by files only.
-                    let is_growing = aggregates.contains("median") && key != "platform";
-                    assert_ne!(
-                        is_by_runs(&context, &by_runs).await,
-                        is_growing,
-                        "{by_runs}"
-                    );
+                    let is_theirs = aggregates.contains("median") && key != "platform";
+                    assert_ne!(is_by_runs(&context, &by_runs).await, is_theirs, "{by_runs}");
                     assert!(!is_by_runs(&context, &hashed).await, "{hashed}");
                     // The names of the columns are others.
                     let rows = |text: String| -> Vec<String> {
@@ -287,11 +323,11 @@ mod tests {
         let context = context().await;
         for sql in [
             "SELECT error_message AS platform, count(line) FROM records GROUP BY error_message",
-            "SELECT platform, config_id, count(line + 1) FROM records GROUP BY platform, config_id",
+            "SELECT config_id, count(line + 1) FROM records GROUP BY config_id",
             "SELECT graph_id + 1, sum(line) FROM records GROUP BY graph_id + 1",
             "SELECT platform, median(DISTINCT line) FROM records GROUP BY platform",
-            "SELECT platform, count(DISTINCT line) FROM records GROUP BY platform",
-            "SELECT p, sum(line) FROM (SELECT error_message AS platform, platform AS p, line FROM records) AS r GROUP BY platform, p",
+            "SELECT platform, error_no, median(line) FROM records GROUP BY platform, error_no",
+            "SELECT platform, sum(line) FROM (SELECT error_message AS platform, platform AS p, line FROM records) AS r GROUP BY platform",
         ] {
             assert!(!is_by_runs(&context, sql).await, "{sql}");
         }
