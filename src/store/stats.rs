@@ -31,7 +31,7 @@ impl Stats {
         serde_json::from_str(&quoted_fractions(text))
     }
 
-    /// The same, with the names of another file's where they are as many and the same.
+    /// The same, sharing the names of columns with another file's where they are the same.
     pub(crate) fn with_names_of(mut self, other: &Self) -> Self {
         self.min_values.share(&other.min_values);
         self.max_values.share(&other.max_values);

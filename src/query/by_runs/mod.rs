@@ -1,7 +1,7 @@
 //! Groups whose rows lie together: by what all rows of a file share, a platform or a dataset, or by what files are sorted by, a graph.
 //!
 //! DataFusion looks the group of each row up, and adds row by row. Here a run of rows of one group is looked up once, and what an aggregate has of
-//! it is computed at once, over the values as they lie in memory.
+//! it is computed at once, over the values as they lie in memory. Other keys may stand beside those of files: then only the others are looked up.
 
 mod groups;
 mod reduced;
