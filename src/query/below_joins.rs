@@ -203,7 +203,7 @@ fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 /// Has it few values?
-fn is_label(expr: &Expr, schema: &DFSchema) -> bool {
+pub(super) fn is_label(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::Column(column) => LABELS.contains(&column.name.as_str()),
         other => other

@@ -17,7 +17,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
 use super::below_joins::BelowJoins;
+use super::below_unions::BelowUnions;
 use super::best_first::BestFirst;
+use super::by_number::ByNumber;
 use super::by_runs::ByRuns;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
@@ -91,6 +93,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let builder = builder
         .with_physical_optimizer_rule(Replaced::<Running>::new())
         .with_physical_optimizer_rule(Replaced::<ByRuns>::new())
+        .with_physical_optimizer_rule(Replaced::<ByNumber>::new())
         .with_physical_optimizer_rule(Replaced::<Ordered>::new());
     Ok(context(builder, &limits))
 }
@@ -130,6 +133,7 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_optimizer_rule(Arc::new(GraphsOfParts))
         .with_optimizer_rule(Arc::new(FromFinestGroups))
+        .with_optimizer_rule(Arc::new(BelowUnions))
         .with_optimizer_rule(Arc::new(AnswerFromSums))
         .with_optimizer_rule(Arc::new(BelowJoins));
     let mut state = mended::rules(state);

@@ -60,8 +60,7 @@ impl OptimizerRule for FromFinestGroups {
 /// The same rows; `None` where a function of all rows does not follow from those of parts.
 fn of_finest(aggregate: &Aggregate, sets: &GroupingSet) -> Result<Option<LogicalPlan>> {
     let groups: Vec<Expr> = sets.distinct_expr().into_iter().cloned().collect();
-    let is_known =
-        |expr: &Expr| matches!(expr, Expr::Column(column) if column.name.starts_with(NAME));
+    let is_known = |expr: &Expr| matches!(expr, Expr::Column(column) if is_part(&column.name));
     let is_volatile = groups.iter().any(Expr::is_volatile);
     if is_volatile || aggregate.aggr_expr.is_empty() || groups.iter().any(is_known) {
         return Ok(None);
@@ -111,6 +110,11 @@ pub(super) fn named_as(
         .project(outputs)?
         .build()
         .map(Some)
+}
+
+/// Is this what a part or a finest group is called?
+pub(super) fn is_part(name: &str) -> bool {
+    name.starts_with(NAME)
 }
 
 /// What is computed of rows, and of what was computed of rows.

@@ -14,7 +14,9 @@
 //! ```
 
 mod below_joins;
+mod below_unions;
 mod best_first;
+mod by_number;
 mod by_runs;
 pub(crate) mod completion;
 mod dialect;
@@ -78,6 +80,8 @@ pub(crate) use placeholders::match_placeholders;
 pub(crate) use reading::{ask_reading, reads};
 pub use session::SessionOptions;
 pub use splits::SplitUnit;
+#[cfg(test)]
+pub(crate) use sums::tests::rounded;
 
 use arrow::array::RecordBatch;
 use datafusion::common::{ParamValues, ScalarValue};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use arrow::array::{AsArray as _, RecordBatch, StringArray};
-use arrow::datatypes::Float64Type;
+use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::SessionContext;
@@ -11,7 +10,7 @@ use datafusion::prelude::SessionContext;
 use super::tried::{Tried, changed};
 use super::*;
 use crate::cluster::Workers;
-use crate::query::{SessionOptions, collect as asked, questions};
+use crate::query::{SessionOptions, collect as asked, questions, rounded};
 
 /// Questions of which each needs something else of the stages.
 const QUESTIONS: [&str; 25] = [
@@ -68,32 +67,12 @@ fn decisions(context: &SessionContext) -> String {
     crate::cluster::decisions(context).join("; ")
 }
 
-/// The rows as text, in an order of their own. Fractions have ten digits: here and there they are added
-/// in different orders.
+/// The rows as text, in an order of their own.
 fn sorted(batches: &[RecordBatch]) -> Vec<String> {
-    let rounded: Vec<RecordBatch> = batches.iter().map(rounded).collect();
-    let text = pretty_format_batches(&rounded).unwrap().to_string();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let text = pretty_format_batches(batches).unwrap().to_string();
+    let mut lines: Vec<String> = text.lines().map(rounded).collect();
     lines.sort();
     lines
-}
-
-/// The rows, their columns of fractions as text.
-fn rounded(batch: &RecordBatch) -> RecordBatch {
-    let fields = batch.schema_ref().fields().iter();
-    RecordBatch::try_from_iter_with_nullable(fields.zip(batch.columns()).map(|(field, column)| {
-        let column = match column.as_primitive_opt::<Float64Type>() {
-            None => Arc::clone(column),
-            Some(numbers) => {
-                let text = numbers
-                    .iter()
-                    .map(|number| Some(format!("{:.9e}", number?)));
-                Arc::new(text.collect::<StringArray>())
-            }
-        };
-        (field.name(), column, true)
-    }))
-    .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

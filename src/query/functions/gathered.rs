@@ -9,6 +9,9 @@ use datafusion::common::Result;
 /// So many values or more are counted before they are looked at.
 const MANY: usize = 1 << 16;
 
+/// So many values that come together are not copied.
+const PIECE: usize = 1 << 12;
+
 /// Values are counted by so many of their first bits.
 const COUNTED_BITS: u32 = 16;
 
@@ -41,7 +44,7 @@ impl Gathered {
         let numbers = numbers.as_primitive::<Float64Type>();
         if numbers.null_count() > 0 {
             self.single.extend(numbers.iter().flatten());
-        } else if numbers.len() < MANY {
+        } else if numbers.len() < PIECE {
             self.single.extend_from_slice(numbers.values());
         } else {
             self.pieces.push(numbers.values().clone());

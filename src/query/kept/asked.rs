@@ -43,8 +43,17 @@ pub(super) struct Asked {
     pub(super) filter: Option<Arc<dyn PhysicalExpr>>,
     /// What of each row, over the same.
     pub(super) projection: ProjectionExprs,
-    /// Are all of the values read, so that they are worth keeping?
-    pub(super) is_whole: bool,
+    pub(super) extent: Extent,
+}
+
+/// How much of the values is read. What is read whole is worth keeping.
+#[derive(Debug)]
+pub(super) enum Extent {
+    Whole,
+    /// The pages that may have rows for this condition: a few, or nearly all.
+    Pages(String),
+    /// Less and less, as rows come.
+    Least,
 }
 
 impl Asked {
@@ -64,16 +73,25 @@ impl Asked {
         let filters = said.filters.into_iter().map(|filter| values.over(filter));
         let filters = filters.collect::<Result<Vec<_>>>()?;
         let projection = said.exprs.try_map_exprs(|expr| values.over(expr))?;
-        let filtered = filters.iter().flat_map(collect_columns);
-        let mut filtered = filtered.filter_map(|column| schema.fields().get(column.index()));
-        let is_whole =
-            filtered.all(|field| is_measure(field.data_type())) && !filters.iter().any(grows);
+        let chooses = filters.iter().flat_map(collect_columns).any(|column| {
+            let field = schema.fields().get(column.index());
+            field.is_some_and(|field| !is_measure(field.data_type()))
+        });
+        let is_least = filters.iter().any(grows);
+        let filter = (!filters.is_empty()).then(|| conjunction(filters));
+        let extent = match &filter {
+            _ if is_least => Extent::Least,
+            Some(filter) if chooses => {
+                Extent::Pages(format!("{} {filter}", said.scan.object_store_url))
+            }
+            _ => Extent::Whole,
+        };
         Ok(Some(Self {
             schema: Arc::new(schema),
-            filter: (!filters.is_empty()).then(|| conjunction(filters)),
+            filter,
             projection,
             values: values.all,
-            is_whole,
+            extent,
         }))
     }
 

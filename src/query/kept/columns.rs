@@ -22,6 +22,9 @@ const PERCENT: u64 = 15;
 /// Columns of files that are remembered as read once; of more, all are forgotten.
 const MOST_SEEN: usize = 1 << 20;
 
+/// The same of conditions.
+const MOST_WIDE: usize = 1 << 10;
+
 /// A column of a file, in the pieces in which it was read, and what is known of each.
 #[derive(Debug)]
 pub(super) struct Pieces {
@@ -155,6 +158,8 @@ pub(super) struct Columns {
 #[derive(Debug, Default)]
 struct Known {
     seen: HashSet<Key>,
+    /// Conditions that leave much.
+    wide: HashSet<String>,
     kept: HashMap<Key, Kept>,
     bytes: usize,
     questions: u64,
@@ -190,6 +195,20 @@ impl Columns {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Was this condition seen to leave much?
+    pub(super) fn is_wide(&self, condition: &str) -> bool {
+        self.known().wide.contains(condition)
+    }
+
+    /// Remembers that this condition leaves much.
+    pub(super) fn remember_wide(&self, condition: &str) {
+        let mut known = self.known();
+        if known.wide.len() >= MOST_WIDE {
+            known.wide.clear();
+        }
+        known.wide.insert(condition.to_owned());
     }
 
     /// A question for these columns: its number, if they are kept or are to be.

@@ -10,12 +10,13 @@
 //!       DataSourceExec
 //! ```
 //!
-//! What filters choose pages by (identifiers, times, the best so far) reads few of them, and keeps none; what is kept anyway answers it as
-//! well: each piece has its bounds. Of what is packed stay the numbers that are asked for: the fastest repeat, a cost. Left to the scan:
+//! What filters choose pages by (identifiers, times, the best so far) reads few of them mostly, and keeps none, unless that condition was seen
+//! to leave out little; what is kept anyway answers it as well: each piece has its bounds. Of what is packed stay the numbers that are asked for: the fastest repeat, a cost. Left to the scan:
 //! texts and lists, which are large; sessions within a limit of memory.
 
 mod asked;
 mod columns;
+mod extent;
 mod ranges;
 mod reading;
 #[cfg(test)]
@@ -29,7 +30,6 @@ use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
 use datafusion::common::{Result, Statistics, internal_err};
-use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -39,10 +39,9 @@ use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
 use asked::{Asked, scan_below};
-use columns::{Columns, FileKey};
+use columns::Columns;
+use extent::Question;
 use reading::Reading;
-
-use super::best_first::in_whole;
 
 /// The rule that puts such operators above scans, after filters were handed down.
 #[derive(Debug)]
@@ -83,8 +82,8 @@ pub(super) struct KeptColumnsExec {
     plan: Arc<dyn ExecutionPlan>,
     columns: &'static Columns,
     asked: Arc<Asked>,
-    /// The number of the question, if its columns are kept or are to be: the same for all threads.
-    question: OnceLock<Option<u64>>,
+    /// The question, and its number if its columns are kept or are to be: the same for all threads.
+    question: OnceLock<(Arc<Question>, Option<u64>)>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -104,17 +103,6 @@ impl KeptColumnsExec {
     /// What the rows come from.
     pub(super) fn plan(&self) -> &Arc<dyn ExecutionPlan> {
         &self.plan
-    }
-
-    /// The number of the question, if its columns are kept or are to be.
-    fn question(&self, scan: &FileScanConfig, piece_rows: usize) -> Option<u64> {
-        let ask = || {
-            let files = scan.file_groups.iter().flat_map(in_whole);
-            let files = files.map(|file| FileKey::new(&scan.object_store_url, &file, piece_rows));
-            self.columns
-                .ask(files, self.asked.names(), self.asked.is_whole)
-        };
-        *self.question.get_or_init(ask)
     }
 }
 
@@ -167,17 +155,21 @@ impl ExecutionPlan for KeptColumnsExec {
 
     fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let piece_rows = context.session_config().batch_size();
-        let scan = scan_below(&self.plan);
-        let question = scan.and_then(|scan| Some((scan, self.question(scan, piece_rows)?)));
-        let Some((scan, question)) = question else {
+        let Some(scan) = scan_below(&self.plan) else {
             return self.plan.execute(part, context);
         };
+        let (question, number) = self.question.get_or_init(|| {
+            let question = Question::of(scan, self.columns, &self.asked, piece_rows);
+            let number = question.ask();
+            (Arc::new(question), number)
+        });
+        let Some(number) = *number else {
+            let rows = self.plan.execute(part, context)?;
+            return Ok(Arc::clone(question).watched(rows));
+        };
         let reading = Reading {
-            scan: scan.clone(),
-            columns: self.columns,
-            asked: Arc::clone(&self.asked),
-            question,
-            piece_rows,
+            question: Arc::clone(question),
+            number,
             schema: self.schema(),
         };
         reading.rows(part, context, &self.metrics)

@@ -10,9 +10,7 @@ use datafusion::common::pruning::PruningStatistics as _;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource,
-};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -27,18 +25,16 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::TryStreamExt as _;
 
-use super::asked::Asked;
-use super::columns::{Bounds, Columns, FileKey, Pieces};
+use super::columns::{Bounds, FileKey, Pieces};
+use super::extent::Question;
 use super::ranges::Chosen;
 use crate::query::best_first::in_whole;
 
 /// Who reads what of which files.
 pub(super) struct Reading {
-    pub(super) scan: FileScanConfig,
-    pub(super) columns: &'static Columns,
-    pub(super) asked: Arc<Asked>,
-    pub(super) question: u64,
-    pub(super) piece_rows: usize,
+    pub(super) question: Arc<Question>,
+    /// Of the question.
+    pub(super) number: u64,
     pub(super) schema: SchemaRef,
 }
 
@@ -50,14 +46,14 @@ impl Reading {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let files = self.scan.file_groups.get(part);
+        let files = self.question.scan.file_groups.get(part);
         let files = files.map(|group| in_whole(group).collect());
         let schema = Arc::clone(&self.schema);
         let rows = Rows {
-            left: self.scan.limit.unwrap_or(usize::MAX),
+            left: self.question.scan.limit.unwrap_or(usize::MAX),
             files: files.unwrap_or_default(),
             file: None,
-            read: BaselineMetrics::new(self.scan.file_source().metrics(), part),
+            read: BaselineMetrics::new(self.question.scan.file_source().metrics(), part),
             reading: self,
             context,
             metrics: BaselineMetrics::new(metrics, part),
@@ -72,7 +68,7 @@ impl Reading {
 
     /// The values of a file, all decoded by the scan's own readers.
     fn decoded(&self, file: PartitionedFile, context: &Arc<TaskContext>) -> Result<Decoded> {
-        let source = self.scan.file_source();
+        let source = self.question.scan.file_source();
         let table = source.table_schema();
         let theirs = source.downcast_ref::<ParquetSource>();
         let theirs =
@@ -83,10 +79,10 @@ impl Reading {
         if let Some(readers) = theirs.parquet_file_reader_factory() {
             source = source.with_parquet_file_reader_factory(Arc::clone(readers));
         }
-        let values = self.asked.values.iter().map(|value| &value.expr);
+        let values = self.question.asked.values.iter().map(|value| &value.expr);
         let places = values.clone().flat_map(collect_columns);
         let places: BTreeSet<usize> = places.map(|column| column.index()).collect();
-        let scan = FileScanConfigBuilder::from(self.scan.clone())
+        let scan = FileScanConfigBuilder::from(self.question.scan.clone())
             .with_file_groups(vec![FileGroup::new(vec![file])])
             .with_limit(None)
             .with_source(Arc::new(source))
@@ -98,7 +94,7 @@ impl Reading {
         Ok(Decoded {
             rows: scan.execute(0, Arc::clone(context))?,
             values: values.collect::<Result<_>>()?,
-            so_far: vec![Vec::new(); self.asked.values.len()],
+            so_far: vec![Vec::new(); self.question.asked.values.len()],
             scan,
         })
     }
@@ -179,7 +175,7 @@ struct OfFile {
 
 impl OfFile {
     fn open(reading: &Reading, file: PartitionedFile, context: &Arc<TaskContext>) -> Result<Self> {
-        let asked = &reading.asked;
+        let asked = &reading.question.asked;
         let of_file = |expr: Arc<dyn PhysicalExpr>| {
             expr.transform_down(|part| {
                 let Some(column) = part.downcast_ref::<Column>() else {
@@ -197,8 +193,9 @@ impl OfFile {
         let filter = asked.filter.clone().map(of_file).transpose()?;
         let projection = asked.projection.clone().try_map_exprs(of_file)?;
         let projector = projection.make_projector(&asked.schema)?;
-        let key = FileKey::new(&reading.scan.object_store_url, &file, reading.piece_rows);
-        let from = match reading.columns.get(&key, asked.names(), reading.question) {
+        let key = reading.question.key(&file);
+        let columns = reading.question.columns;
+        let from = match columns.get(&key, asked.names(), reading.number) {
             Some(columns) => {
                 let bounds = Bounds {
                     schema: &asked.schema,
@@ -212,8 +209,9 @@ impl OfFile {
             }
             None => From::Decoded(reading.decoded(file, context)?),
         };
-        let together = BatchCoalescer::new(Arc::clone(&reading.schema), reading.piece_rows)
-            .with_biggest_coalesce_batch_size(Some(reading.piece_rows / 2));
+        let together =
+            BatchCoalescer::new(Arc::clone(&reading.schema), reading.question.piece_rows)
+                .with_biggest_coalesce_batch_size(Some(reading.question.piece_rows / 2));
         Ok(Self {
             key,
             is_kept: matches!(from, From::Kept { .. }),
@@ -271,7 +269,7 @@ impl OfFile {
             },
             From::End => return Ok(None),
         };
-        let schema = Arc::clone(&reading.asked.schema);
+        let schema = Arc::clone(&reading.question.asked.schema);
         Ok(Some(RecordBatch::try_new(schema, piece)?))
     }
 
@@ -305,13 +303,16 @@ impl Decoded {
 
     /// Keeps all of them.
     fn keep(&mut self, file: &FileKey, reading: &Reading) {
-        let counted = reading.scan.file_source().metrics();
+        let counted = reading.question.scan.file_source().metrics();
         for metric in self.scan.metrics().iter().flat_map(MetricsSet::iter) {
             counted.register(Arc::clone(metric));
         }
         let values = std::mem::take(&mut self.so_far);
-        for (name, pieces) in reading.asked.names().zip(values) {
-            reading.columns.keep(file, name, pieces, reading.question);
+        for (name, pieces) in reading.question.asked.names().zip(values) {
+            reading
+                .question
+                .columns
+                .keep(file, name, pieces, reading.number);
         }
     }
 }

@@ -55,6 +55,27 @@ async fn columns_are_kept_from_the_second_question_on() {
 }
 
 #[tokio::test]
+async fn what_conditions_leave_is_kept_where_that_is_much() {
+    let store = store().await;
+    let context = store.session().await.unwrap();
+    let sql = "SELECT platform, sum(line % 7) FROM records WHERE line >= 100 GROUP BY platform";
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        answers.push(answer(&context, sql).await);
+    }
+    lose_records(&store).await;
+    answers.push(answer(&context, sql).await);
+    assert!(answers[0].len() > 5, "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0]),
+        "{answers:?}"
+    );
+    let other = sql.replace("line >= 100", "line >= 101");
+    let other = answer(&context, &other).await;
+    assert_ne!(other, answers[0], "what is kept answers others");
+}
+
+#[tokio::test]
 async fn questions_see_what_was_added_after_others() {
     let store = store().await;
     let sum = "SELECT platform, sum(runtime_ns * 2), count(*) FROM records GROUP BY platform";

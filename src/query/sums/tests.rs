@@ -179,7 +179,7 @@ pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
 }
 
 /// The line with fractions of ten digits: sums are added up in another order.
-fn rounded(line: &str) -> String {
+pub(crate) fn rounded(line: &str) -> String {
     let word = |word: &str| match word.parse::<f64>() {
         Ok(number) if word.contains('.') => format!("{number:.9e}"),
         _ => word.to_owned(),
