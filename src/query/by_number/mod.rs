@@ -90,9 +90,15 @@ impl Operator for ByNumber {
 struct Groups {
     key: Arc<dyn PhysicalExpr>,
     known: Numbers,
-    /// The columns of what threads have for each aggregate, and what there is of it.
-    sums: Vec<(Vec<Arc<dyn PhysicalExpr>>, Box<dyn GroupsAccumulator>)>,
+    sums: Vec<Sum>,
     of_rows: Vec<usize>,
+}
+
+/// An aggregate of each group.
+struct Sum {
+    /// What threads have of it.
+    states: Vec<Arc<dyn PhysicalExpr>>,
+    so_far: Box<dyn GroupsAccumulator>,
 }
 
 impl Groups {
@@ -104,8 +110,8 @@ impl Groups {
         let states = aggregate_expressions(aggregates, aggregate.mode(), 1)?;
         let sums = states.into_iter().zip(aggregates);
         let sums = sums.map(|(states, aggregate)| {
-            let sums = aggregate.create_groups_accumulator()?;
-            Ok((states, sums))
+            let so_far = aggregate.create_groups_accumulator()?;
+            Ok(Sum { states, so_far })
         });
         Ok(Self {
             key: Arc::clone(key),
@@ -119,25 +125,26 @@ impl Groups {
         let rows = batch.num_rows();
         let numbers = self.key.evaluate(batch)?.into_array(rows)?;
         self.known.find(&numbers, &mut self.of_rows)?;
-        for (states, sums) in &mut self.sums {
-            let states = states.iter();
+        for sum in &mut self.sums {
+            let states = sum.states.iter();
             let states = states.map(|state| state.evaluate(batch)?.into_array(rows));
             let states = states.collect::<Result<Vec<ArrayRef>>>()?;
-            sums.merge_batch(&states, &self.of_rows, self.known.len())?;
+            let groups = self.known.len();
+            sum.so_far.merge_batch(&states, &self.of_rows, groups)?;
         }
         Ok(())
     }
 
     fn bytes(&self) -> usize {
-        let sums = self.sums.iter().map(|(_, sums)| sums.size());
+        let sums = self.sums.iter().map(|sum| sum.so_far.size());
         self.known.bytes() + sums.sum::<usize>()
     }
 
     /// A row for each group, with what its aggregates are.
     fn finish(self, schema: SchemaRef) -> Result<RecordBatch> {
         let mut columns = vec![self.known.into_array()?];
-        for (_, mut sums) in self.sums {
-            columns.push(sums.evaluate(EmitTo::All)?);
+        for mut sum in self.sums {
+            columns.push(sum.so_far.evaluate(EmitTo::All)?);
         }
         Ok(RecordBatch::try_new(schema, columns)?)
     }
@@ -145,8 +152,8 @@ impl Groups {
     /// The same, to be added up by another.
     fn states(self, schema: SchemaRef) -> Result<RecordBatch> {
         let mut columns = vec![self.known.into_array()?];
-        for (_, mut sums) in self.sums {
-            columns.extend(sums.state(EmitTo::All)?);
+        for mut sum in self.sums {
+            columns.extend(sum.so_far.state(EmitTo::All)?);
         }
         Ok(RecordBatch::try_new(schema, columns)?)
     }

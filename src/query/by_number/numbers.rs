@@ -72,7 +72,7 @@ impl Numbers {
     }
 
     fn group(&mut self, number: i64) -> Option<usize> {
-        let (page, place) = (number >> PAGE_BITS, number & (PAGE as i64 - 1));
+        let (page, place) = (number >> PAGE_BITS, number & ((1 << PAGE_BITS) - 1));
         let page = match self.last {
             Some((last, at)) if last == page => at,
             _ => self.page(page),
