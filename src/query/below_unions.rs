@@ -126,11 +126,9 @@ impl Query<'_> {
     /// Its rows, put together; `None` where that leaves many.
     fn put_together(&self, groups: &[Expr], parts: &[Expr]) -> Result<Option<LogicalPlan>> {
         let (mut own, mut columns) = (Vec::new(), Vec::new());
-        for (place, named) in (0..).map(group).enumerate().take(groups.len()) {
-            let Some(expr) = groups.get(place) else {
-                break;
-            };
-            let (expr, name) = (self.said(expr)?.unalias(), named.schema_name().to_string());
+        for (place, expr) in groups.iter().enumerate() {
+            let (expr, named) = (self.said(expr)?.unalias(), group(place));
+            let name = named.schema_name().to_string();
             let is_set = matches!(expr, Expr::GroupingSet(_));
             if is_set || expr.is_volatile() {
                 return Ok(None);
@@ -144,8 +142,8 @@ impl Query<'_> {
                 return Ok(None);
             }
         }
-        let mut parts = parts.iter().map(|part| self.said(part));
-        let mut parts = parts.by_ref().collect::<Result<Vec<_>>>()?;
+        let parts = parts.iter().map(|part| self.said(part));
+        let mut parts = parts.collect::<Result<Vec<_>>>()?;
         columns.extend(
             parts
                 .iter()

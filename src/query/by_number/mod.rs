@@ -188,8 +188,8 @@ impl Adding {
         let batch_rows = self.context.session_config().batch_size();
         let (memory, metrics) = (self.memory, self.metrics);
         let parts = slices(made, batch_rows).map(move |part| {
-            // It is held as long as there are more of them.
-            let _ = memory.size();
+            // Taken until the last of them is handed on.
+            let _taken = &memory;
             metrics.record_output(part.num_rows());
             Ok(part)
         });

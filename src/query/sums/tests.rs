@@ -178,8 +178,11 @@ pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
     lines
 }
 
-/// The line with fractions of ten digits: sums are added up in another order.
+/// The line with fractions of ten digits: sums are added up in another order. Borders are as wide as the digits that they were made for.
 pub(crate) fn rounded(line: &str) -> String {
+    if line.starts_with('+') {
+        return "+".to_owned();
+    }
     let word = |word: &str| match word.parse::<f64>() {
         Ok(number) if word.contains('.') => format!("{number:.9e}"),
         _ => word.to_owned(),
