@@ -48,7 +48,8 @@ def chdb_worker(folder, _):
             connection.query(f"{sql} INTO OUTFILE '{output}' FORMAT Parquet SETTINGS output_format_parquet_compression_method = 'zstd'")
             return []
         text = connection.query(sql, "CSV").bytes().decode()
-        return [[value(field) for field in row] for row in csv.reader(io.StringIO(text))]
+        rows = csv.reader(io.StringIO(text))
+        return [[None if field == "\\N" else value(field) for field in row] for row in rows]  # NULL
 
     return chdb.__version__, answer
 
