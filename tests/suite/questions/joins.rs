@@ -227,6 +227,15 @@ pub(super) fn sets(chooser: &mut Chooser) -> Question {
             UNION ALL SELECT status, count(runtime_ns), max(runtime_ns) FROM records{b} GROUP BY status) AS u GROUP BY k"
         ));
     }
+    if chooser.percent(30) {
+        // What is constant in each query, and what has few values.
+        let (a, b) = (chooser.filter(""), chooser.filter(""));
+        let keys = chooser.one(&["p", "q", "p, q", "p, e"]);
+        return Question::bag(format!(
+            "SELECT {keys}, count(*) AS n, count(t) AS c, max(t) AS t, sum(l) AS l FROM (SELECT 'a' AS p, platform AS q, error_no AS e, runtime_ns AS t, line AS l FROM records{a} \
+            UNION ALL SELECT 'b', status, repeat_count, runtime_ns * 2, 7 FROM records{b}) AS u GROUP BY {keys}"
+        ));
+    }
     Question::bag(format!(
         "SELECT {names}, count(*) AS n FROM ({all}) AS u GROUP BY {names}"
     ))
