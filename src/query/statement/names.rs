@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr, visit_expressions};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectNamePart, SelectItem, SetExpr, visit_expressions_mut,
+};
 
 use super::super::dialect::pieces::{nothing, quoted};
 use super::calls;
 
-/// Names columns that are not named: like their text where the planner would write types into it (`Int64(1)` for `1`),
-/// with a number where they would be called like one before them (`a_2`).
+/// Names columns that are not named: computed ones like their text, where the planner writes types, tables and frames into it
+/// (`Int64(1)` for `1`), with a number where they would be called like one before them (`a_2`).
 pub(super) fn make_unique(items: &mut [SelectItem]) {
     let given = items.iter().filter_map(|item| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
@@ -30,7 +32,7 @@ pub(super) fn make_unique(items: &mut [SelectItem]) {
         let alias = match expr {
             // All of these are called `(<subquery>)`.
             Expr::Subquery(_) if is_new => Some(name.clone()),
-            _ if is_new && (calls::is_other(expr) || has_literal(expr)) => Some(name.clone()),
+            _ if is_new && (calls::is_other(expr) || is_computed(expr)) => Some(name.clone()),
             _ if is_new => None,
             _ => free.next(),
         };
@@ -66,21 +68,36 @@ fn expr_name(expr: &Expr) -> String {
             };
             select.and_then(name).unwrap_or_else(|| expr.to_string())
         }
-        other => other.to_string(),
+        other => text(other),
     }
 }
 
-/// Does the planner write a literal with its type into the name? `unnest` may become several columns, and stays.
-fn has_literal(expr: &Expr) -> bool {
-    if matches!(expr, Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("unnest"))
-    {
-        return false;
+/// Whether a column is computed. `unnest` may become several columns, and keeps its names.
+fn is_computed(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        Expr::Nested(inner) => is_computed(inner),
+        Expr::Function(call) => !call.name.to_string().eq_ignore_ascii_case("unnest"),
+        _ => true,
     }
-    let found = visit_expressions(expr, |part| match part {
-        Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
+}
+
+/// The text of an expression, with names of functions in lower case as SQL reads them.
+fn text(expr: &Expr) -> String {
+    let mut expr = expr.clone();
+    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
+        if let Expr::Function(call) = part {
+            for name in &mut call.name.0 {
+                if let ObjectNamePart::Identifier(name) = name
+                    && name.quote_style.is_none()
+                {
+                    name.value.make_ascii_lowercase();
+                }
+            }
+        }
+        ControlFlow::Continue(())
     });
-    found.is_break()
+    expr.to_string()
 }
 
 fn normal(ident: &Ident) -> String {
