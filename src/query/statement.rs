@@ -10,6 +10,7 @@
 //! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
 //! | `ORDER BY ALL` | `ORDER BY 1, 2, 3` |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
+//! | `SHOW TABLES` | a query of the tables that need no schema |
 //! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
 //! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
 //! | `PIVOT t ON k USING sum(x)`, `t PIVOT (sum(x) FOR k IN ('a'))` | `sum(x) FILTER (WHERE k = 'a') AS a ... GROUP BY ALL` |
@@ -31,6 +32,7 @@ mod pivot;
 mod renamed;
 mod row_in;
 pub(super) mod splits;
+mod store_writes;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -47,7 +49,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, TableFactor, Value,
     VisitorMut,
 };
-use datafusion::sql::sqlparser::parser::ParserError;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 use super::dialect::Typed;
 use super::engine::may_be_set;
@@ -60,6 +62,10 @@ use walk::walk;
 
 /// Stack for the longest chains; what is not used of it takes no memory.
 const STACK_BYTES: usize = 64 << 20;
+
+/// `SHOW TABLES`: DataFusion's lists the schemas of stored columns and of itself too.
+const OWN_TABLES: &str = "SELECT table_name, table_type FROM information_schema.tables \
+                          WHERE table_schema = 'public' ORDER BY table_name";
 
 /// The statements of a text, ready to be planned.
 ///
@@ -156,6 +162,15 @@ impl VisitorMut for Written<'_> {
     type Break = Error;
 
     fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<Error> {
+        if let Err(error) = store_writes::check(statement) {
+            return ControlFlow::Break(error);
+        }
+        if matches!(statement, SqlStatement::ShowTables { .. }) {
+            match own_tables() {
+                Ok(shown) => *statement = shown,
+                Err(error) => return ControlFlow::Break(error),
+            }
+        }
         if let SqlStatement::Set(Set::SingleAssignment { variable, .. }) = statement
             && let Err(error) = may_be_set(&variable.to_string())
         {
@@ -209,6 +224,14 @@ impl VisitorMut for Written<'_> {
         self.depth.leave(expr);
         ControlFlow::Continue(())
     }
+}
+
+/// Lists the tables and views that can be named without a schema.
+fn own_tables() -> Result<SqlStatement> {
+    let parsed = Parser::parse_sql(&Typed, OWN_TABLES);
+    let parsed = parsed.map_err(|error| unread(error.into(), OWN_TABLES))?;
+    let shown = parsed.into_iter().next();
+    shown.ok_or_else(|| Error::Refused("the query is empty".to_owned()))
 }
 
 /// `FETCH FIRST n ROWS ONLY` as `LIMIT n`.

@@ -48,7 +48,7 @@ fn named(found: &SchemaError, error: &DataFusionError, sql: &str) -> Mistake {
 
 fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mistake {
     let text = error.strip_backtrace();
-    let message = plain(&text);
+    let message = unsupported(&text).unwrap_or_else(|| plain(&text));
     let found = naming::table(&message, context)
         .or_else(|| naming::function(&message, context))
         .or_else(|| calling::mistake(&text));
@@ -66,6 +66,24 @@ fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mist
     let hint = hint.or_else(|| way_out(&text).map(str::to_owned));
     let spot = spot(error, sql).or_else(|| place::of_word(sql, &name));
     Mistake::new(sql, message, spot, hint)
+}
+
+/// A sentence for an expression that the planner does not know, which it prints as a syntax tree.
+fn unsupported(text: &str) -> Option<String> {
+    let (_, tree) = text.split_once("nsupported ast node")?;
+    let (_, tree) = tree.split_once(": ")?;
+    let kind: String = tree
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    Some(match kind.as_str() {
+        "" => "this expression is not supported".to_owned(),
+        // `a -> b` is read as the lambda function of an argument `a`.
+        "Lambda" => {
+            "`->` is not supported outside of the arguments of list functions, nor as an operator of JSON".to_owned()
+        }
+        kind => format!("this expression is not supported: {kind}"),
+    })
 }
 
 /// The words that the planner means.
