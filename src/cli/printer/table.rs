@@ -49,6 +49,10 @@ pub(super) struct Table<O> {
     leaves_out: bool,
     /// `None` until the table has begun.
     layout: Option<Vec<Slot>>,
+    /// Columns by number that are NULL in every row so far.
+    are_null: Vec<bool>,
+    /// Columns that are not shown because they are NULL in every row.
+    hidden: usize,
 }
 
 struct Header {
@@ -73,6 +77,8 @@ impl<O: Write> Table<O> {
             last: VecDeque::new(),
             leaves_out: false,
             layout: None,
+            are_null: vec![true; schema.fields().len()],
+            hidden: 0,
         }
     }
 
@@ -106,6 +112,8 @@ impl<O: Write> Table<O> {
                 self.last.pop_front();
             }
         } else {
+            // Later rows may have values where these are NULL.
+            self.are_null.fill(false);
             self.begin()?;
             return self.take(row);
         }
@@ -127,7 +135,7 @@ impl<O: Write> Table<O> {
         }
         let needs = self.needs(rows.iter().chain(&last));
         let layout = match self.style.width {
-            Some(width) => fitted(&needs, width),
+            Some(width) => self.fitted(&needs, width),
             None => natural(&needs),
         };
         self.write_border(&layout, ['┌', '┬', '┐'])?;
@@ -144,6 +152,29 @@ impl<O: Write> Table<O> {
             .try_for_each(|row| self.write_row(&layout, row))?;
         self.layout = Some(layout);
         Ok(())
+    }
+
+    /// Columns on lines of `width`: where there is no room for all, those that are NULL in every row give way first.
+    fn fitted(&mut self, needs: &[Need], width: usize) -> Vec<Slot> {
+        let layout = fitted(needs, width);
+        let with_values = needs.iter().copied().enumerate();
+        let is_null = |index: usize| self.are_null.get(index).copied().unwrap_or(false);
+        let (indexes, needs): (Vec<usize>, Vec<Need>) =
+            with_values.filter(|(index, _)| !is_null(*index)).unzip();
+        if !layout.contains(&Slot::LeftOut) || needs.is_empty() {
+            return layout;
+        }
+        self.hidden = self.headers.len() - needs.len();
+        let slots = fitted(&needs, width).into_iter();
+        slots
+            .map(|slot| match slot {
+                Slot::Column { index, width } => Slot::Column {
+                    index: indexes.get(index).copied().unwrap_or(index),
+                    width,
+                },
+                Slot::LeftOut => Slot::LeftOut,
+            })
+            .collect()
     }
 
     fn needs<'a>(&self, rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<Need> {
@@ -245,10 +276,15 @@ impl<O: Write> Table<O> {
             footer.push_str(&format!(", {shown} shown"));
         }
         let slots = self.layout.as_deref().unwrap_or_default();
-        if slots.contains(&Slot::LeftOut) {
-            let (columns, all) = (slots.len() - 1, self.headers.len());
+        let columns = slots.iter().filter(|slot| **slot != Slot::LeftOut).count();
+        let all = self.headers.len();
+        if columns < all {
+            let null = match self.hidden {
+                0 => String::new(),
+                hidden => format!(" ({hidden} are NULL)"),
+            };
             footer.push_str(&format!(
-                "; {columns} of {all} columns, --format vertical shows all"
+                "; {columns} of {all} columns{null}, --format vertical shows all"
             ));
         }
         footer
@@ -257,6 +293,9 @@ impl<O: Write> Table<O> {
 
 impl<O: Write> Sink for Table<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        for (is_null, column) in self.are_null.iter_mut().zip(batch.columns()) {
+            *is_null &= column.logical_null_count() == batch.num_rows();
+        }
         let options = self.options.clone();
         let mut columns = Column::readable(batch, &options, self.style.units)?;
         let widest = self.style.width.unwrap_or(VALUE_WIDTH);
@@ -440,6 +479,25 @@ mod tests {
 (1 row; 5 of 20 columns, --format vertical shows all)
 ";
         assert_eq!(styled(width(80), &[batch]), wanted);
+    }
+
+    #[test]
+    fn null_columns_give_way_to_columns_with_values() {
+        let column = |number: i64| {
+            let value = (number % 5 == 4).then_some(1_234_567_890 + number);
+            let values = Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+            (format!("column_{number}"), values, true)
+        };
+        let batch = RecordBatch::try_from_iter_with_nullable((0..20).map(column)).unwrap();
+        let text = styled(width(80), std::slice::from_ref(&batch));
+        for number in [4, 9, 14, 19] {
+            assert!(text.contains(&format!("column_{number} │")), "{text}");
+        }
+        let footer = "(1 row; 4 of 20 columns (16 are NULL), --format vertical shows all)";
+        assert!(text.contains(footer), "{text}");
+        // Where all columns fit, all are shown.
+        let few = batch.project(&[0, 4]).unwrap();
+        assert!(styled(width(80), &[few]).contains("column_0"));
     }
 
     #[test]
