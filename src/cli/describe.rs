@@ -14,10 +14,12 @@ use crate::schema::{self, Reference};
 
 /// List the columns of a table with type, unit and meaning, and the tables that they refer to
 ///
-/// A column refers to the column of the same name of another table. `computed` columns are worked out when
-/// a query asks for them, `hidden` ones can be had from `stored.TABLE`.
+/// A column refers to the column of the same name of another table. `computed` columns are computed when a query
+/// names them. `hidden` columns (with --all) are in `stored.TABLE` only.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tsql describe records\n  tsql describe --function median_ci")]
+#[command(
+    after_help = "Examples:\n  tsql describe records\n  tsql describe records --all\n  tsql describe --function median_ci"
+)]
 pub(super) struct Describe {
     /// The table
     #[arg(value_name = "TABLE", required_unless_present = "function", add = super::known::tables())]
@@ -25,6 +27,9 @@ pub(super) struct Describe {
     /// Explain a function instead
     #[arg(long, value_name = "NAME", conflicts_with = "table", add = super::known::functions())]
     pub(super) function: Option<String>,
+    /// List hidden columns too
+    #[arg(long, requires = "table")]
+    pub(super) all: bool,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -43,6 +48,7 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
             (table.columns.iter(), table.references().collect())
         }
     };
+    let columns = columns.filter(|column| command.all || !column.hidden);
     let refers = |column: &schema::Column| {
         let own = references.iter();
         let own = own.filter(|reference| reference.columns.contains(&column.name));

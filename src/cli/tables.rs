@@ -1,5 +1,6 @@
 //! `tsql tables`: what the store holds.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
@@ -9,56 +10,102 @@ use super::note::tell_notes;
 use super::outcome::Failure;
 use super::output::{Output, show};
 use super::place::Place;
+use super::talk::{counted, talk};
 use crate::schema;
 
-/// List the tables with their rows, files and bytes
+/// The table that is listed first.
+const MAIN: &str = "records";
+
+/// List the tables that have rows, and the views
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tsql tables --format markdown")]
+#[command(after_help = "Examples:\n  tsql tables\n  tsql tables --all --format markdown")]
 pub(super) struct Tables {
+    /// List empty tables too, with whole descriptions
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     output: Output,
 }
 
+/// A table or view of the list; a view has no sizes.
+struct Entry {
+    name: &'static str,
+    doc: &'static str,
+    size: Option<Size>,
+}
+
+struct Size {
+    rows: i64,
+    files: i64,
+    bytes: i64,
+}
+
 pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
     let store = place.open().await?;
-    let (mut names, mut docs) = (Vec::new(), Vec::new());
-    let (mut rows, mut files, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut entries = Vec::new();
     for table in schema::tables()? {
         let snapshot = store.snapshot(&table.name).await?;
-        let list = snapshot
+        let files = snapshot
             .as_ref()
-            .map(|snapshot| snapshot.files().as_slice());
-        let list = list.unwrap_or_default();
-        names.push(table.name.as_str());
-        docs.push(table.doc.as_str());
-        rows.push(
-            list.iter()
-                .map(|file| file.stats.num_records.cast_signed())
-                .sum::<i64>(),
-        );
-        files.push(i64::try_from(list.len()).unwrap_or(i64::MAX));
-        bytes.push(
-            list.iter()
-                .map(|file| file.size_bytes.cast_signed())
-                .sum::<i64>(),
-        );
+            .map(|snapshot| snapshot.files().as_slice())
+            .unwrap_or_default();
+        let rows = files
+            .iter()
+            .map(|file| file.stats.num_records.cast_signed());
+        let bytes = files.iter().map(|file| file.size_bytes.cast_signed());
+        entries.push(Entry {
+            name: &table.name,
+            doc: &table.doc,
+            size: Some(Size {
+                rows: rows.sum(),
+                files: i64::try_from(files.len()).unwrap_or(i64::MAX),
+                bytes: bytes.sum(),
+            }),
+        });
     }
-    let views = schema::views()?;
-    let nothing = || std::iter::repeat_n(None, views.len());
-    names.extend(views.iter().map(|view| view.name.as_str()));
-    docs.extend(views.iter().map(|view| view.doc.as_str()));
-    let with_views = |own: Vec<i64>| -> ArrayRef {
-        let own = own.into_iter().map(Some).chain(nothing());
-        Arc::new(own.collect::<Int64Array>())
+    // What most people look for comes first.
+    entries.sort_by_key(|entry| entry.name != MAIN);
+    entries.extend(schema::views()?.iter().map(|view| Entry {
+        name: &view.name,
+        doc: &view.doc,
+        size: None,
+    }));
+    let all = entries.len();
+    if !command.all {
+        let is_empty = |entry: &Entry| entry.size.as_ref().is_some_and(|size| size.rows == 0);
+        entries.retain(|entry| !is_empty(entry));
+    }
+    let numbers = |number: fn(&Size) -> i64| -> ArrayRef {
+        let numbers = entries.iter().map(|entry| entry.size.as_ref().map(number));
+        Arc::new(numbers.collect::<Int64Array>())
     };
+    let names = entries.iter().map(|entry| entry.name);
+    let docs = entries.iter().map(|entry| match command.all {
+        true => entry.doc,
+        false => first_sentence(entry.doc),
+    });
     let columns: [(&str, ArrayRef); 5] = [
-        ("table", Arc::new(StringArray::from(names))),
-        ("rows", with_views(rows)),
-        ("files", with_views(files)),
-        ("bytes", with_views(bytes)),
-        ("doc", Arc::new(StringArray::from(docs))),
+        ("table", Arc::new(StringArray::from_iter_values(names))),
+        ("rows", numbers(|size| size.rows)),
+        ("files", numbers(|size| size.files)),
+        ("bytes", numbers(|size| size.bytes)),
+        ("doc", Arc::new(StringArray::from_iter_values(docs))),
     ];
     let code = show(columns, &command.output).await?;
+    if entries.len() < all && std::io::stdout().is_terminal() {
+        let empty = counted(
+            u64::try_from(all - entries.len()).unwrap_or(u64::MAX),
+            "empty table",
+        );
+        talk(&format!("note: {empty} left out; --all lists them"));
+    }
     tell_notes(&store, &[], &command.output).await;
     Ok(code)
+}
+
+fn first_sentence(doc: &str) -> &str {
+    doc.split_inclusive(['.', ':', ';'])
+        .next()
+        .unwrap_or(doc)
+        .trim_end_matches(['.', ':', ';'])
 }
