@@ -15,7 +15,7 @@ use super::super::stdout::stdout;
 use super::super::talk::talk;
 use super::super::{queries, questions};
 use super::asking::{Asker, list};
-use super::commands::{Action, COMMANDS, Command, mode, named, parse, words};
+use super::commands::{Action, COMMANDS, Command, bare, mode, named, parse, words};
 use super::entries::{entries, is_command};
 use super::settings::Settings;
 use crate::error::Error;
@@ -50,7 +50,7 @@ async fn act_within(
         asker.ask(entry, settings).await?;
         return Ok(Then::GoOn);
     }
-    let (command, arguments) = parse(entry)?;
+    let (command, arguments) = parse(bare(entry).unwrap_or(entry))?;
     match command.action {
         Action::Quit => return Ok(Then::Leave),
         Action::Read => return read(asker, settings, &path(command, arguments)?, depth).await,
@@ -64,7 +64,9 @@ async fn act_within(
         Action::Once => settings.write_once(path(command, arguments)?),
         Action::Output if arguments.is_empty() => settings.write_to(None),
         Action::Output => settings.write_to(Some(path(command, arguments)?)),
-        Action::Mode | Action::Timer | Action::MaxRows => set(command, settings, arguments)?,
+        Action::Mode | Action::Timer | Action::MaxRows | Action::Vertical => {
+            set(command, settings, arguments)?;
+        }
     }
     Ok(Then::GoOn)
 }
@@ -210,6 +212,7 @@ async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Re
         let described = Describe {
             table,
             function: None,
+            all: false,
             output,
         };
         describe::run(place, described).await
@@ -260,12 +263,26 @@ fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Fai
             let format = Format::from_str(mode(word), true);
             settings.mode = Some(format.map_err(|_| no_mode(word))?);
         }
+        // As psql's `\\timing`, a switch without a word is turned over.
+        Action::Timer if command.name.starts_with('\\') && word.is_empty() => {
+            settings.timer = !settings.timer;
+            talk(if settings.timer { "on" } else { "off" });
+        }
         Action::Timer => match word {
             "" => talk(if settings.timer { "on" } else { "off" }),
             "on" => settings.timer = true,
             "off" => settings.timer = false,
             _ => return Err(usage(command)),
         },
+        Action::Vertical => {
+            let is_vertical = settings.shown() == Format::Vertical;
+            settings.mode = match word {
+                "" if is_vertical => None,
+                "on" | "" => Some(Format::Vertical),
+                "off" => None,
+                _ => return Err(usage(command)),
+            };
+        }
         _ => match (word, word.parse::<usize>()) {
             ("", _) => talk(
                 &settings

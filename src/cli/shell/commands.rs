@@ -32,6 +32,7 @@ pub(super) enum Action {
     Schema,
     Tables,
     Timer,
+    Vertical,
 }
 
 /// A command.
@@ -72,8 +73,14 @@ pub(super) const COMMANDS: &[Command] = commands![
     ".schema" "[TABLE]" Table Schema "List the columns of all tables, or of one";
     ".tables" "[PATTERN]" Table Tables "List the tables and views; * and % stand for anything";
     ".timer" "[on|off]" Switch Timer "Say how long each question took";
+    "\\?" "[COMMAND]" Command Help "List the commands, or explain one";
     "\\d" "[TABLE]" Table Describe "List the tables, or what the columns of one mean";
+    "\\dt" "[PATTERN]" Table Tables "List the tables and views; * and % stand for anything";
+    "\\i" "FILE" File Read "Run the commands and the SQL of a file";
+    "\\o" "[FILE]" File Output "Write results to a file, or to the terminal again";
     "\\q" "" Nothing Quit "Leave (so does Ctrl-D)";
+    "\\timing" "[on|off]" Switch Timer "Say how long each question took";
+    "\\x" "[on|off]" Switch Vertical "Show each row as lines of column and value";
 ];
 
 /// Other names of formats: those of DuckDB.
@@ -89,6 +96,23 @@ const MODES: [(&str, &str); 5] = [
 pub(super) fn mode(word: &str) -> &str {
     let other = MODES.iter().find(|(name, _)| *name == word);
     other.map_or(word, |(_, format)| format)
+}
+
+/// Commands that people type without a mark, as in other shells.
+const BARE: [(&str, &str); 4] = [
+    ("exit", ".exit"),
+    ("help", ".help"),
+    ("quit", ".quit"),
+    ("\\h", ".help"),
+];
+
+/// The command that a whole entry means, where it has no mark: `help`, `exit;`.
+pub(super) fn bare(entry: &str) -> Option<&'static str> {
+    let word = entry.trim().trim_end_matches(';').trim_end();
+    let known = BARE
+        .iter()
+        .find(|(bare, _)| bare.eq_ignore_ascii_case(word));
+    known.map(|(_, command)| *command)
 }
 
 /// The command that a line begins with, and its arguments.
@@ -165,6 +189,16 @@ mod tests {
         );
         let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
         assert!(names.is_sorted(), "{names:?}");
+    }
+
+    #[test]
+    fn words_of_other_shells_are_commands() {
+        assert_eq!(bare(" Help ;"), Some(".help"));
+        assert_eq!(bare("exit"), Some(".exit"));
+        assert_eq!(bare("SELECT 1;"), None);
+        assert_eq!(bare("help me"), None);
+        assert_eq!(parse("\\?").unwrap().0.action, Action::Help);
+        assert_eq!(parse("\\dt rec*").unwrap().0.action, Action::Tables);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use reedline::{ValidationResult, Validator};
 
+use super::commands::bare;
 use crate::query::completion::tokens;
 
 /// What commands begin with.
@@ -9,7 +10,7 @@ const MARKS: [char; 2] = ['.', '\\'];
 
 /// Is this a command of the shell, not SQL?
 pub(super) fn is_command(text: &str) -> bool {
-    text.trim_start().starts_with(MARKS)
+    text.trim_start().starts_with(MARKS) || bare(text).is_some()
 }
 
 /// Has it been typed to its end?
@@ -77,6 +78,8 @@ mod tests {
             ".tables",
             "  \\d records",
             "SELECT 1; SELECT 2;",
+            "help",
+            "exit ;",
         ] {
             assert!(is_complete(complete), "{complete}");
         }
