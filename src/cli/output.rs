@@ -17,6 +17,12 @@ use super::stdout::{escaping, stdout};
 use super::target::Target;
 use crate::error::Error;
 
+/// Rows of a result that are shown on a terminal, unless more are wanted or a pager shows all.
+pub(super) const SCREEN_ROWS: usize = 40;
+
+/// Stands for `all`.
+pub(super) const ALL_ROWS: usize = usize::MAX;
+
 /// How and where a result is printed.
 #[derive(Args, Debug, Clone, Default)]
 pub(super) struct Output {
@@ -29,8 +35,8 @@ pub(super) struct Output {
     /// Write the result to this file, in the format of its name: x.parquet, x.arrow, x.csv.gz, x.jsonl.zst, ...
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Rows of a table that are shown, the first and the last of them [default: all]
-    #[arg(long, value_name = "N")]
+    /// Rows of a table that are shown, the first and the last of them [default: 40 on a terminal without a pager, else all]
+    #[arg(long, value_name = "N|all", value_parser = max_rows)]
     pub(super) max_rows: Option<usize>,
     /// Show times and sizes in tables in a unit that reads well (`13.67 ms`, `1.2 MiB`)
     #[arg(long)]
@@ -80,10 +86,20 @@ impl Output {
         };
         Style {
             width,
-            max_rows: self.max_rows,
+            max_rows: self.max_rows.filter(|rows| *rows != ALL_ROWS),
             units: self.units,
             wraps: false,
         }
+    }
+}
+
+/// `all`, or a number of rows.
+fn max_rows(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(ALL_ROWS),
+        number => number
+            .parse()
+            .map_err(|_| "expected a number of rows, or `all`".to_owned()),
     }
 }
 
@@ -97,7 +113,12 @@ pub(super) async fn print(
     stream: SendableRecordBatchStream,
     output: &Output,
 ) -> Result<u64, Failure> {
-    styled(stream, output, output.style()).await
+    let mut style = output.style();
+    let is_watched = output.output.is_none() && std::io::stdout().is_terminal();
+    if output.max_rows.is_none() && is_watched && pager::command().is_none() {
+        style.max_rows = Some(SCREEN_ROWS);
+    }
+    styled(stream, output, style).await
 }
 
 async fn styled(

@@ -6,12 +6,9 @@ use std::path::PathBuf;
 use tsql_folders::Scratch;
 
 use super::super::outcome::Failure;
-use super::super::output::Output;
+use super::super::output::{ALL_ROWS, Output, SCREEN_ROWS};
 use super::super::printer::Format;
 use crate::error::Error;
-
-/// Rows of a table that are shown where nothing else was said.
-const MAX_ROWS: usize = 40;
 
 /// How results are shown from now on.
 #[derive(Debug)]
@@ -50,7 +47,7 @@ impl Settings {
             file: None,
             once: None,
             timer,
-            max_rows: given.max_rows.or(Some(MAX_ROWS)),
+            max_rows: given.max_rows.or(Some(SCREEN_ROWS)),
             given,
         }
     }
@@ -115,7 +112,7 @@ impl Settings {
     fn output(&self, path: Option<PathBuf>) -> Output {
         let mut output = self.given.clone();
         output.format = None;
-        output.max_rows = self.max_rows;
+        output.max_rows = Some(self.max_rows.unwrap_or(ALL_ROWS));
         // People look at it.
         output.units |= path.is_none();
         output.output = path;
