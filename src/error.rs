@@ -25,10 +25,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The place that was named holds no store.
-    #[error("`{location}` is not a tsql store\nhint: `tsql init --store {location}` makes one", location = without_secrets(location))]
+    #[error("`{location}` is not a tsql store\nhint: {hint}", location = without_secrets(location), hint = without_secrets(hint))]
     NotAStore {
         /// Directory or URL as it was given.
         location: String,
+        /// A way out.
+        hint: String,
     },
 
     /// No place was named, and there is no store in the working directory or above it.

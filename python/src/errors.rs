@@ -44,7 +44,7 @@ fn of_kind(
 fn about<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
     let about = PyDict::new(py);
     match error {
-        Error::NotAStore { location }
+        Error::NotAStore { location, .. }
         | Error::Foreign { location, .. }
         | Error::CannotCreate { location, .. }
         | Error::Source { location, .. } => about.set_item("location", location)?,

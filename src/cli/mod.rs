@@ -14,6 +14,7 @@ mod copy;
 mod correct;
 mod describe;
 mod diff;
+mod empty_result;
 mod ending;
 #[cfg(test)]
 mod examples;

@@ -23,12 +23,15 @@ use crate::store::Store;
 /// comments of `tsql queries NAME --sql` show how a file says its title and its parameters.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph --set platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql queries failures-by-kind --plot failures.svg"
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql queries failures-by-kind --plot failures.svg"
 )]
 pub(super) struct Queries {
     /// The question to answer
     #[arg(value_name = "NAME", add = super::known::question_names())]
     name: Option<String>,
+    /// Values of parameters
+    #[arg(value_name = "NAME=VALUE", value_parser = assignment, add = super::known::parameters())]
+    values: Vec<(String, String)>,
     /// Value of a parameter
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name", add = super::known::parameters())]
     set: Vec<(String, String)>,
@@ -43,7 +46,8 @@ pub(super) struct Queries {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Queries) -> Result<u8, Failure> {
+pub(super) async fn run(place: &Place, mut command: Queries) -> Result<u8, Failure> {
+    command.set.append(&mut command.values);
     let questions = all(place)?;
     let Some(name) = &command.name else {
         return list(&questions, &command.output).await;

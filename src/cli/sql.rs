@@ -9,8 +9,11 @@ use datafusion::dataframe::DataFrame;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use super::assignment::assignment;
+use super::empty_result;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::place::Place;
@@ -78,11 +81,33 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         timer: query.timer,
         execute: execute_stream,
     };
+    let unused = statements.back().and_then(created);
     while let Some(statement) = statements.pop_front() {
+        let platforms = empty_result::named_platforms(&statement);
         let frame = planned_with(&context, statement, &text, &query.set);
-        answer(place, &context, frame, &shown).await?;
+        if answer(place, &context, frame, &shown).await? == 0 && query.output.is_table() {
+            empty_result::hint(&store, &platforms).await;
+        }
+    }
+    if let Some(name) = unused {
+        talk(&format!(
+            "note: `{name}` exists only while this command runs\nhint: query it in the same text \
+             (`CREATE VIEW v AS ...; SELECT ... FROM v`), or create it in the shell (`tsql`)"
+        ));
     }
     Ok(DONE)
+}
+
+/// The name of the view or table that a statement creates in the session.
+fn created(statement: &Statement) -> Option<String> {
+    let Statement::Statement(statement) = statement else {
+        return None;
+    };
+    match statement.as_ref() {
+        SqlStatement::CreateView(view) => Some(view.name.to_string()),
+        SqlStatement::CreateTable(table) => Some(table.name.to_string()),
+        _ => None,
+    }
 }
 
 /// How the answer to a question is shown.

@@ -56,20 +56,23 @@ pub(super) fn command(kind: ErrorKind, args: &[OsString]) -> Option<String> {
     (!is_known && is_word(first)).then(|| no_command(first))
 }
 
-/// The first word that is neither an option nor the value of one.
+/// The first word that is neither an option nor the value of one; `None` after an option that does not exist, which is the
+/// mistake then.
 fn first_word<'a>(commands: &Command, args: &'a [OsString]) -> Option<&'a str> {
     let mut words = args.iter().skip(1).map_while(|word| word.to_str());
     while let Some(word) = words.next() {
         if !word.starts_with('-') {
             return Some(word);
         }
+        let (name, value) = word.split_once('=').unzip();
+        let name = name.unwrap_or(word);
         let is_meant = |option: &&clap::Arg| {
             let long = option.get_long().map(|name| format!("--{name}"));
             let short = option.get_short().map(|name| format!("-{name}"));
-            long.as_deref() == Some(word) || short.as_deref() == Some(word)
+            long.as_deref() == Some(name) || short.as_deref() == Some(name)
         };
-        let option = commands.get_arguments().find(is_meant);
-        if option.is_some_and(|option| option.get_action().takes_values()) {
+        let option = commands.get_arguments().find(is_meant)?;
+        if value.is_none() && option.get_action().takes_values() {
             words.next();
         }
     }
@@ -100,5 +103,8 @@ mod tests {
         assert!(told.contains("`ingst`"), "{told}");
         assert_eq!(meant(&["tsql", "ingest", "logs", "--platfrom", "x"]), None);
         assert_eq!(meant(&["tsql", "SELECT 1", "logs"]), None);
+        assert_eq!(meant(&["tsql", "--sotre", "x", "SELECT 1"]), None);
+        let told = meant(&["tsql", "--store=x", "ingst", "logs"]).unwrap();
+        assert!(told.contains("`ingst`"), "{told}");
     }
 }

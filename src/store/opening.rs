@@ -1,5 +1,6 @@
 //! Opening a store.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tsql_formats::marker::Marker;
@@ -7,7 +8,7 @@ use tsql_formats::marker::Marker;
 #[cfg(feature = "cli")]
 use super::opened::First;
 use super::opened::marker_at;
-use super::{FORMAT, Location, Store};
+use super::{FOLDER, FORMAT, Location, Store};
 use crate::error::{Error, Result};
 #[cfg(feature = "cli")]
 use crate::schema::Table;
@@ -46,9 +47,7 @@ impl Store {
     fn marked(location: impl Into<Arc<Location>>, marker: Result<Option<Marker>>) -> Result<Self> {
         let location = location.into();
         let Some(marker) = marker? else {
-            return Err(Error::NotAStore {
-                location: location.as_str().to_owned(),
-            });
+            return Err(not_a_store(&location));
         };
         if marker.format > FORMAT {
             let what = "the store".to_owned();
@@ -59,5 +58,18 @@ impl Store {
             });
         }
         Ok(Self::over(location, &marker.made_as))
+    }
+}
+
+fn not_a_store(location: &Location) -> Error {
+    let given = location.as_str();
+    let inner = Path::new(given).join(FOLDER);
+    let hint = match inner.is_dir() {
+        true => format!("the store is `{0}`: --store {0}", inner.display()),
+        false => format!("`tsql init --store {given}` makes one"),
+    };
+    Error::NotAStore {
+        location: given.to_owned(),
+        hint,
     }
 }

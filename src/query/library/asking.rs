@@ -71,12 +71,7 @@ impl Question {
                 continue;
             };
             if !platforms.iter().any(|platform| platform == name) {
-                platforms.sort();
-                return Err(Error::Unknown {
-                    kind: "platform",
-                    name: name.to_owned(),
-                    known: platforms.join(", "),
-                });
+                return Err(self.unusable_platform(context, name, platforms).await?);
             }
             left.retain(|platform| platform != name);
         }
@@ -134,6 +129,35 @@ impl Question {
         }
     }
 
+    /// Says why a platform cannot be used: the store does not have it, or has other records of it only.
+    async fn unusable_platform(
+        &self,
+        context: &SessionContext,
+        name: &str,
+        mut usable: Vec<String>,
+    ) -> Result<Error> {
+        usable.sort();
+        if Self::platforms_of(context, RECORDS)
+            .await?
+            .iter()
+            .all(|known| known != name)
+        {
+            return Ok(Error::Unknown {
+                kind: "platform",
+                name: name.to_owned(),
+                known: usable.join(", "),
+            });
+        }
+        let (own, about) = (&self.name, self.about());
+        let hint = match usable.is_empty() {
+            true => format!("`tsql queries {own} --sql` shows what it needs"),
+            false => format!("platforms with such records: {}", usable.join(", ")),
+        };
+        Ok(Error::Empty(format!(
+            "{own} is about {about}, platform `{name}` has other records only\nhint: {hint}"
+        )))
+    }
+
     /// The rows that have the platforms, in words.
     fn about(&self) -> &str {
         let need = self.needs.iter().find(|need| need.is_of(RECORDS));
@@ -144,6 +168,11 @@ impl Question {
     async fn platforms(&self, context: &SessionContext) -> Result<Vec<String>> {
         let need = self.needs.iter().find(|need| need.is_of(RECORDS));
         let rows = need.map_or(RECORDS, |need| need.rows.as_str());
+        Self::platforms_of(context, rows).await
+    }
+
+    /// The platforms of these rows of `records`, those with most of them first.
+    async fn platforms_of(context: &SessionContext, rows: &str) -> Result<Vec<String>> {
         let sql = format!(
             "SELECT CAST(platform AS VARCHAR) AS platform, CAST(dataset AS VARCHAR) AS dataset, count(*) AS record_count FROM {rows} \
              GROUP BY 1, 2 ORDER BY record_count DESC, platform"
@@ -239,6 +268,13 @@ mod tests {
         assert!(
             unknown.contains("no platform named `c`\nhint: there are a, b"),
             "{unknown}"
+        );
+        let few = "-- One.\n-- platform p : where\n-- needs records WHERE ns > 9 : slow records\nSELECT $p AS p";
+        let other = asked(&["a", "b"], few, &[("p", "b")]).await.unwrap_err();
+        let other = other.to_string();
+        assert!(
+            other.contains("q is about slow records, platform `b` has other records only"),
+            "{other}"
         );
         let needs = "-- One.\n-- platform p : where\n-- needs records WHERE dataset = 'tenset' : records of TenSet\nSELECT $p AS p";
         let context = of_platforms(&["a", "b"]).await;
