@@ -53,7 +53,6 @@ struct Package {
     name: String,
     version: String,
     license: Option<String>,
-    source: Option<String>,
 }
 
 fn deny() -> Deny {
@@ -171,15 +170,35 @@ fn a_crate_is_there_once_but_for_those_that_are_listed() {
     }
 }
 
+/// A mirror has another address, so none is spelled here.
 #[test]
-fn crates_come_from_the_registry() {
-    for package in packages(&deny()) {
-        let source = package.source.as_deref();
-        let known = [
-            None,
-            Some("registry+https://github.com/rust-lang/crates.io-index"),
-        ];
-        assert!(known.contains(&source), "{}: {source:?}", package.name);
+fn packages_come_from_one_registry_with_checksums() {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Locked>,
+    }
+    #[derive(Deserialize)]
+    struct Locked {
+        name: String,
+        source: Option<String>,
+        checksum: Option<String>,
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock");
+    let lock: Lock = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let of_others = lock
+        .package
+        .iter()
+        .filter_map(|package| Some((package, package.source.as_deref()?)));
+    let sources: BTreeSet<&str> = of_others.clone().map(|(_, source)| source).collect();
+    assert!(
+        of_others.clone().count() > 300,
+        "the lock file has packages"
+    );
+    assert_eq!(sources.len(), 1, "{sources:?}");
+    assert!(sources.iter().all(|source| source.starts_with("registry+")));
+    for (package, _) in of_others {
+        let checksum = package.checksum.as_deref().unwrap_or_default();
+        assert_eq!(checksum.len(), 64, "{}: `{checksum}`", package.name);
     }
 }
 
