@@ -7,8 +7,11 @@
 //!   └──── what they say ──────────┴▶ the same?
 //! ```
 //!
-//! `TSQL_TEST_SEED=7 TSQL_TEST_QUESTIONS=5000 cargo test --test main -- questions::` asks others. A failure names
-//! seed and number of the question, its SQL and both answers, and leaves the store where it is.
+//! Each query runs once as the reference, which is compared with DuckDB, and once more under each of three settings that the
+//! seed draws (threads, memory limit, layout, workers: see [`settings`]), which are compared with the reference.
+//!
+//! `TSQL_TEST_SEED=7 TSQL_TEST_QUESTIONS=5000 cargo test --test main -- questions:: --nocapture` asks others. A failure
+//! names seed and number of the question, its setting, its SQL and both results, and leaves the store where it is.
 
 mod along;
 mod answers;
@@ -18,6 +21,8 @@ mod groups;
 mod joins;
 mod lines;
 mod oracle;
+mod plans;
+mod settings;
 mod shapes;
 mod stores;
 mod windows;
@@ -32,11 +37,12 @@ use crate::support::wanted;
 use answers::Row;
 use grammar::{Chooser, Known};
 use oracle::Oracle;
+use settings::{Setting, Settings};
 use shapes::{OF_SUMS, Question, SHAPES};
 use stores::Filled;
 
 /// Questions of one run, where nobody wants another number.
-const QUESTIONS: u64 = 150;
+const QUESTIONS: u64 = 300;
 
 /// What everything is drawn from, where nobody wants another: a run that others can repeat.
 const SEED: u64 = 1;
@@ -75,18 +81,18 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Asks the questions with these numbers.
-    fn ask(&mut self, state: &str, shapes: &[&str], numbers: std::ops::Range<u64>) {
-        let exported = self.filled.export(state);
+    /// Runs the queries with these numbers, each under the reference setting and some that are drawn.
+    fn ask(&mut self, shapes: &[&str], numbers: std::ops::Range<u64>) {
+        let exported = self.filled.export("exported");
         let mut oracle = Oracle::over(&exported, self.python);
         let stored = oracle.ask(lines::SAYS).unwrap();
         if let Some(difference) = answers::difference(stored, self.filled.says.clone(), false) {
-            self.failures.push(format!(
-                "{state}: rows are not what the lines say: {difference}"
-            ));
+            self.failures
+                .push(format!("rows are not what the lines say: {difference}"));
         }
         let known = Known::of(&mut oracle);
-        let context = self.runtime.block_on(self.filled.store.session()).unwrap();
+        let folder = self.filled.place.path().join(".tsql");
+        let mut settings = Settings::new(&self.runtime, &folder);
         for number in numbers {
             let rng = Rng::with_seed(self.seed.wrapping_mul(1_000_003).wrapping_add(number));
             let mut chooser = Chooser { rng, known: &known };
@@ -96,21 +102,39 @@ impl<'a> Campaign<'a> {
                 .find(|(name, _)| *name == shapes[place])
                 .unwrap();
             let question = shape(&mut chooser);
-            let (context, sql) = (context.clone(), question.sql.clone());
-            let ours = self
-                .runtime
-                .spawn(async move { context.sql(&sql).await?.collect().await });
-            let ours = match self.runtime.block_on(ours) {
-                Ok(Ok(batches)) => Ok(answers::rows(&batches)),
-                Ok(Err(error)) => Err(error.to_string()),
-                Err(panic) => Err(panic.to_string()),
+            let drawn = Setting::draw(&mut chooser.rng);
+            let mut run = |setting| {
+                let batches = settings.run(&self.runtime, setting, &question.sql)?;
+                Ok(answers::rows(&batches))
             };
-            if let Some(why) = judged(&question, ours, oracle.ask(&question.sql)) {
-                let Question { sql, .. } = question;
+            let reference: Result<Vec<Row>, String> = run(Setting::REFERENCE);
+            let mut failed = |setting, why| {
+                let sql = &question.sql;
                 self.failures.push(format!(
-                    "{state}, question {number} ({name}): {why}\n    {sql}"
+                    "query {number} ({name}), {setting}: {why}\n    {sql}"
                 ));
+            };
+            let duckdb = oracle.ask(&question.sql);
+            if let Some(why) = judged(&question, reference.clone(), duckdb) {
+                failed(Setting::REFERENCE, why);
             }
+            let Ok(reference) = reference else { continue };
+            for setting in drawn {
+                let why = match run(setting) {
+                    Ok(rows) => answers::difference(rows, reference.clone(), question.ordered),
+                    Err(why) if setting.is_tight() && settings::is_out_of_memory(&why) => None,
+                    Err(why) => Some(why),
+                };
+                if let Some(why) = why {
+                    failed(setting, why);
+                }
+            }
+        }
+        println!("{} store: {}", self.name, settings.summary());
+        if !settings.is_meaningful() {
+            let summary = settings.summary();
+            self.failures
+                .push(format!("the settings were hardly used: {summary}"));
         }
     }
 
@@ -151,15 +175,9 @@ fn answers_of_small_stores_are_duckdbs() {
         return;
     };
     let shapes = SHAPES.map(|(name, _)| name);
-    let questions = wanted("TSQL_TEST_QUESTIONS", QUESTIONS) * 2 / 3;
+    let queries = wanted("TSQL_TEST_QUESTIONS", QUESTIONS) * 2 / 3;
     let mut campaign = Campaign::of("small", &python, Filled::small);
-    campaign.ask("fresh", &shapes, 0..questions / 2);
-    if let Err(error) = campaign.filled.optimize(&campaign.runtime) {
-        campaign.failures.push(format!("optimize: {error}"));
-    }
-    let mut rng = Rng::with_seed(campaign.seed + 1);
-    campaign.filled.later(&campaign.runtime, &mut rng);
-    campaign.ask("optimized", &shapes, questions / 2..questions);
+    campaign.ask(&shapes, 0..queries);
     campaign.end();
 }
 
@@ -178,6 +196,6 @@ fn answers_from_sums_are_duckdbs() {
         plan.join("\n").contains("__rows"),
         "no answers from sums: {plan:?}"
     );
-    campaign.ask("fresh", &OF_SUMS, 0..questions);
+    campaign.ask(&OF_SUMS, 0..questions);
     campaign.end();
 }

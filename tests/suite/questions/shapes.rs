@@ -2,7 +2,7 @@
 
 use super::columns::{FEW, Kind, columns, labels};
 use super::grammar::Chooser;
-use super::{along, groups, joins, windows};
+use super::{along, groups, joins, plans, windows};
 
 /// SQL that both engines understand.
 pub(super) struct Question {
@@ -27,7 +27,7 @@ impl Question {
 type Shape = fn(&mut Chooser) -> Question;
 
 /// Every shape by its name.
-pub(super) const SHAPES: [(&str, Shape); 22] = [
+pub(super) const SHAPES: [(&str, Shape); 29] = [
     ("partitions", partitions),
     ("extremes", groups::extremes),
     ("totals", groups::totals),
@@ -50,6 +50,13 @@ pub(super) const SHAPES: [(&str, Shape); 22] = [
     ("along", along::along),
     ("repeats", repeats),
     ("times", times),
+    ("windows below joins", plans::windows_below_joins),
+    ("unions of constants", plans::unions_of_constants),
+    ("inequalities", plans::inequalities),
+    ("computed nulls", plans::computed_nulls),
+    ("frames", plans::frames),
+    ("constant grouping sets", plans::constant_grouping_sets),
+    ("offsets", plans::offsets),
 ];
 
 /// The shapes that sums have a part in.

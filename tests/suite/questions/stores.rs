@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fastrand::Rng;
 use tokio::runtime::Runtime;
-use tsql::{IngestOptions, OptimizeOptions, Store};
+use tsql::{IngestOptions, Store};
 
 use super::answers::Row;
 use super::lines::{self, Line, Luck};
@@ -69,6 +69,7 @@ impl Filled {
         filled.tpugraphs(runtime, rng);
         let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/data/graphnet/logs");
         filled.ingest(runtime, logs, None);
+        filled.later(runtime, rng);
         filled
     }
 
@@ -83,8 +84,8 @@ impl Filled {
         filled
     }
 
-    /// More files, after the others were optimized.
-    pub(super) fn later(&mut self, runtime: &Runtime, rng: &mut Rng) {
+    /// Files of platforms that others have, and of a new one.
+    fn later(&mut self, runtime: &Runtime, rng: &mut Rng) {
         self.tenset(runtime, rng, "a100", Luck::Usual, 120);
         self.measured(runtime, rng, "new", Luck::Bad, 90, false);
     }
@@ -176,16 +177,6 @@ impl Filled {
             report.records > 0 && report.failed_files.is_empty(),
             "{path}: {report:?}"
         );
-    }
-
-    /// Rewrites the files.
-    pub(super) fn optimize(&self, runtime: &Runtime) -> Result<(), String> {
-        let options = OptimizeOptions::default();
-        let optimized = self.store.optimize(&options);
-        runtime
-            .block_on(optimized)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
     }
 
     /// A folder with all rows of each table, as the command writes them.

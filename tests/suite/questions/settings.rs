@@ -1,0 +1,248 @@
+//! Settings under which one query must have one result: threads, memory limit, layout of the store, machines.
+//!
+//! The reference is [`Setting::REFERENCE`], which is compared with DuckDB. Each query runs once more under [`DRAWN`] settings that
+//! the seed draws, whose results are compared with the reference.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use fastrand::Rng;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+use tsql::arrow::array::RecordBatch;
+use tsql::cluster::Workers;
+use tsql::datafusion::prelude::SessionContext;
+use tsql::worker::{Worker, WorkerOptions};
+use tsql::{OptimizeOptions, SessionOptions, Store};
+
+/// Settings under which each query runs beside the reference.
+pub(super) const DRAWN: usize = 3;
+
+/// Numbers of threads that DataFusion plans differently for.
+const THREADS: [usize; 5] = [1, 2, 8, 16, 64];
+
+/// Workers of the settings that have any.
+const WORKERS: usize = 2;
+
+/// Bytes in which sides of joins of these stores do not fit, so that rows are sorted and merged, and spilled.
+const TIGHT_BYTES: usize = 6 << 20;
+
+/// Bytes in which everything fits.
+const AMPLE_BYTES: usize = 4 << 30;
+
+/// Memory that a query may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Memory {
+    Unlimited,
+    /// A limit at which operators spill. A query may also run out of memory.
+    Tight,
+    Ample,
+}
+
+/// How the rows of the store are laid out in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Layout {
+    Fresh,
+    Optimized,
+}
+
+/// Machines that take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Machines {
+    Local,
+    Workers,
+}
+
+/// How a query runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Setting {
+    threads: usize,
+    memory: Memory,
+    layout: Layout,
+    machines: Machines,
+}
+
+impl Setting {
+    pub(super) const REFERENCE: Self = Self {
+        threads: 1,
+        memory: Memory::Unlimited,
+        layout: Layout::Fresh,
+        machines: Machines::Local,
+    };
+
+    /// All combinations, sixty of them.
+    fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for threads in THREADS {
+            for memory in [Memory::Unlimited, Memory::Tight, Memory::Ample] {
+                for layout in [Layout::Fresh, Layout::Optimized] {
+                    for machines in [Machines::Local, Machines::Workers] {
+                        all.push(Self {
+                            threads,
+                            memory,
+                            layout,
+                            machines,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Different settings for one query.
+    pub(super) fn draw(rng: &mut Rng) -> Vec<Self> {
+        rng.choose_multiple(Self::all(), DRAWN)
+    }
+
+    /// Whether a query may run out of memory.
+    pub(super) fn is_tight(self) -> bool {
+        self.memory == Memory::Tight
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            to,
+            "{} threads, {:?} memory, {:?} store, {:?}",
+            self.threads, self.memory, self.layout, self.machines
+        )
+    }
+}
+
+/// The same store in both layouts, workers that serve them, and a session for each setting that was used.
+pub(super) struct Settings {
+    fresh: Store,
+    optimized: Store,
+    workers: String,
+    serving: Vec<JoinHandle<tsql::Result<()>>>,
+    sessions: BTreeMap<Setting, SessionContext>,
+    runs: BTreeMap<Setting, u64>,
+    distributed: u64,
+    out_of_memory: u64,
+}
+
+impl Settings {
+    /// Copies the store in the folder `from`, optimizes the copy and starts workers for both.
+    pub(super) fn new(runtime: &Runtime, from: &Path) -> Self {
+        let to = from.with_file_name("optimized");
+        let copied = std::process::Command::new("cp").arg("-r").args([from, &to]);
+        assert!(copied.status().unwrap().success());
+        runtime.block_on(async {
+            let open = async |path: &Path| Store::open(path.to_str().unwrap()).await.unwrap();
+            let (fresh, optimized) = (open(from).await, open(&to).await);
+            optimized
+                .optimize(&OptimizeOptions::default())
+                .await
+                .unwrap();
+            let (mut addresses, mut serving) = (Vec::new(), Vec::new());
+            for _ in 0..WORKERS {
+                let stores = vec![open(from).await, open(&to).await];
+                let options = WorkerOptions::default().listen("127.0.0.1:0");
+                let worker = Worker::start(stores, options).await.unwrap();
+                addresses.push(worker.address().to_string());
+                serving.push(tokio::spawn(worker.serve(std::future::pending())));
+            }
+            Self {
+                fresh,
+                optimized,
+                workers: addresses.join(","),
+                serving,
+                sessions: BTreeMap::new(),
+                runs: BTreeMap::new(),
+                distributed: 0,
+                out_of_memory: 0,
+            }
+        })
+    }
+
+    /// Runs a query under a setting.
+    pub(super) fn run(
+        &mut self,
+        runtime: &Runtime,
+        setting: Setting,
+        sql: &str,
+    ) -> Result<Vec<RecordBatch>, String> {
+        *self.runs.entry(setting).or_default() += 1;
+        let context = self.session(runtime, setting);
+        let (running, sql) = (context.clone(), sql.to_owned());
+        let running = runtime.spawn(async move { running.sql(&sql).await?.collect().await });
+        let result = runtime.block_on(running);
+        let decisions = tsql::cluster::decisions(&context);
+        let is_sent = |decision: &String| decision.starts_with("sent to");
+        self.distributed += u64::from(decisions.iter().any(is_sent));
+        match result {
+            Ok(Ok(batches)) => Ok(batches),
+            Ok(Err(error)) => {
+                let error = error.to_string();
+                if setting.is_tight() && is_out_of_memory(&error) {
+                    self.out_of_memory += 1;
+                }
+                Err(error)
+            }
+            Err(panic) => Err(format!("panic: {panic}")),
+        }
+    }
+
+    fn session(&mut self, runtime: &Runtime, setting: Setting) -> SessionContext {
+        if let Some(context) = self.sessions.get(&setting) {
+            return context.clone();
+        }
+        let options = SessionOptions::default().threads(setting.threads);
+        let options = match setting.memory {
+            Memory::Unlimited => options,
+            Memory::Tight => options.memory_limit_bytes(TIGHT_BYTES),
+            Memory::Ample => options.memory_limit_bytes(AMPLE_BYTES),
+        };
+        let options = match setting.machines {
+            Machines::Local => options,
+            Machines::Workers => {
+                options.workers(Workers::parse(&self.workers).unwrap().least_rows(1))
+            }
+        };
+        let store = match setting.layout {
+            Layout::Fresh => &self.fresh,
+            Layout::Optimized => &self.optimized,
+        };
+        let context = runtime.block_on(store.session_with(&options)).unwrap();
+        self.sessions.insert(setting, context.clone());
+        context
+    }
+
+    /// One line that says how often settings were used, and how many queries went to workers or ran out of memory.
+    pub(super) fn summary(&self) -> String {
+        let runs = || self.runs.iter().filter(|(s, _)| **s != Setting::REFERENCE);
+        let of_all = Setting::all().len();
+        format!(
+            "{} runs under {} of {of_all} settings, at least {} under each used one; {} in stages on workers; {} out of memory",
+            runs().map(|(_, runs)| runs).sum::<u64>(),
+            runs().count(),
+            runs().map(|(_, runs)| *runs).min().unwrap_or_default(),
+            self.distributed,
+            self.out_of_memory,
+        )
+    }
+
+    /// Whether workers were used, and a tight limit left most queries a result.
+    pub(super) fn is_meaningful(&self) -> bool {
+        let tight = self.runs.iter().filter(|(setting, _)| setting.is_tight());
+        let tight: u64 = tight.map(|(_, runs)| runs).sum();
+        let runs: u64 = self.runs.values().sum();
+        self.distributed * 8 > runs && self.out_of_memory * 2 <= tight
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        for serving in &self.serving {
+            serving.abort();
+        }
+    }
+}
+
+/// Whether an error says that a query needs more than its memory limit.
+pub(super) fn is_out_of_memory(error: &str) -> bool {
+    error.contains("Resources exhausted") || error.contains("memory limit")
+}
