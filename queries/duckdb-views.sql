@@ -115,7 +115,7 @@ CREATE OR REPLACE MACRO tsql_noise_of_differences(base, differences) AS
     / (base::DOUBLE + s.sum * s.share))[1];
 
 CREATE OR REPLACE MACRO tsql_noise(mean_ns, count, packed) AS
-  CASE WHEN mean_ns IS NULL OR count IS NULL THEN NULL WHEN packed IS NULL THEN 0.0::DOUBLE ELSE
+  CASE WHEN mean_ns IS NULL OR count IS NULL OR count < 2 THEN NULL ELSE
     list_transform([tsql_parts(mean_ns, count, packed)], lambda parts:
       CASE WHEN parts.doubles IS NOT NULL OR parts.base = 0
         THEN tsql_noise_of_list(tsql_repeats(mean_ns, count, packed))

@@ -36,7 +36,9 @@ pub(super) fn least() -> Scalar {
         "SELECT min_repeat_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
     Scalar::new(&about, DataType::Float64, |args| {
-        Packed::of(args)?.numbers(repeats::least_ns)
+        Packed::of(args)?.numbers(|runtime_ns, count, bytes| {
+            repeats::least_ns(runtime_ns, count, bytes).map(Some)
+        })
     })
 }
 
@@ -44,11 +46,15 @@ pub(super) fn least() -> Scalar {
 pub(super) fn noise() -> Scalar {
     let about = packed(About::new(
         "repeat_noise",
-        "Standard deviation of the packed repeats over their mean",
+        "Standard deviation of the packed repeats over their mean; NULL of fewer than two",
         "SELECT repeat_noise(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
+    // A single repeat says nothing of how far others would be from it.
     Scalar::new(&about, DataType::Float64, |args| {
-        Packed::of(args)?.numbers(repeats::noise)
+        Packed::of(args)?.numbers(|runtime_ns, count, bytes| {
+            let noise = repeats::noise(runtime_ns, count, bytes)?;
+            Some((count > 1).then_some(noise))
+        })
     })
 }
 
@@ -103,11 +109,14 @@ impl<'a> Packed<'a> {
             })
     }
 
-    /// As [`Packed::each`], for numbers.
-    fn numbers(&self, of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<f64>) -> Result<ArrayRef> {
+    /// As [`Packed::each`], for numbers, of which some are NULL.
+    fn numbers(
+        &self,
+        of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<Option<f64>>,
+    ) -> Result<ArrayRef> {
         let mut numbers = Float64Builder::with_capacity(self.runtime_ns.len());
         for number in self.each(of) {
-            numbers.append_option(number?);
+            numbers.append_option(number?.flatten());
         }
         Ok(Arc::new(numbers.finish()))
     }
