@@ -20,6 +20,7 @@ use futures::{Stream, StreamExt as _};
 use super::cut::{cut, looked_at};
 use super::lost::lost_worker;
 use super::session::Cluster;
+use super::windows::WindowCalls;
 
 /// The plan of a question that goes to workers.
 ///
@@ -33,6 +34,8 @@ pub(super) struct Asked {
     /// The same in stages.
     sent: Arc<dyn ExecutionPlan>,
     state: SessionState,
+    /// Window functions of the query.
+    calls: WindowCalls,
 }
 
 impl Asked {
@@ -40,13 +43,14 @@ impl Asked {
         cluster: Arc<Cluster>,
         local: Arc<dyn ExecutionPlan>,
         sent: Arc<dyn ExecutionPlan>,
-        state: SessionState,
+        (state, calls): (SessionState, WindowCalls),
     ) -> Self {
         Self {
             cluster,
             local,
             sent,
             state,
+            calls,
         }
     }
 }
@@ -104,6 +108,7 @@ impl ExecutionPlan for Asked {
             cluster: Arc::clone(&self.cluster),
             local: Arc::clone(&self.local),
             state: self.state.clone(),
+            calls: self.calls.clone(),
             context,
             attempts: 0,
             here: false,
@@ -118,6 +123,7 @@ struct Asking {
     cluster: Arc<Cluster>,
     local: Arc<dyn ExecutionPlan>,
     state: SessionState,
+    calls: WindowCalls,
     context: Arc<TaskContext>,
     /// Times that workers were lost.
     attempts: usize,
@@ -175,7 +181,7 @@ impl Asking {
         let local = reset_plan_states(Arc::clone(&self.local))?;
         if self.attempts < ATTEMPTS && matches!(self.cluster.find().await, Ok(1..)) {
             let sent = cut(&local, &self.state).await?;
-            if looked_at(&sent, &self.state).is_ok() {
+            if looked_at(&sent, &self.state, &self.calls).is_ok() {
                 self.cluster.told("a worker was lost: the others are asked");
                 return Ok(sent);
             }

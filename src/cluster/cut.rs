@@ -11,8 +11,8 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion_distributed::{
     DistributedCodec, DistributedExec, DistributedLeafExec, NetworkBoundaryExt as _,
     SessionStateBuilderExt as _, Stage,
@@ -22,7 +22,8 @@ use datafusion_proto::bytes::{
 };
 use datafusion_proto::physical_plan::DeduplicatingProtoConverter;
 
-use super::stages;
+use super::windows::WindowCalls;
+use super::{compared, stages};
 
 /// A planner that has a plan already.
 #[derive(Debug)]
@@ -55,13 +56,14 @@ pub(super) async fn cut(
     planner.create_physical_plan(&nothing, session).await
 }
 
-/// The stages of a plan, if workers can run all of them as they are.
+/// The stages of a plan, if workers can run all of them as they are; `calls` are the window functions of its query.
 ///
 /// # Errors
 /// Why they cannot.
 pub(super) fn looked_at(
     plan: &Arc<dyn ExecutionPlan>,
     session: &dyn Session,
+    calls: &WindowCalls,
 ) -> std::result::Result<Vec<Stage>, String> {
     let mut cut = None;
     let found = plan.apply(|node| {
@@ -77,7 +79,7 @@ pub(super) fn looked_at(
     let context = session.task_ctx();
     for stage in &stages {
         if let Some(plan) = stage.local_plan() {
-            written(plan, &context)
+            written(plan, &context, calls)
                 .map_err(|error| format!("it cannot be written down: {error}"))?;
         }
     }
@@ -86,7 +88,11 @@ pub(super) fn looked_at(
 
 /// Writes a stage down and reads it back, as it would go to a worker: without the stages that feed it, and with the
 /// files of one task.
-fn written(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> Result<()> {
+fn written(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: &TaskContext,
+    calls: &WindowCalls,
+) -> Result<()> {
     let of_task = Arc::clone(plan).transform_down(|node| {
         if node.is_network_boundary() {
             let rows = EmptyExec::new(node.schema());
@@ -112,26 +118,5 @@ fn written(plan: &Arc<dyn ExecutionPlan>, context: &TaskContext) -> Result<()> {
         physical_plan_to_bytes_with_proto_converter(Arc::clone(&written), &codec, &converter)?;
     let converter = DeduplicatingProtoConverter::default();
     let read = physical_plan_from_bytes_with_proto_converter(&bytes, context, &codec, &converter)?;
-    let [written, read] = [written, read].map(|plan| shown(plan.as_ref()));
-    if written != read {
-        let lines = written.lines().zip(read.lines());
-        let differs = lines.into_iter().find(|(written, read)| written != read);
-        let (written, read) = differs.unwrap_or_default();
-        let reason = format!("{} is read as {}", written.trim(), read.trim());
-        return Err(DataFusionError::Plan(reason));
-    }
-    Ok(())
-}
-
-/// A plan as text, without hints in which order row groups might best be read: they are not sent, and nothing rests on
-/// them.
-fn shown(plan: &dyn ExecutionPlan) -> String {
-    let text = displayable(plan).indent(false).to_string();
-    let text = text.replace(", reverse_row_groups=true", "");
-    let mut parts = text.split(", sort_order_for_reorder=[");
-    let mut shown = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        shown.push_str(part.split_once(']').map_or(part, |(_, rest)| rest));
-    }
-    shown
+    compared::compare(&written, &read, calls).map_err(DataFusionError::Plan)
 }

@@ -14,6 +14,7 @@
 
 mod addresses;
 mod asked;
+mod compared;
 mod connections;
 mod cut;
 mod leaves;
@@ -26,6 +27,7 @@ mod session;
 mod speaking;
 mod stages;
 mod status;
+mod windows;
 mod workers;
 
 use std::collections::BTreeMap;

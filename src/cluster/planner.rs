@@ -25,6 +25,7 @@ use super::asked::Asked;
 use super::cut::{cut, looked_at};
 use super::leaves::expected_rows;
 use super::session::Cluster;
+use super::windows::WindowCalls;
 use crate::store::scan_of_store;
 
 /// Plans questions of a session that has workers.
@@ -44,12 +45,14 @@ impl QueryPlanner for Planner {
             (logical, local.downcast_ref::<ExplainExec>())
         {
             let inner = planner.create_physical_plan(&explain.plan, session).await?;
-            return Ok(match self.sent(&inner, session).await? {
+            let calls = WindowCalls::of(&explain.plan)?;
+            return Ok(match self.sent(&inner, session, &calls).await? {
                 None => local,
                 Some(sent) => explained(told, sent.as_ref()),
             });
         }
-        self.shared(local, session).await
+        self.shared(local, session, &WindowCalls::of(logical)?)
+            .await
     }
 }
 
@@ -75,14 +78,15 @@ impl Planner {
         &self,
         local: Arc<dyn ExecutionPlan>,
         session: &dyn Session,
+        calls: &WindowCalls,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         // What writes or counts the rows stays here: it must not be run again where a worker is lost.
         let stays = local.downcast_ref::<DataSinkExec>().is_some();
         if let ([input], true) = (local.children().as_slice(), stays) {
-            let input = Box::pin(self.shared(Arc::clone(input), session)).await?;
+            let input = Box::pin(self.shared(Arc::clone(input), session, calls)).await?;
             return replace_children_if_necessary(local, vec![input]);
         }
-        let Some(sent) = self.sent(&local, session).await? else {
+        let Some(sent) = self.sent(&local, session, calls).await? else {
             return Ok(local);
         };
         if local.downcast_ref::<AnalyzeExec>().is_some() {
@@ -92,7 +96,12 @@ impl Planner {
             return Ok(local);
         };
         let cluster = Arc::clone(&self.0);
-        Ok(Arc::new(Asked::new(cluster, local, sent, state.clone())))
+        Ok(Arc::new(Asked::new(
+            cluster,
+            local,
+            sent,
+            (state.clone(), calls.clone()),
+        )))
     }
 
     /// The plan cut into stages, with workers to run them; `None` where it is to run here.
@@ -100,6 +109,7 @@ impl Planner {
         &self,
         local: &Arc<dyn ExecutionPlan>,
         session: &dyn Session,
+        calls: &WindowCalls,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let (rows, least_rows) = (rows(local), self.0.least_rows());
         if rows < least_rows {
@@ -110,7 +120,7 @@ impl Planner {
         }
         match self.0.find().await {
             Ok(0) => self.0.stayed("no worker answers"),
-            Ok(_) => return self.in_stages(local, session).await,
+            Ok(_) => return self.in_stages(local, session, calls).await,
             // A name that nobody knows now, as of a service that has no machine yet.
             Err(error) => self.0.stayed(&error.to_string()),
         }
@@ -122,6 +132,7 @@ impl Planner {
         &self,
         local: &Arc<dyn ExecutionPlan>,
         session: &dyn Session,
+        calls: &WindowCalls,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let cut = match cut(local, session).await {
             Ok(cut) => cut,
@@ -130,7 +141,7 @@ impl Planner {
                 return Ok(None);
             }
         };
-        match looked_at(&cut, session) {
+        match looked_at(&cut, session, calls) {
             Ok(stages) => {
                 self.0.went(&stages);
                 Ok(Some(cut))

@@ -98,6 +98,107 @@ async fn workers_answer_as_one_machine_does() {
     assert!(sent > QUESTIONS.len(), "{sent} were sent");
 }
 
+/// Window functions with what bytes of a plan do not carry, and the same ones without.
+const HIDDEN: [[&str; 2]; 9] = [
+    [
+        "count(*) FILTER (WHERE error_no = 0) OVER (PARTITION BY platform)",
+        "count(*) OVER (PARTITION BY platform)",
+    ],
+    [
+        "sum(runtime_ns) FILTER (WHERE line > 5) OVER (PARTITION BY platform ORDER BY source_id, line ROWS 3 PRECEDING)",
+        "sum(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line ROWS 3 PRECEDING)",
+    ],
+    [
+        "max(line) FILTER (WHERE runtime_ns > 1e6) OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "max(line) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "array_agg(line) FILTER (WHERE error_no = 0) OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "array_agg(line) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "lag(runtime_ns) IGNORE NULLS OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "lag(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "lead(runtime_ns, 2) IGNORE NULLS OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "lead(runtime_ns, 2) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "first_value(runtime_ns) IGNORE NULLS OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "first_value(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "last_value(runtime_ns) IGNORE NULLS OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "last_value(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+    [
+        "nth_value(runtime_ns, 3) IGNORE NULLS OVER (PARTITION BY platform ORDER BY source_id, line)",
+        "nth_value(runtime_ns, 3) OVER (PARTITION BY platform ORDER BY source_id, line)",
+    ],
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn window_functions_that_bytes_do_not_carry_run_here() {
+    let store = Store::demo().await.unwrap();
+    let alone = store.session().await.unwrap();
+    let context = session(&store, &workers(&store, 2).await).await;
+    for [hidden, plain] in HIDDEN {
+        let property = if hidden.contains("FILTER") {
+            "FILTER"
+        } else {
+            "IGNORE NULLS"
+        };
+        for (function, decision) in [
+            (hidden, format!("bytes do not carry the {property}")),
+            (plain, "sent to 2 workers".to_owned()),
+        ] {
+            for sql in [
+                format!("SELECT source_id, line, {function} AS w FROM records"),
+                format!("SELECT source_id, line, {plain} AS v, {function} AS w FROM records"),
+                // In a subquery.
+                format!(
+                    "SELECT platform, count(w) FROM (SELECT platform, {function} AS w FROM records) GROUP BY 1"
+                ),
+            ] {
+                let wanted = asked(&alone, &sql).await.unwrap();
+                let found = asked(&context, &sql).await.unwrap();
+                let decided = decisions(&context);
+                assert_eq!(sorted(&found), sorted(&wanted), "{sql}: {decided}");
+                assert!(decided.contains(&decision), "{sql}: {decided}");
+            }
+        }
+    }
+}
+
+/// A window over rows that come in the opposite order is turned around, which bytes do not carry either.
+#[tokio::test(flavor = "multi_thread")]
+async fn reversed_windows_answer_as_one_machine_does() {
+    let store = Store::demo().await.unwrap();
+    let alone = store.session().await.unwrap();
+    let context = session(&store, &workers(&store, 2).await).await;
+    for function in [
+        "lag(line)",
+        "lead(line, 2)",
+        "first_value(line)",
+        "nth_value(line, 2)",
+        "array_agg(line)",
+    ] {
+        let sql = format!(
+            "SELECT graph_id, source_id, line, {function} OVER (PARTITION BY graph_id ORDER BY source_id DESC, line DESC) AS w, \
+             row_number() OVER (PARTITION BY graph_id ORDER BY source_id, line) AS n FROM records"
+        );
+        let wanted = asked(&alone, &sql).await.unwrap();
+        let found = asked(&context, &sql).await.unwrap();
+        assert_eq!(
+            sorted(&found),
+            sorted(&wanted),
+            "{sql}: {}",
+            decisions(&context)
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn ready_made_questions_have_the_same_answers() {
     let store = Store::demo().await.unwrap();

@@ -1,0 +1,663 @@
+//! Compares a plan with the one that is read back from its bytes.
+//!
+//! A worker runs the plan that it reads, so whatever the bytes do not carry would change a result in silence. Nodes and
+//! expressions are compared field by field; a node whose fields are not listed here differs. Properties that a node derives
+//! from its fields and its inputs (order, partitioning, statistics) are not compared.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema};
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::{WindowFrame, WindowFrameBound};
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::{CastExpr, DynamicFilterPhysicalExpr};
+use datafusion::physical_expr::window::{
+    PlainAggregateWindowExpr, SlidingAggregateWindowExpr, StandardWindowExpr, WindowExpr,
+};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::joins::{
+    CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec,
+};
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::unnest::UnnestExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowUDFExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _, Partitioning};
+use datafusion_distributed::BroadcastExec;
+
+use super::windows::WindowCalls;
+
+/// Name of a property that differs.
+type Difference = Option<&'static str>;
+
+/// Compares a plan with the one that was read back; `calls` are the window functions of its query.
+///
+/// # Errors
+/// The node and its property that is not the same.
+pub(super) fn compare(
+    written: &Arc<dyn ExecutionPlan>,
+    read: &Arc<dyn ExecutionPlan>,
+    calls: &WindowCalls,
+) -> Result<(), String> {
+    let lost = common(written, read).or_else(|| own(written, read, calls));
+    if let Some(property) = lost {
+        return Err(format!(
+            "bytes do not carry the {property} of {}",
+            written.name()
+        ));
+    }
+    let mut inputs = written.children().into_iter().zip(read.children());
+    inputs.try_for_each(|(written, read)| compare(written, read, calls))
+}
+
+/// Returns the first property of any node that differs.
+fn common(written: &Arc<dyn ExecutionPlan>, read: &Arc<dyn ExecutionPlan>) -> Difference {
+    let partitions = |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
+    first([
+        ("inputs", written.children().len() == read.children().len()),
+        ("schema", same_schema(&written.schema(), &read.schema())),
+        ("fetch", written.fetch() == read.fetch()),
+        ("partitions", partitions(written) == partitions(read)),
+    ])
+}
+
+/// Compares names, types and nullability; other metadata of fields changes no row.
+fn same_schema(a: &Schema, b: &Schema) -> bool {
+    let mut pairs = a.fields().iter().zip(b.fields());
+    a.fields().len() == b.fields().len() && pairs.all(|(a, b)| same_field(a, b))
+}
+
+fn same_field(a: &Field, b: &Field) -> bool {
+    a.name() == b.name() && a.data_type() == b.data_type() && a.is_nullable() == b.is_nullable()
+}
+
+/// Returns the first property of a node of one kind that differs.
+fn own(
+    written: &Arc<dyn ExecutionPlan>,
+    read: &Arc<dyn ExecutionPlan>,
+    calls: &WindowCalls,
+) -> Difference {
+    macro_rules! both {
+        ($node:ty, $compared:expr) => {
+            match (
+                written.downcast_ref::<$node>(),
+                read.downcast_ref::<$node>(),
+            ) {
+                (Some(written), Some(read)) => return $compared(written, read),
+                (None, None) => {}
+                _ => return Some("kind"),
+            }
+        };
+    }
+    macro_rules! without_fields {
+        ($($node:ty),* $(,)?) => { $(both!($node, |_: &$node, _: &$node| None);)* };
+    }
+    let windows = |written: &[Arc<dyn WindowExpr>], read: &[Arc<dyn WindowExpr>]| {
+        if written.len() != read.len() {
+            return Some("window functions");
+        }
+        let mut pairs = written.iter().zip(read);
+        pairs.find_map(|(written, read)| window(written, read, calls))
+    };
+    both!(AggregateExec, aggregation);
+    both!(
+        BoundedWindowAggExec,
+        |a: &BoundedWindowAggExec, b: &BoundedWindowAggExec| {
+            let mode = ("order of rows", a.input_order_mode == b.input_order_mode);
+            first([mode]).or_else(|| windows(a.window_expr(), b.window_expr()))
+        }
+    );
+    both!(WindowAggExec, |a: &WindowAggExec, b: &WindowAggExec| {
+        windows(a.window_expr(), b.window_expr())
+    });
+    both!(FilterExec, |a: &FilterExec, b: &FilterExec| first([
+        ("condition", same(a.predicate(), b.predicate())),
+        ("columns", a.projection() == b.projection()),
+    ]));
+    both!(ProjectionExec, |a: &ProjectionExec, b: &ProjectionExec| {
+        let (a, b) = (a.expr(), b.expr());
+        let mut pairs = a.iter().zip(b);
+        let is_same =
+            a.len() == b.len() && pairs.all(|(a, b)| a.alias == b.alias && same(&a.expr, &b.expr));
+        first([("expressions", is_same)])
+    });
+    both!(SortExec, |a: &SortExec, b: &SortExec| first([
+        ("sort keys", same_order(a.expr(), b.expr())),
+        (
+            "partitioning",
+            a.preserve_partitioning() == b.preserve_partitioning()
+        ),
+    ]));
+    both!(
+        SortPreservingMergeExec,
+        |a: &SortPreservingMergeExec, b: &SortPreservingMergeExec| first([(
+            "sort keys",
+            same_order(a.expr(), b.expr())
+        )])
+    );
+    both!(
+        RepartitionExec,
+        |a: &RepartitionExec, b: &RepartitionExec| first([
+            (
+                "partitioning",
+                same_partitioning(a.partitioning(), b.partitioning())
+            ),
+            ("order of rows", a.preserve_order() == b.preserve_order()),
+        ])
+    );
+    both!(
+        GlobalLimitExec,
+        |a: &GlobalLimitExec, b: &GlobalLimitExec| first([("offset", a.skip() == b.skip())])
+    );
+    both!(UnnestExec, |a: &UnnestExec, b: &UnnestExec| first([
+        ("lists", a.list_column_indices() == b.list_column_indices()),
+        (
+            "structs",
+            a.struct_column_indices() == b.struct_column_indices()
+        ),
+        ("options", a.options() == b.options()),
+    ]));
+    both!(HashJoinExec, hash_join);
+    both!(SortMergeJoinExec, merge_join);
+    both!(
+        NestedLoopJoinExec,
+        |a: &NestedLoopJoinExec, b: &NestedLoopJoinExec| first([
+            ("kind of join", a.join_type() == b.join_type()),
+            ("join filter", same_filter(a.filter(), b.filter())),
+            ("columns", a.projection() == b.projection()),
+        ])
+    );
+    both!(DataSourceExec, source);
+    without_fields!(
+        BroadcastExec,
+        CoalescePartitionsExec,
+        CooperativeExec,
+        CrossJoinExec,
+        EmptyExec,
+        LocalLimitExec,
+        PlaceholderRowExec,
+        UnionExec,
+    );
+    Some("fields, which are not known")
+}
+
+/// Returns the name of the first property that is not the same.
+fn first<const N: usize>(properties: [(&'static str, bool); N]) -> Difference {
+    let mut differ = properties.iter().filter(|(_, is_same)| !is_same);
+    differ.next().map(|(name, _)| *name)
+}
+
+fn aggregation(written: &AggregateExec, read: &AggregateExec) -> Difference {
+    let (a, b) = (written.group_expr(), read.group_expr());
+    let named = |a: &[(Arc<dyn PhysicalExpr>, String)], b: &[(Arc<dyn PhysicalExpr>, String)]| {
+        let mut pairs = a.iter().zip(b);
+        a.len() == b.len() && pairs.all(|(a, b)| a.1 == b.1 && same(&a.0, &b.0))
+    };
+    let limit = |of: &AggregateExec| {
+        let options = of.limit_options();
+        options.map(|options| (options.limit(), options.descending()))
+    };
+    let is_listed = written.aggr_expr().len() == read.aggr_expr().len();
+    let filters = (written.filter_expr(), read.filter_expr());
+    let mut filter_pairs = filters.0.iter().zip(filters.1);
+    let filtered = filters.0.len() == filters.1.len()
+        && filter_pairs.all(|(a, b)| same_option(a.as_ref(), b.as_ref()));
+    let found = first([
+        ("mode", written.mode() == read.mode()),
+        ("groups", named(a.expr(), b.expr())),
+        ("grouping sets", named(a.null_expr(), b.null_expr())),
+        ("grouping sets", a.groups() == b.groups()),
+        (
+            "grouping sets",
+            a.has_grouping_set() == b.has_grouping_set(),
+        ),
+        ("functions", is_listed),
+        ("FILTER", filtered),
+        ("limit", limit(written) == limit(read)),
+        (
+            "columns",
+            same_schema(&written.input_schema(), &read.input_schema()),
+        ),
+    ]);
+    let mut pairs = written.aggr_expr().iter().zip(read.aggr_expr());
+    found.or_else(|| pairs.find_map(|(written, read)| aggregate(written, read)))
+}
+
+/// An aggregate function, over groups or over a window.
+fn aggregate(written: &AggregateFunctionExpr, read: &AggregateFunctionExpr) -> Difference {
+    first([
+        ("function", written.fun() == read.fun()),
+        (
+            "arguments",
+            all_same(&written.expressions(), &read.expressions()),
+        ),
+        (
+            "ORDER BY",
+            same_order(written.order_bys(), read.order_bys()),
+        ),
+        ("DISTINCT", written.is_distinct() == read.is_distinct()),
+        (
+            "IGNORE NULLS",
+            written.ignore_nulls() == read.ignore_nulls(),
+        ),
+        ("direction", written.is_reversed() == read.is_reversed()),
+        ("type", same_field(&written.field(), &read.field())),
+        ("name", written.name() == read.name()),
+    ])
+}
+
+fn window(
+    written: &Arc<dyn WindowExpr>,
+    read: &Arc<dyn WindowExpr>,
+    calls: &WindowCalls,
+) -> Difference {
+    let found = first([
+        (
+            "PARTITION BY",
+            all_same(written.partition_by(), read.partition_by()),
+        ),
+        ("ORDER BY", same_order(written.order_by(), read.order_by())),
+        (
+            "frame",
+            same_frame(written.get_window_frame(), read.get_window_frame()),
+        ),
+    ]);
+    let named = || {
+        let fields = written.field().ok().zip(read.field().ok());
+        let same_type = fields.is_some_and(|(a, b)| same_field(&a, &b));
+        first([("type", same_type), ("name", written.name() == read.name())])
+    };
+    found
+        .or_else(|| window_function(written, read, calls))
+        .or_else(named)
+}
+
+fn same_frame(a: &WindowFrame, b: &WindowFrame) -> bool {
+    let same = |a: &WindowFrameBound, b: &WindowFrameBound| match (a, b) {
+        (WindowFrameBound::Preceding(_), WindowFrameBound::Preceding(_))
+        | (WindowFrameBound::Following(_), WindowFrameBound::Following(_))
+            if a.is_unbounded() && b.is_unbounded() =>
+        {
+            true
+        }
+        _ => a == b,
+    };
+    a.units == b.units
+        && same(&a.start_bound, &b.start_bound)
+        && same(&a.end_bound, &b.end_bound)
+        && a.is_causal() == b.is_causal()
+}
+
+fn window_function(
+    written: &Arc<dyn WindowExpr>,
+    read: &Arc<dyn WindowExpr>,
+    calls: &WindowCalls,
+) -> Difference {
+    let [plain, plain_read] =
+        [written, read].map(|of| of.as_any().downcast_ref::<PlainAggregateWindowExpr>());
+    let [sliding, sliding_read] =
+        [written, read].map(|of| of.as_any().downcast_ref::<SlidingAggregateWindowExpr>());
+    let over_rows = match (plain, plain_read, sliding, sliding_read) {
+        (Some(a), Some(b), ..) => Some((a.get_aggregate_expr(), b.get_aggregate_expr())),
+        (.., Some(a), Some(b)) => Some((a.get_aggregate_expr(), b.get_aggregate_expr())),
+        _ => None,
+    };
+    if let Some((written, read)) = over_rows {
+        let hidden = || calls.hidden_in_aggregate(written.fun().name());
+        return aggregate(written, read).or_else(hidden);
+    }
+    let function = |of: &'_ Arc<dyn WindowExpr>| {
+        let standard = of.as_any().downcast_ref::<StandardWindowExpr>()?;
+        let function = standard.get_standard_func_expr();
+        function.as_any().downcast_ref::<WindowUDFExpr>().cloned()
+    };
+    let (Some(a), Some(b)) = (function(written), function(read)) else {
+        return Some("kind");
+    };
+    let found = first([
+        ("function", a.fun() == b.fun()),
+        ("arguments", all_same(a.args(), b.args())),
+    ]);
+    found.or_else(|| calls.hidden_in_window(a.fun(), written.order_by()))
+}
+
+fn hash_join(a: &HashJoinExec, b: &HashJoinExec) -> Difference {
+    first([
+        ("kind of join", a.join_type() == b.join_type()),
+        ("join keys", same_keys(a.on(), b.on())),
+        ("join filter", same_filter(a.filter(), b.filter())),
+        ("mode", a.partition_mode() == b.partition_mode()),
+        ("columns", a.projection == b.projection),
+        (
+            "equality of NULL",
+            a.null_equality() == b.null_equality() && a.null_aware == b.null_aware,
+        ),
+    ])
+}
+
+fn merge_join(a: &SortMergeJoinExec, b: &SortMergeJoinExec) -> Difference {
+    first([
+        ("kind of join", a.join_type() == b.join_type()),
+        ("join keys", same_keys(a.on(), b.on())),
+        (
+            "join filter",
+            same_filter(a.filter().as_ref(), b.filter().as_ref()),
+        ),
+        ("sort options", a.sort_options() == b.sort_options()),
+        ("equality of NULL", a.null_equality() == b.null_equality()),
+    ])
+}
+
+type Keys = [(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)];
+
+fn same_keys(a: &Keys, b: &Keys) -> bool {
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len() && pairs.all(|(a, b)| same(&a.0, &b.0) && same(&a.1, &b.1))
+}
+
+fn same_filter(a: Option<&JoinFilter>, b: Option<&JoinFilter>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            same(a.expression(), b.expression())
+                && a.column_indices() == b.column_indices()
+                && same_schema(a.schema(), b.schema())
+        }
+        _ => false,
+    }
+}
+
+fn source(written: &DataSourceExec, read: &DataSourceExec) -> Difference {
+    let [a, b] = [written, read].map(|of| of.data_source().downcast_ref::<FileScanConfig>());
+    if let (Some(a), Some(b)) = (a, b) {
+        return scan(a, b);
+    }
+    let [a, b] = [written, read].map(|of| of.data_source().downcast_ref::<MemorySourceConfig>());
+    let (Some(a), Some(b)) = (a, b) else {
+        return Some("kind");
+    };
+    first([
+        ("rows", a.partitions() == b.partitions()),
+        ("columns", a.projection() == b.projection()),
+        (
+            "columns",
+            same_schema(&a.original_schema(), &b.original_schema()),
+        ),
+    ])
+}
+
+/// Statistics, readers and what is known of footers are not compared: a worker has its own.
+fn scan(a: &FileScanConfig, b: &FileScanConfig) -> Difference {
+    let same_files = |a: &FileGroup, b: &FileGroup| {
+        let mut pairs = a.files().iter().zip(b.files());
+        a.len() == b.len()
+            && pairs.all(|(a, b)| {
+                a.object_meta.location == b.object_meta.location
+                    && a.object_meta.size == b.object_meta.size
+                    && a.range == b.range
+                    && a.partition_values == b.partition_values
+            })
+    };
+    let mut groups = a.file_groups.iter().zip(&b.file_groups);
+    let files = a.file_groups.len() == b.file_groups.len() && groups.all(|(a, b)| same_files(a, b));
+    let mut orders = a.output_ordering.iter().zip(&b.output_ordering);
+    // Without a limit and an order of its own, a scan may read its files in any order.
+    let is_ordered = a.limit.is_some() || !a.output_ordering.is_empty();
+    let order = (a.preserve_order == b.preserve_order || !is_ordered)
+        && a.output_ordering.len() == b.output_ordering.len()
+        && orders.all(|(a, b)| same_order(a, b));
+    let (from, to) = (a.file_source(), b.file_source());
+    let columns = match (from.projection(), to.projection()) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            let mut pairs = a.iter().zip(b.iter());
+            a.iter().count() == b.iter().count()
+                && pairs.all(|(a, b)| a.alias == b.alias && same(&a.expr, &b.expr))
+        }
+        _ => false,
+    };
+    // Those of a reader that change what it reads.
+    let [types, types_read] = [from, to].map(|source| {
+        let parquet = source.downcast_ref::<ParquetSource>();
+        parquet.map(|parquet| {
+            let options = &parquet.table_parquet_options().global;
+            let int96 = (
+                options.coerce_int96.clone(),
+                options.coerce_int96_tz.clone(),
+            );
+            (
+                options.binary_as_string,
+                options.schema_force_view_types,
+                int96,
+            )
+        })
+    });
+    first([
+        ("store", a.object_store_url == b.object_store_url),
+        ("files", files),
+        ("order of rows", order),
+        ("limit", a.limit == b.limit),
+        ("batches", a.batch_size == b.batch_size),
+        ("columns", columns),
+        ("columns", same_schema(a.file_schema(), b.file_schema())),
+        (
+            "folders",
+            a.table_partition_cols() == b.table_partition_cols(),
+        ),
+        (
+            "condition",
+            same_option(from.filter().as_ref(), to.filter().as_ref()),
+        ),
+        ("types", types.is_some() && types == types_read),
+    ])
+}
+
+fn same_partitioning(a: &Partitioning, b: &Partitioning) -> bool {
+    match (a, b) {
+        (Partitioning::RoundRobinBatch(a), Partitioning::RoundRobinBatch(b))
+        | (Partitioning::UnknownPartitioning(a), Partitioning::UnknownPartitioning(b)) => a == b,
+        (Partitioning::Hash(a, m), Partitioning::Hash(b, n)) => m == n && all_same(a, b),
+        _ => false,
+    }
+}
+
+fn same_order(a: &[PhysicalSortExpr], b: &[PhysicalSortExpr]) -> bool {
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len() && pairs.all(|(a, b)| a.options == b.options && same(&a.expr, &b.expr))
+}
+
+fn all_same(a: &[Arc<dyn PhysicalExpr>], b: &[Arc<dyn PhysicalExpr>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}
+
+fn same_option(a: Option<&Arc<dyn PhysicalExpr>>, b: Option<&Arc<dyn PhysicalExpr>>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => same(a, b),
+        _ => false,
+    }
+}
+
+/// Compares expressions. Filters that change while a plan runs leave out rows that nobody needs, so only their columns are
+/// compared; the settings that a function was planned with are those of the session on both sides; what a cast says of its
+/// field is compared with the schema of the node.
+fn same(a: &Arc<dyn PhysicalExpr>, b: &Arc<dyn PhysicalExpr>) -> bool {
+    let owned = |of: &Arc<dyn PhysicalExpr>| -> Vec<Arc<dyn PhysicalExpr>> {
+        of.children().into_iter().map(Arc::clone).collect()
+    };
+    let (inner, inner_read) = (owned(a), owned(b));
+    if !all_same(&inner, &inner_read) {
+        return false;
+    }
+    let [dynamic, dynamic_read] =
+        [a, b].map(|of| of.downcast_ref::<DynamicFilterPhysicalExpr>().is_some());
+    if dynamic || dynamic_read {
+        return dynamic == dynamic_read;
+    }
+    let [cast, cast_read] = [a, b].map(|of| of.downcast_ref::<CastExpr>());
+    if let (Some(a), Some(b)) = (cast, cast_read) {
+        return a.cast_type() == b.cast_type() && a.cast_options() == b.cast_options();
+    }
+    let [function, function_read] = [a, b].map(|of| of.downcast_ref::<ScalarFunctionExpr>());
+    match (function, function_read) {
+        (Some(a), Some(b)) => {
+            a.fun() == b.fun()
+                && a.name() == b.name()
+                && a.return_type() == b.return_type()
+                && a.nullable() == b.nullable()
+        }
+        (None, None) if inner.is_empty() => a == b,
+        // What is their own is compared above the same inputs.
+        (None, None) => {
+            let read = Arc::clone(b).with_new_children(inner);
+            read.is_ok_and(|read| *a == read)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::SessionContext;
+
+    use super::*;
+    use crate::cluster::Workers;
+    use crate::query::SessionOptions;
+    use crate::store::Store;
+
+    /// Queries that differ in one property of a node.
+    const PAIRS: [[&str; 2]; 24] = [
+        [
+            "SELECT line FROM records WHERE line > 1",
+            "SELECT line FROM records WHERE line > 2",
+        ],
+        [
+            "SELECT line + 1 AS n FROM records",
+            "SELECT line + 2 AS n FROM records",
+        ],
+        [
+            "SELECT line AS n FROM records",
+            "SELECT source_id AS n FROM records",
+        ],
+        [
+            "SELECT line FROM records WHERE noise > 0.1 + line",
+            "SELECT line FROM records WHERE noise > 0.2 + line",
+        ],
+        [
+            "SELECT line FROM records ORDER BY line LIMIT 3",
+            "SELECT line FROM records ORDER BY line LIMIT 4",
+        ],
+        [
+            "SELECT line FROM records ORDER BY line LIMIT 3",
+            "SELECT line FROM records ORDER BY line LIMIT 3 OFFSET 1",
+        ],
+        [
+            "SELECT line FROM records ORDER BY runtime_ns",
+            "SELECT line FROM records ORDER BY runtime_ns DESC NULLS LAST",
+        ],
+        [
+            "SELECT line FROM records ORDER BY runtime_ns",
+            "SELECT line FROM records ORDER BY runtime_ns NULLS FIRST",
+        ],
+        [
+            "SELECT count(line) FILTER (WHERE line > 1) FROM records",
+            "SELECT count(line) FILTER (WHERE line > 2) FROM records",
+        ],
+        [
+            "SELECT count(line), array_agg(line) FROM records",
+            "SELECT count(line), array_agg(DISTINCT line) FROM records",
+        ],
+        [
+            "SELECT array_agg(line ORDER BY runtime_ns) FROM records",
+            "SELECT array_agg(line ORDER BY all_cost_s) FROM records",
+        ],
+        [
+            "SELECT first_value(runtime_ns) FROM records",
+            "SELECT first_value(runtime_ns) IGNORE NULLS FROM records",
+        ],
+        [
+            "SELECT platform, count(*) FROM records GROUP BY ROLLUP (platform, error_no)",
+            "SELECT platform, count(*) FROM records GROUP BY CUBE (platform, error_no)",
+        ],
+        [
+            "SELECT sum(line) OVER (PARTITION BY platform ORDER BY line) FROM records",
+            "SELECT sum(line) OVER (PARTITION BY dataset ORDER BY line) FROM records",
+        ],
+        [
+            "SELECT sum(line) OVER (ORDER BY line) FROM records",
+            "SELECT sum(line) OVER (ORDER BY line DESC) FROM records",
+        ],
+        [
+            "SELECT sum(line) OVER (ORDER BY line ROWS 1 PRECEDING) FROM records",
+            "SELECT sum(line) OVER (ORDER BY line ROWS 2 PRECEDING) FROM records",
+        ],
+        [
+            "SELECT lag(line, 1) OVER (ORDER BY line) FROM records",
+            "SELECT lag(line, 2) OVER (ORDER BY line) FROM records",
+        ],
+        [
+            "SELECT array_agg(runtime_ns) OVER (ORDER BY line) FROM records",
+            "SELECT array_agg(runtime_ns) IGNORE NULLS OVER (ORDER BY line) FROM records",
+        ],
+        [
+            "SELECT sum(line) OVER (ORDER BY line) FROM records",
+            "SELECT avg(line) OVER (ORDER BY line) FROM records",
+        ],
+        [
+            "SELECT a.line FROM records a JOIN records b ON a.config_id = b.config_id AND a.line < b.line",
+            "SELECT a.line FROM records a JOIN records b ON a.config_id = b.config_id AND a.line <= b.line",
+        ],
+        [
+            "SELECT a.line FROM records a JOIN records b ON a.error_message = b.error_message",
+            "SELECT a.line FROM records a JOIN records b ON a.error_message IS NOT DISTINCT FROM b.error_message",
+        ],
+        [
+            "SELECT a.line FROM records a LEFT JOIN graphs b ON a.line < b.graph_id",
+            "SELECT a.line FROM records a LEFT JOIN graphs b ON a.line <= b.graph_id",
+        ],
+        [
+            "SELECT unnest(repeats_ns) FROM records",
+            "SELECT unnest(cpu_repeats_ns) AS \"unnest(records.repeats_ns)\" FROM records",
+        ],
+        [
+            "SELECT * FROM (VALUES (1, 'a')) AS t(n, k)",
+            "SELECT * FROM (VALUES (1, 'b')) AS t(n, k)",
+        ],
+    ];
+
+    async fn planned(context: &SessionContext, sql: &str) -> (Arc<dyn ExecutionPlan>, WindowCalls) {
+        let frame = context.sql(sql).await.unwrap();
+        let logical = frame.clone().into_optimized_plan().unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        (plan, WindowCalls::of(&logical).unwrap())
+    }
+
+    #[tokio::test]
+    async fn plans_that_differ_in_one_property_are_told_apart() {
+        let store = Store::demo().await.unwrap();
+        // Nobody is there to be asked: plans stay those of one machine.
+        let options = SessionOptions::default().workers(Workers::parse("127.0.0.1:1").unwrap());
+        let context = store.session_with(&options).await.unwrap();
+        for [sql, other] in PAIRS {
+            let (plan, calls) = planned(&context, sql).await;
+            let (again, _) = planned(&context, sql).await;
+            assert_eq!(compare(&plan, &again, &calls), Ok(()), "{sql}");
+            let (other, _) = planned(&context, other).await;
+            assert!(compare(&plan, &other, &calls).is_err(), "{sql}");
+        }
+    }
+}
