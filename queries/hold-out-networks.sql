@@ -13,10 +13,11 @@ of_task AS (
   GROUP BY target_kind, graph_id
 ),
 measured AS (
-  SELECT graph_id, count(*) AS record_count
-  FROM records
-  WHERE platform = $platform AND status = 'ok'
-  GROUP BY graph_id
+  SELECT r.graph_id, e.target_kind, count(*) AS record_count
+  FROM records AS r
+  JOIN environments AS e ON e.environment_id = r.environment_id
+  WHERE r.platform = $platform AND r.status = 'ok'
+  GROUP BY r.graph_id, e.target_kind
 )
 SELECT m.network, m.target_kind, count(*) AS task_count,
   count(*) FILTER (WHERE o.network_count > 1) AS shared_task_count,
@@ -26,7 +27,7 @@ SELECT m.network, m.target_kind, count(*) AS task_count,
   100.0 * sum(r.record_count) / max(a.record_count) AS percent_of_records
 FROM member AS m
 JOIN of_task AS o ON o.graph_id = m.graph_id AND o.target_kind = m.target_kind
-LEFT JOIN measured AS r ON r.graph_id = m.graph_id
+LEFT JOIN measured AS r ON r.graph_id = m.graph_id AND r.target_kind = m.target_kind
 CROSS JOIN (SELECT sum(record_count) AS record_count FROM measured) AS a
 GROUP BY m.network, m.target_kind
 ORDER BY record_count DESC, m.network, m.target_kind

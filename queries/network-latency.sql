@@ -1,20 +1,27 @@
--- Latency of networks: the best time of each task, as often as the network has it, summed up. Where tasks are not measured, the sum is of the others.
+-- Latency of networks: the best time of each task for each kind of target, as often as the network has the task, summed up. Where tasks are not measured, the sum is of the others.
 -- platform platform : platform as in records.platform
 -- needs network_tasks : networks (ingest TenSet's network_info)
--- needs records WHERE dataset = 'tenset' AND status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) : records of tasks of these networks
+-- needs records WHERE dataset = 'tenset' AND status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) AND environment_id IN (SELECT e.environment_id FROM environments AS e JOIN network_tasks AS n ON n.target_kind = e.target_kind) : records of tasks of these networks, for the same kind of target
 WITH best AS (
-  SELECT graph_id, min(runtime_ns) AS best_ns
-  FROM records
-  WHERE platform = $platform AND dataset = 'tenset' AND status = 'ok'
-  GROUP BY graph_id
+  SELECT r.graph_id, e.target_kind, min(r.runtime_ns) AS best_ns
+  FROM records AS r
+  JOIN environments AS e ON e.environment_id = r.environment_id
+  WHERE r.platform = $platform AND r.dataset = 'tenset' AND r.status = 'ok'
+  GROUP BY r.graph_id, e.target_kind
+),
+-- Of a network that several files have, the tasks of one of them.
+member AS (
+  SELECT *, max(source_id) OVER (PARTITION BY network, input_shapes, target_kind) AS last_source_id
+  FROM network_tasks
+  WHERE network IS NOT NULL
 )
 SELECT n.network, n.input_shapes, n.target_kind, count(*) AS task_count, count(b.best_ns) AS measured_task_count,
   sum(n.weight * b.best_ns) AS latency_ns,
   sum(n.weight * t.flop_count) FILTER (WHERE b.best_ns IS NOT NULL) / sum(n.weight * b.best_ns) FILTER (WHERE t.flop_count IS NOT NULL) AS gflops
-FROM network_tasks AS n
+FROM member AS n
 JOIN tasks AS t ON t.graph_id = n.graph_id
-LEFT JOIN best AS b ON b.graph_id = n.graph_id
-WHERE n.network IS NOT NULL
+LEFT JOIN best AS b ON b.graph_id = n.graph_id AND b.target_kind = n.target_kind
+WHERE n.source_id = n.last_source_id
 GROUP BY n.network, n.input_shapes, n.target_kind
 HAVING count(b.best_ns) > 0
 ORDER BY n.network, n.input_shapes, n.target_kind

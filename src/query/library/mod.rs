@@ -120,7 +120,11 @@ pub(crate) fn among(questions: Vec<Question>, name: &str) -> Result<Question> {
 
 #[cfg(test)]
 mod tests {
+    use arrow::util::display::{ArrayFormatter, FormatOptions};
+    use datafusion::prelude::SessionContext;
+
     use super::*;
+    use crate::store::Store;
 
     #[test]
     fn every_file_is_listed() {
@@ -145,5 +149,74 @@ mod tests {
             error.contains("did you mean `platform-summary`?"),
             "{error}"
         );
+    }
+
+    /// Rows of a query as text.
+    async fn rows(context: &SessionContext, name: &str, given: &[(&str, &str)]) -> Vec<String> {
+        let given = given.iter();
+        let given = given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let given: Vec<_> = given.collect();
+        let question = question(name).unwrap();
+        let frame = question.ask(context, &given).await.unwrap();
+        let batches = frame.collect().await.unwrap();
+        let options = FormatOptions::default().with_null("NULL");
+        let mut rows = Vec::new();
+        for batch in &batches {
+            let columns = batch.columns().iter();
+            let columns = columns.map(|column| ArrayFormatter::try_new(column, &options).unwrap());
+            let columns: Vec<_> = columns.collect();
+            rows.extend((0..batch.num_rows()).map(|row| {
+                let cells = columns.iter().map(|column| column.value(row).to_string());
+                cells.collect::<Vec<_>>().join(" ")
+            }));
+        }
+        rows
+    }
+
+    /// A network for two kinds of target that share task 1, and its records on platforms with one of them and with both.
+    #[tokio::test]
+    async fn networks_meet_the_records_of_their_target() {
+        let store = Store::create("memory:").await.unwrap();
+        let context = store.session().await.unwrap();
+        for sql in [
+            "CREATE OR REPLACE VIEW network_tasks AS SELECT * FROM (VALUES
+                (1, 'net', '[1]', 'llvm', 2, 1), (1, 'net', '[1]', 'llvm', 1, 2),
+                (2, 'net', '[1]', 'cuda', 2, 1), (2, 'net', '[1]', 'cuda', 3, 3),
+                (3, 'net', '[1]', 'cuda', 2, 1), (3, 'net', '[1]', 'cuda', 3, 3))
+             AS t(source_id, network, input_shapes, target_kind, weight, graph_id)",
+            "CREATE OR REPLACE VIEW tasks AS SELECT * FROM (VALUES (1, 100.0), (2, 10.0), (3, 1.0)) AS t(graph_id, flop_count)",
+            "CREATE OR REPLACE VIEW environments AS SELECT * FROM (VALUES (7, 'llvm'), (8, 'cuda')) AS t(environment_id, target_kind)",
+            "CREATE OR REPLACE VIEW records AS SELECT *, 'tenset' AS dataset, 'ok' AS status FROM (VALUES
+                ('cpu', 1, 7, 50.0), ('cpu', 2, 7, 5.0),
+                ('gpu', 1, 8, 10.0), ('gpu', 1, 8, 20.0), ('gpu', 3, 8, 1.0),
+                ('both', 1, 7, 50.0), ('both', 1, 8, 10.0))
+             AS t(platform, graph_id, environment_id, runtime_ns)",
+        ] {
+            context.sql(sql).await.unwrap();
+        }
+        // Counted by hand: weights times best times, and operations over them.
+        for (platform, wanted) in [
+            ("cpu", vec!["net [1] llvm 2 2 105.0 2.0"]),
+            ("gpu", vec!["net [1] cuda 2 2 23.0 8.826086956521738"]),
+            (
+                "both",
+                vec!["net [1] cuda 2 1 20.0 10.0", "net [1] llvm 2 1 100.0 2.0"],
+            ),
+        ] {
+            let found = rows(&context, "network-latency", &[("platform", platform)]).await;
+            assert_eq!(found, wanted, "{platform}");
+            let held = rows(&context, "hold-out-networks", &[("platform", platform)]).await;
+            let measured = |target: &str| {
+                let row = held
+                    .iter()
+                    .find(|row| row.starts_with(&format!("net {target} ")));
+                row.unwrap().split(' ').nth(4).unwrap().to_owned()
+            };
+            let targets = [("llvm", "llvm"), ("cuda", "cuda")];
+            for (target, has) in targets {
+                let is_measured = platform == "both" || (platform == "cpu") == (has == "llvm");
+                assert_eq!(measured(target) != "0", is_measured, "{platform} {target}");
+            }
+        }
     }
 }
