@@ -13,6 +13,6 @@ FROM (
 ) AS f
 JOIN graphs AS g ON g.graph_id = f.graph_id
 JOIN configurations AS c ON c.graph_id = f.graph_id AND c.config_id = f.config_id
-JOIN files AS s ON s.source_id = f.source_id
+JOIN sources AS s ON s.source_id = f.source_id
 WHERE f.place = 1
 ORDER BY g.workload_key, f.program, f.build

@@ -179,6 +179,17 @@ CREATE OR REPLACE MACRO tsql_disturbed(list, text) AS
       list_transform(from_json(text, '[["DOUBLE"]]'), lambda repeat: {
         'wall_ns': repeat[1], 'cpu_ns': repeat[2], 'involuntary_switches': repeat[3]::BIGINT }) END);
 
+-- ---- labels of sources ----
+
+-- Lines `key=value` with each key once, by key: the last one counts.
+CREATE OR REPLACE MACRO tsql_merged_labels(text) AS
+  list_transform([string_split(text, chr(10))], lambda lines: array_to_string(list_transform(list_sort(list_filter(
+    list_transform(lines, lambda line, place: {
+      'key': split_part(line, '=', 1), 'line': line,
+      'later': list_transform(lines[place + 1:], lambda other: split_part(other, '=', 1)) }),
+    lambda label: NOT list_contains(label.later, label.key))),
+    lambda label: label.line), chr(10)))[1];
+
 -- ---- the tables ----
 
 CREATE OR REPLACE VIEW records AS
@@ -208,5 +219,26 @@ SELECT environment_id, dataset, target, split_part(target, ' ', 1) AS target_kin
   * EXCLUDE (environment_id, dataset, target)
 FROM delta_scan(getvariable('tsql_store') || '/environments');
 
+CREATE OR REPLACE VIEW source_segments AS
+SELECT *, CASE WHEN dataset = 'tpugraphs' THEN
+  coalesce(collection || ':', '') || regexp_replace(name, '^.*/|[.]npz$', '', 'g') END AS id
+FROM delta_scan(getvariable('tsql_store') || '/sources');
+
 CREATE OR REPLACE VIEW sources AS
-SELECT * FROM delta_scan(getvariable('tsql_store') || '/sources');
+SELECT source_id, max(dataset) AS dataset, max(platform) AS platform, max(name) AS name,
+  count(*) AS segments, max(end_byte) AS size_bytes,
+  sum(line_count)::BIGINT AS line_count, sum(record_count)::BIGINT AS record_count,
+  sum(other_count)::BIGINT AS other_count, sum(reject_count)::BIGINT AS reject_count,
+  sum(verbatim_count)::BIGINT AS verbatim_count,
+  min(ingested_at) AS first_ingested_at, max(ingested_at) AS ingested_at,
+  tsql_merged_labels(string_agg(labels, chr(10) ORDER BY segment)) AS labels,
+  max(id) AS id, max(collection) AS collection, max(split) AS split, max(network) AS network,
+  max(graph_id) AS graph_id, max(sample_id) AS sample_id, max(same_as) AS same_as,
+  max(first_platform) AS first_platform, last(path ORDER BY segment) AS path,
+  last(compression ORDER BY segment) AS compression, last(content_hash ORDER BY segment) AS content_hash,
+  last(tsql_version ORDER BY segment) AS tsql_version
+FROM source_segments
+GROUP BY source_id;
+
+CREATE OR REPLACE VIEW files AS
+SELECT * FROM sources;

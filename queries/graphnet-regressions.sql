@@ -9,7 +9,7 @@ WITH timed AS (
     r.line,
     coalesce(r.compiled_performance, r.eager_performance) AS performance
   FROM runs AS r
-  JOIN files AS s ON s.source_id = r.source_id
+  JOIN sources AS s ON s.source_id = r.source_id
 ),
 times AS (
   SELECT

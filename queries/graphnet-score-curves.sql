@@ -11,7 +11,7 @@ WITH scores AS (
     error_aware_speedup_score(r.speedup, r.passes, r.upstream_status,
       at.t, CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS es_t
   FROM runs AS r
-  JOIN files AS f ON f.source_id = r.source_id
+  JOIN sources AS f ON f.source_id = r.source_id
   CROSS JOIN (SELECT value AS t FROM generate_series(-10, 5)) AS at
   GROUP BY f.name, at.t
 )

@@ -14,6 +14,6 @@ SELECT
   aggregate_speedup_score(r.speedup, r.passes, r.upstream_status,
     CAST($p AS DOUBLE), CAST($b AS DOUBLE), $interpretation) AS aggregate
 FROM runs AS r
-JOIN files AS s ON s.source_id = r.source_id
+JOIN sources AS s ON s.source_id = r.source_id
 GROUP BY s.name
 ORDER BY s.name

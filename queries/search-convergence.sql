@@ -18,7 +18,7 @@ SELECT s.name AS source, g.workload_key, max(t.trial) AS trial_count, max(t.best
   min(t.trial) FILTER (WHERE t.runtime_ns = t.best_ns) AS trials_to_best
 FROM trials AS t
 JOIN graphs AS g ON g.graph_id = t.graph_id
-JOIN files AS s ON s.source_id = t.source_id
+JOIN sources AS s ON s.source_id = t.source_id
 GROUP BY s.name, g.workload_key
 HAVING max(t.trial) >= $least AND max(t.best_ns) IS NOT NULL
 ORDER BY trials_to_5_percent DESC, source, g.workload_key

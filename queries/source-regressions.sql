@@ -1,5 +1,5 @@
 -- Programs that are slower in one file than in another: by default in the last one that was ingested than in the one before it of the same platform.
--- parameter before = previous : name of the file as in files.name, or `previous`
+-- parameter before = previous : name of the file as in sources.name, or `previous`
 -- parameter after = last : name of the file to compare with, or `last`
 -- parameter percent = 5 : how much slower
 -- parameter limit = 50 : how many programs
@@ -25,7 +25,7 @@ timed AS (
     min(r.runtime_ns) FILTER (WHERE s.name = n.before_name) AS before_ns,
     min(r.runtime_ns) FILTER (WHERE s.name = n.after_name) AS after_ns
   FROM records AS r
-  JOIN files AS s ON s.source_id = r.source_id
+  JOIN sources AS s ON s.source_id = r.source_id
   JOIN named AS n ON s.name = n.before_name OR s.name = n.after_name
   WHERE r.status = 'ok'
   GROUP BY r.platform, r.graph_id, r.config_id

@@ -16,7 +16,7 @@ FROM (
   JOIN environments AS e ON e.environment_id = r.environment_id
   WHERE r.platform = $platform
 ) AS t
-JOIN files AS s ON s.source_id = t.source_id
+JOIN sources AS s ON s.source_id = t.source_id
 WHERE t.status = 'ok'
 WINDOW task AS (PARTITION BY t.workload_key, t.target)
 ORDER BY source, t.line

@@ -16,6 +16,6 @@ FROM (
   JOIN environments AS e ON e.environment_id = r.environment_id
   WHERE r.platform = $platform AND r.status <> 'unmeasured'
 ) AS t
-JOIN files AS s ON s.source_id = t.source_id
+JOIN sources AS s ON s.source_id = t.source_id
 WINDOW task AS (PARTITION BY t.workload_key, t.target)
 ORDER BY source, t.line

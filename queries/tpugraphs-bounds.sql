@@ -35,7 +35,7 @@ WITH known AS (
 ), names AS (
   SELECT r.graph_id, min(f.id) AS graph
   FROM (SELECT DISTINCT graph_id, source_id FROM records WHERE dataset = 'tpugraphs') AS r
-  JOIN files AS f ON f.source_id = r.source_id
+  JOIN sources AS f ON f.source_id = r.source_id
   GROUP BY r.graph_id
 ), bounds AS (
   SELECT n.graph, coalesce(c.flop_count, 0) AS flop_count, m.moved_bytes,

@@ -13,6 +13,6 @@ FROM (
   GROUP BY source_id, config_id
   HAVING count(*) >= $runs
 ) AS c
-JOIN files AS s ON s.source_id = c.source_id
+JOIN sources AS s ON s.source_id = c.source_id
 GROUP BY s.id
 ORDER BY median_spread DESC

@@ -10,7 +10,7 @@ WITH rows AS (
       ELSE layout_score(r.runtime_ns, CAST(p.score AS DOUBLE))
     END AS score
   FROM records AS r
-  JOIN files AS s ON s.source_id = r.source_id
+  JOIN sources AS s ON s.source_id = r.source_id
   LEFT JOIN predictions AS p ON p.id = s.id AND p.sample = r.line - 1
   WHERE r.split = $split
   GROUP BY r.collection, s.id

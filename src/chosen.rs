@@ -25,7 +25,7 @@ impl Lines {
         let sql = format!(
             "SELECT source_id, line FROM \
              (SELECT r.*, f.name AS source FROM {from} AS r LEFT JOIN \
-              (SELECT source_id AS of_id, name FROM files) AS f ON f.of_id = r.source_id) AS chosen \
+              (SELECT source_id AS of_id, name FROM sources) AS f ON f.of_id = r.source_id) AS chosen \
              WHERE ({predicate})"
         );
         let mut lines = Self::default();

@@ -55,8 +55,8 @@
 //! - **platform**: a kind of hardware by its short name. **environment**: target string, hardware
 //!   parameters and settings as a source states them.
 //! - **task**: a graph on a platform.
-//! - **source**: an ingested file; **segment**: what one ingest read of it. **ledger**: the table
-//!   `sources`.
+//! - **source**: an ingested file, a row of the view `sources`; **segment**: what one ingest read of it, a row of the
+//!   table `source_segments`, the **ingest log** (here: ledger), whose folder is called `sources`.
 //! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
 //!   rebuild.
 //! - **checksum**: XXH3-64 of a part of a data file, or of what a log says. **damage**: bytes that are

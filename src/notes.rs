@@ -133,7 +133,7 @@ impl Store {
         }
         let sql = "SELECT n.note_id, n.note, n.who, n.noted_at, n.predicate, n.source_id, n.record_count, \
             f.name, coalesce(n.platform, f.platform) AS platform \
-            FROM stored.notes AS n LEFT JOIN files AS f ON f.source_id = n.source_id \
+            FROM stored.notes AS n LEFT JOIN sources AS f ON f.source_id = n.source_id \
             ORDER BY n.note_id, n.target";
         let mut notes: Vec<Note> = Vec::new();
         for batch in collect(&self.session().await?, sql).await? {

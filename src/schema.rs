@@ -32,7 +32,7 @@ const TABLES: [&str; 22] = [
     include_str!("../schemas/network_tasks.toml"),
     include_str!("../schemas/workloads.toml"),
     include_str!("../schemas/relays.toml"),
-    include_str!("../schemas/sources.toml"),
+    include_str!("../schemas/source_segments.toml"),
     include_str!("../schemas/notes.toml"),
     include_str!("../schemas/subsets.toml"),
     include_str!("../schemas/splits.toml"),
@@ -41,7 +41,8 @@ const TABLES: [&str; 22] = [
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 15] = [
+const VIEWS: [&str; 16] = [
+    include_str!("../schemas/sources.toml"),
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
     include_str!("../schemas/nodes.toml"),
@@ -135,9 +136,11 @@ impl Column {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Its SQL name, and its folder in the store.
+    /// Its folder in the store, and its SQL name unless it has another one: see [`Table::sql_name`].
     #[serde(rename = "table")]
     pub name: String,
+    /// Its SQL name where this is not the name of its folder.
+    sql_name: Option<String>,
     /// The table whose columns it has before its own.
     like: Option<String>,
     /// Version of these columns, counted on from that of the table that it is like; a store whose table has a higher
@@ -181,6 +184,8 @@ pub struct View {
     /// Its SQL name.
     #[serde(rename = "view")]
     pub name: String,
+    /// The view whose columns it has before its own.
+    like: Option<String>,
     /// What one row is.
     pub doc: String,
     /// The order of its rows where one is needed: rows that share these columns are the same in all. All columns
@@ -234,6 +239,12 @@ impl Table {
         let fields: Result<Vec<Field>> = table.stored_columns().map(field).collect();
         table.stored = Some(Arc::new(Schema::new(fields?)));
         Ok(table)
+    }
+
+    /// Its name in SQL.
+    #[must_use]
+    pub fn sql_name(&self) -> &str {
+        self.sql_name.as_deref().unwrap_or(&self.name)
     }
 
     /// What it refers to in other tables.
@@ -293,11 +304,28 @@ impl Table {
                 },
             )
             .collect();
-        format!("SELECT {} FROM stored.{}", columns.join(", "), self.name)
+        format!(
+            "SELECT {} FROM stored.{}",
+            columns.join(", "),
+            self.sql_name()
+        )
     }
 }
 
 impl View {
+    /// Reads a view; `known` are those before it.
+    fn parse(text: &str, known: &[Self]) -> Result<Self> {
+        let mut view: Self =
+            toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
+        if let Some(like) = &view.like {
+            let model = known.iter().find(|known| &known.name == like);
+            let model =
+                model.ok_or_else(|| Error::damaged(&view.name, format!("no view `{like}`")))?;
+            view.columns.splice(0..0, model.columns.iter().cloned());
+        }
+        Ok(view)
+    }
+
     /// What it refers to in tables.
     pub fn references(&self) -> impl Iterator<Item = Reference> {
         references(&self.columns, &self.several)
@@ -353,7 +381,7 @@ pub fn tables() -> Result<&'static [Table]> {
     }
 }
 
-/// The table of this name.
+/// The table of this name, which is that of its folder or its SQL name.
 ///
 /// # Errors
 /// [`Error::Unknown`] where there is none.
@@ -361,16 +389,56 @@ pub fn table(name: &str) -> Result<&'static Table> {
     let tables = tables()?;
     tables
         .iter()
-        .find(|table| table.name == name)
+        .find(|table| table.name == name || table.sql_name() == name)
         .ok_or_else(|| Error::Unknown {
             kind: "table",
             name: name.to_owned(),
             known: tables
                 .iter()
-                .map(|table| table.name.as_str())
+                .map(Table::sql_name)
                 .collect::<Vec<_>>()
                 .join(", "),
         })
+}
+
+/// A table or view by its name in SQL.
+#[derive(Clone, Copy, Debug)]
+pub struct Relation {
+    /// Its SQL name.
+    pub name: &'static str,
+    /// What one row is.
+    pub doc: &'static str,
+    /// Its columns, in the order of `SELECT *`; hidden ones of tables among them.
+    pub columns: &'static [Column],
+    /// Whether it is a view.
+    pub is_view: bool,
+}
+
+/// All tables, then all views.
+///
+/// # Errors
+/// As [`tables`] and [`views`].
+pub fn relations() -> Result<impl Iterator<Item = Relation>> {
+    let tables = tables()?.iter().map(|table| Relation {
+        name: table.sql_name(),
+        doc: &table.doc,
+        columns: &table.columns,
+        is_view: false,
+    });
+    let views = views()?.iter().map(|view| Relation {
+        name: &view.name,
+        doc: &view.doc,
+        columns: &view.columns,
+        is_view: true,
+    });
+    Ok(tables.chain(views))
+}
+
+/// The table or view of this SQL name.
+#[must_use]
+pub fn relation(name: &str) -> Option<Relation> {
+    let mut all = relations().into_iter().flatten();
+    all.find(|relation| relation.name == name)
 }
 
 /// The views that are not simply one table.
@@ -379,8 +447,14 @@ pub fn table(name: &str) -> Result<&'static Table> {
 /// [`Error::Damaged`] where a schema file cannot be parsed.
 pub fn views() -> Result<&'static [View]> {
     static PARSED: OnceLock<Result<Vec<View>, String>> = OnceLock::new();
-    let parse = |text: &&str| toml::from_str(text).map_err(|error| error.to_string());
-    let parsed = PARSED.get_or_init(|| VIEWS.iter().map(parse).collect());
+    let parsed = PARSED.get_or_init(|| {
+        let mut views = Vec::with_capacity(VIEWS.len());
+        for text in VIEWS {
+            let view = View::parse(text, &views).map_err(|error| error.to_string())?;
+            views.push(view);
+        }
+        Ok(views)
+    });
     match parsed {
         Ok(views) => Ok(views),
         Err(reason) => Err(Error::damaged("schemas", reason.clone())),

@@ -48,24 +48,13 @@ fn columns(columns: &[schema::Column]) -> Vec<Column> {
 }
 
 fn all() -> tsql::Result<Vec<Table>> {
-    let mut all: Vec<Table> = Vec::new();
-    for table in schema::tables()? {
-        all.push(Table {
-            name: table.name.clone(),
-            doc: table.doc.clone(),
-            is_view: false,
-            columns: columns(&table.columns),
-        });
-    }
-    for view in schema::views()? {
-        all.push(Table {
-            columns: columns(&view.columns),
-            name: view.name.clone(),
-            doc: view.doc.clone(),
-            is_view: true,
-        });
-    }
-    Ok(all)
+    let all = schema::relations()?.map(|relation| Table {
+        columns: columns(relation.columns),
+        name: relation.name.to_owned(),
+        doc: relation.doc.to_owned(),
+        is_view: relation.is_view,
+    });
+    Ok(all.collect())
 }
 
 /// All tables and views with their columns, as JSON.

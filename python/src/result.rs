@@ -277,12 +277,7 @@ fn told(schema: &DFSchema) -> Vec<Column> {
 /// Unit and meaning of a column of a table or view.
 fn meaning(table: &str, name: &str) -> Option<(Option<String>, String)> {
     let of = |column: &schema::Column| (column.unit.clone(), column.doc.clone());
-    if let Ok(table) = schema::table(table) {
-        return table.column(name).map(of);
-    }
-    let views = schema::views().ok()?;
-    let view = views.iter().find(|view| view.name == table)?;
-    let mut columns = view.columns.iter();
+    let mut columns = schema::relation(table)?.columns.iter();
     columns.find(|column| column.name == name).map(of)
 }
 

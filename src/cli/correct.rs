@@ -41,7 +41,7 @@ pub(super) struct Correct {
     /// The label and its right value: platform=NAME, collection=NAME, split=NAME; nothing after = takes it away
     #[arg(long, value_name = "LABEL=VALUE", required = true)]
     set: Vec<String>,
-    /// Which sources: SQL over `files`, whose names are also `source`
+    /// Which sources: SQL over `sources`, whose names are also `source`
     #[arg(long = "where", value_name = "SQL", required_unless_present = "all")]
     predicate: Option<String>,
     #[command(flatten)]

@@ -39,8 +39,7 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
         return explain(&function(name)?, &command.output).await;
     }
     let wanted = command.table.as_deref().unwrap_or_default();
-    let views = schema::views()?;
-    let view = views.iter().find(|view| view.name == wanted);
+    let view = schema::views()?.iter().find(|view| view.name == wanted);
     let (columns, references): (_, Vec<Reference>) = match view {
         Some(view) => (view.columns.iter(), view.references().collect()),
         None => {

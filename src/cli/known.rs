@@ -24,11 +24,9 @@ type Named = (String, String);
 /// Completes tables and views.
 pub(super) fn tables() -> ArgValueCompleter {
     completer(|_| {
-        let tables = schema::tables().into_iter().flatten();
-        let tables = tables.map(|table| (table.name.clone(), table.doc.clone()));
-        let views = schema::views().into_iter().flatten();
-        let views = views.map(|view| (view.name.clone(), view.doc.clone()));
-        tables.chain(views).collect()
+        let all = schema::relations().into_iter().flatten();
+        let all = all.map(|relation| (relation.name.to_owned(), relation.doc.to_owned()));
+        all.collect()
     })
 }
 

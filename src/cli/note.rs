@@ -23,7 +23,7 @@ const SHOWN_CHARS: usize = 160;
 /// Note what is to be known of records, files or a platform
 ///
 /// A note is kept as rows of the table `notes`, one for each file that it applies to, or one for a platform, and joins
-/// `records` and `files` by source_id, or by platform. It is shown beside `tsql tables` and `tsql queries`, where these are read by people.
+/// `records` and `sources` by source_id, or by platform. It is shown beside `tsql tables` and `tsql queries`, where these are read by people.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql note add \"the fan was broken\" \\\n      \
@@ -31,7 +31,7 @@ const SHOWN_CHARS: usize = 160;
     tsql note add \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
     tsql note add \"shared with others\" --platform t4\n  \
     tsql note list --platform k80\n  \
-    tsql \"SELECT DISTINCT note FROM notes JOIN files USING (source_id)\n      \
+    tsql \"SELECT DISTINCT note FROM notes JOIN sources USING (source_id)\n      \
     WHERE dataset = 'tenset'\"\n  \
     tsql note delete 3")]
 pub(super) struct Note {

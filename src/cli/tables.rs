@@ -54,7 +54,7 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
             .map(|file| file.stats.num_records.cast_signed());
         let bytes = files.iter().map(|file| file.size_bytes.cast_signed());
         entries.push(Entry {
-            name: &table.name,
+            name: table.sql_name(),
             doc: &table.doc,
             size: Some(Size {
                 rows: rows.sum(),

@@ -31,7 +31,7 @@ pub(super) fn condition(kind: Kind, value: &str) -> Result<String> {
 
 /// Records of these files; a file with the bytes of another one has its records.
 fn of_files(condition: &str) -> String {
-    format!("source_id IN (SELECT coalesce(same_as, source_id) FROM files WHERE {condition})")
+    format!("source_id IN (SELECT coalesce(same_as, source_id) FROM sources WHERE {condition})")
 }
 
 /// A text as SQL writes it.

@@ -42,7 +42,7 @@ impl<'a> Known<'a> {
             platforms: names(context, platforms).await?,
             tags: tags.collect(),
             labels: names(context, labels).await?,
-            sources: counted(context, "SELECT count(*) AS rows FROM files").await?,
+            sources: counted(context, "SELECT count(*) AS rows FROM sources").await?,
         })
     }
 
@@ -133,7 +133,7 @@ impl<'a> Known<'a> {
             Kind::Where => false,
             Kind::Source => {
                 let sql = format!(
-                    "SELECT count(*) AS rows FROM files WHERE {}",
+                    "SELECT count(*) AS rows FROM sources WHERE {}",
                     of_sources(name)
                 );
                 counted(self.context, &sql).await? > 0
@@ -155,7 +155,7 @@ impl<'a> Known<'a> {
             names("tag", &self.tags),
             names("label", &self.labels),
             format!(
-                "{} sources (`tsql \"SELECT name FROM files\"`), and times like 2026-11-01..2026-11-08",
+                "{} sources (`tsql \"SELECT name FROM sources\"`), and times like 2026-11-01..2026-11-08",
                 self.sources
             ),
         ]

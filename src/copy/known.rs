@@ -33,7 +33,7 @@ const IDENTIFIED: [(&str, &str, &[&str]); 5] = [
             "SELECT graph_id AS id FROM stored.sources",
             "SELECT graph_id AS id FROM stored.network_tasks",
             "SELECT graph_id AS id FROM stored.workloads",
-            "SELECT s.graph_id AS id, f.source_id FROM stored.samples AS s JOIN files AS f ON f.sample_id = s.sample_id",
+            "SELECT s.graph_id AS id, f.source_id FROM stored.samples AS s JOIN sources AS f ON f.sample_id = s.sample_id",
         ],
     ),
     ("tasks", "graph_id", &[]),

@@ -142,7 +142,7 @@ pub(super) async fn there(store: &Store) -> Result<There> {
         }
     }
     let sql = format!(
-        "SELECT arrow_cast(name, 'Utf8View') AS name, arrow_cast(platform, 'Utf8View') AS platform FROM files \
+        "SELECT arrow_cast(name, 'Utf8View') AS name, arrow_cast(platform, 'Utf8View') AS platform FROM sources \
          WHERE starts_with(name, '{PARTS}/') AND source_id IN (SELECT source_id FROM records)"
     );
     for batch in collect(&context, &sql).await? {

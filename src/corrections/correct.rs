@@ -101,7 +101,7 @@ struct Sources {
 }
 
 impl Store {
-    /// Gives the sources that `predicate` chooses (SQL over `files`; `source` is the name) the labels that are right, with
+    /// Gives the sources that `predicate` chooses (SQL over `sources`; `source` is the name) the labels that are right, with
     /// all their records. Other names of the same bytes go along. What was measured is never changed.
     ///
     /// # Errors
@@ -130,10 +130,10 @@ impl Store {
         let new = Correction::new(Kind::Correct, predicate, changes, &done, options);
         if self.broken_off(&new).await?.is_none() {
             if chosen.ids.is_empty() {
-                return Err(nothing("files", predicate));
+                return Err(nothing("sources", predicate));
             }
             if !options.all && chosen.are_all {
-                return Err(everything("files"));
+                return Err(everything("sources"));
             }
         }
         if options.dry_run {
@@ -153,7 +153,7 @@ impl Store {
         done.resumed = resumed;
         self.end(begun, &done).await?;
         if done.correction_id.is_none() {
-            return Err(nothing("files", predicate));
+            return Err(nothing("sources", predicate));
         }
         Ok(done)
     }
@@ -221,14 +221,14 @@ impl Store {
     async fn chosen_sources(&self, labels: &[Label], predicate: &str) -> Result<Sources> {
         let context = self.session().await?;
         let sql = format!(
-            "SELECT source_id FROM (SELECT *, name AS source FROM files) AS chosen WHERE ({predicate})"
+            "SELECT source_id FROM (SELECT *, name AS source FROM sources) AS chosen WHERE ({predicate})"
         );
         let ids = ids(&context, &sql).await?;
         let own = list(&ids);
         // The one whose rows these are, and all that have them.
         let sql = format!(
-            "WITH wanted AS (SELECT coalesce(same_as, source_id) AS rows_of FROM files WHERE source_id IN ({own})) \
-             SELECT source_id FROM files WHERE coalesce(same_as, source_id) IN (SELECT rows_of FROM wanted)"
+            "WITH wanted AS (SELECT coalesce(same_as, source_id) AS rows_of FROM sources WHERE source_id IN ({own})) \
+             SELECT source_id FROM sources WHERE coalesce(same_as, source_id) IN (SELECT rows_of FROM wanted)"
         );
         let all = if ids.is_empty() {
             BTreeSet::new()
@@ -243,7 +243,7 @@ impl Store {
         };
         let ids = &sources.ids;
         let mut others = 0;
-        let sql = "SELECT source_id, name, dataset, platform, sample_id, record_count FROM files";
+        let sql = "SELECT source_id, name, dataset, platform, sample_id, record_count FROM sources";
         for batch in collect(&context, sql).await? {
             let own = column::numbers::<Int64Type>(&batch, "source_id")?;
             let samples = column::numbers::<Int64Type>(&batch, "sample_id")?;

@@ -140,3 +140,90 @@ async fn many_files_of_one_line_are_batched_together() {
         2_500
     );
 }
+
+/// `records JOIN sources USING (source_id)` leads from a record to its file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_grew_is_one_row_of_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create("memory:").await.unwrap();
+    let path = folder.path().join("a.json");
+    for (end, label) in [(3, "1"), (5, "2"), (9, "2")] {
+        std::fs::write(&path, log(0..end)).unwrap();
+        let options = IngestOptions::default().platform("p");
+        let options = options.label("night", label).label("b", "x");
+        let inputs = [folder.path().to_string_lossy().into_owned()];
+        store.ingest(&inputs, &options).await.unwrap();
+    }
+    std::fs::write(folder.path().join("b.json"), log(20..21)).unwrap();
+    ingest(&store, folder.path()).await;
+    let last = log(0..9).len();
+    for (sql, wanted) in [
+        (
+            "SELECT count(*) FROM records JOIN sources USING (source_id)",
+            10,
+        ),
+        (
+            "SELECT count(*) FROM records JOIN files USING (source_id)",
+            10,
+        ),
+        (
+            "SELECT count(*) FROM records NATURAL JOIN (SELECT source_id, name FROM sources)",
+            10,
+        ),
+        ("SELECT count(*) FROM sources", 2),
+        ("SELECT count(*) FROM source_segments", 4),
+        ("SELECT count(*) FROM stored.source_segments", 4),
+        ("SELECT count(*) FROM stored.sources", 4),
+        (
+            "SELECT record_count FROM sources WHERE name LIKE '%a.json'",
+            9,
+        ),
+        (
+            "SELECT line_count FROM sources WHERE name LIKE '%a.json'",
+            9,
+        ),
+        ("SELECT segments FROM sources WHERE name LIKE '%a.json'", 3),
+        (
+            "SELECT size_bytes FROM sources WHERE name LIKE '%a.json'",
+            i64::try_from(last).unwrap(),
+        ),
+        (
+            "SELECT count(*) FROM sources WHERE labels = 'b=x' || chr(10) || 'night=2'",
+            1,
+        ),
+        (
+            "SELECT count(*) FROM sources WHERE first_ingested_at < ingested_at",
+            1,
+        ),
+        (
+            "SELECT count(*) FROM (SELECT * FROM sources EXCEPT SELECT * FROM files)",
+            0,
+        ),
+        (
+            "SELECT count(*) FROM sources AS s JOIN source_segments AS p ON p.source_id = s.source_id \
+             AND p.segment = s.segments - 1 AND p.content_hash = s.content_hash AND p.end_byte = s.size_bytes \
+             AND p.path = s.path AND p.ingested_at = s.ingested_at",
+            2,
+        ),
+        (
+            "SELECT table_version('sources') - table_version('source_segments')",
+            0,
+        ),
+    ] {
+        assert_eq!(number(&store, sql).await, wanted, "{sql}");
+    }
+    // As it was, by either name.
+    let version = number(&store, "SELECT CAST(table_version('sources') AS BIGINT)").await;
+    for table in ["sources", "source_segments"] {
+        let at = format!("{table}@{}", version - 1).parse().unwrap();
+        let then = store.at(&at).await.unwrap();
+        let records = "SELECT count(*) FROM records JOIN sources USING (source_id)";
+        assert_eq!(number(&then, records).await, 9, "{table}");
+        assert_eq!(
+            number(&then, "SELECT count(*) FROM sources").await,
+            1,
+            "{table}"
+        );
+    }
+    assert!(store.check().await.unwrap().damage.is_empty());
+}

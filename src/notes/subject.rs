@@ -123,7 +123,7 @@ async fn of_sources(context: &SessionContext, pattern: &str) -> Result<Vec<Targe
 /// All sources by name, each with the one that has its records.
 async fn files(context: &SessionContext) -> Result<Vec<(Target, i64)>> {
     let sql = "SELECT source_id, record_count, name, platform, coalesce(same_as, source_id) AS rows_of \
-        FROM files ORDER BY name";
+        FROM sources ORDER BY name";
     let mut all = Vec::new();
     for batch in collect(context, sql).await? {
         let number = |name| column::numbers::<Int64Type>(&batch, name);
@@ -148,7 +148,7 @@ async fn files(context: &SessionContext) -> Result<Vec<(Target, i64)>> {
 }
 
 async fn of_platform(context: &SessionContext, platform: &str) -> Result<Vec<Target>> {
-    let sql = "SELECT platform, CAST(sum(record_count) AS BIGINT) AS record_count FROM files \
+    let sql = "SELECT platform, CAST(sum(record_count) AS BIGINT) AS record_count FROM sources \
         GROUP BY platform ORDER BY platform";
     let mut known = Vec::new();
     for batch in collect(context, sql).await? {

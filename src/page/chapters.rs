@@ -41,7 +41,7 @@ FROM records GROUP BY dataset, platform ORDER BY records DESC";
 
 const SOURCES: &str =
     "SELECT name, dataset, platform, record_count, reject_count, size_bytes, ingested_at
-FROM files ORDER BY record_count DESC";
+FROM sources ORDER BY record_count DESC";
 
 const BEST: &str = "SELECT r.platform, t.op, g.workload_key, count(*) AS records, min(r.runtime_ns) AS best_ns,
   median(r.runtime_ns) AS median_ns, max(t.flop_count) / min(r.runtime_ns) AS gflops

@@ -11,7 +11,7 @@ const COUNTED: [(&str, &str); 7] = [
     ("platforms", "SELECT count(DISTINCT platform) FROM records"),
     ("graphs", "SELECT count(*) FROM graphs"),
     ("configurations", "SELECT count(*) FROM configurations"),
-    ("sources", "SELECT count(*) FROM files"),
+    ("sources", "SELECT count(*) FROM sources"),
     ("samples of GraphNet", "SELECT count(*) FROM samples"),
     ("networks", "SELECT count(*) FROM networks"),
 ];

@@ -77,7 +77,7 @@ async fn found(context: &SessionContext, what: &str) -> Result<(i64, Option<Stri
         format!("SELECT DISTINCT graph_id, path FROM samples WHERE path = {name}"),
         format!("SELECT DISTINCT graph_id, path FROM samples WHERE {end} ORDER BY path LIMIT 20"),
         format!(
-            "SELECT DISTINCT r.graph_id, f.path FROM (SELECT source_id, name AS path FROM files) AS f \
+            "SELECT DISTINCT r.graph_id, f.path FROM (SELECT source_id, name AS path FROM sources) AS f \
              JOIN records AS r ON r.source_id = f.source_id WHERE {end} OR path = {name} LIMIT 20"
         ),
     ];
@@ -115,7 +115,7 @@ async fn found(context: &SessionContext, what: &str) -> Result<(i64, Option<Stri
     Err(Error::Unknown {
         kind: "graph",
         name: what.to_owned(),
-        known: "numbers (`SELECT graph_id FROM graphs`), samples (`SELECT path FROM samples`) and files (`SELECT name FROM files`)".to_owned(),
+        known: "numbers (`SELECT graph_id FROM graphs`), samples (`SELECT path FROM samples`) and files (`SELECT name FROM sources`)".to_owned(),
     })
 }
 
@@ -140,7 +140,7 @@ impl About {
     async fn of(context: &SessionContext, graph_id: i64) -> Result<Self> {
         let sql = format!(
             "SELECT dataset, coalesce((SELECT min(path) FROM samples WHERE graph_id = {graph_id}), \
-             (SELECT min(f.name) FROM records AS r JOIN files AS f ON f.source_id = r.source_id WHERE r.graph_id = {graph_id} AND r.dataset = 'tpugraphs'), \
+             (SELECT min(f.name) FROM records AS r JOIN sources AS f ON f.source_id = r.source_id WHERE r.graph_id = {graph_id} AND r.dataset = 'tpugraphs'), \
              left(workload_key, 80)) AS title, slot_nodes FROM graphs WHERE graph_id = {graph_id}"
         );
         for batch in collect(context, &sql).await? {

@@ -90,13 +90,7 @@ fn of_expression(expression: &Expr, input: &LogicalPlan) -> Option<String> {
 
 /// That of a column of a table or view of the store.
 fn of_table(table: &str, name: &str) -> Option<String> {
-    if let Ok(table) = schema::table(table) {
-        let mut columns = table.columns.iter();
-        return columns.find(|column| column.name == name)?.unit.clone();
-    }
-    let views = schema::views().ok()?;
-    let view = views.iter().find(|view| view.name == table)?;
-    let mut columns = view.columns.iter();
+    let mut columns = schema::relation(table)?.columns.iter();
     columns.find(|column| column.name == name)?.unit.clone()
 }
 

@@ -99,7 +99,7 @@ const MEASURED: [(&str, &str, &str); 4] = [
 ];
 
 /// The newest data.
-const NEWEST: &str = "SELECT max(CAST(ingested_at AS DATE)) AS newest FROM files";
+const NEWEST: &str = "SELECT max(CAST(ingested_at AS DATE)) AS newest FROM sources";
 
 /// What there is of what, how it was measured, and the day of the newest data.
 pub(super) struct Facts {

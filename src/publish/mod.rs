@@ -60,7 +60,7 @@ impl Store {
     /// ([`PublishOptions::overwrite`]) a publication.
     ///
     /// Each table and view that has rows becomes plain Parquet, in a fixed order of rows: the same data and options
-    /// are the same bytes. Not published is what means nothing elsewhere: tags, the ledger with its local paths (`files`
+    /// are the same bytes. Not published is what means nothing elsewhere: tags, the ingest log with its local paths (`sources`
     /// says what the sources are), and texts that are only kept to give files back.
     ///
     /// # Errors

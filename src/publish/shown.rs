@@ -7,11 +7,13 @@ use crate::schema::{self, Column};
 ///
 /// - `tags` name versions of the store, which a publication has not.
 /// - What was retracted is not to count, and corrections speak of what is not there any more.
-/// - `sources` has the paths of files on the machine that they were ingested on; `files` says what they are.
+/// - `source_segments` says when which part of a file was ingested, from which path of which machine; `sources` says what
+///   the files are. `files` is another name of it.
 /// - `lines` and `texts` are there to give files back byte for byte; `rejects` shows the lines that were refused.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 11] = [
     "tags",
-    "sources",
+    "source_segments",
+    "files",
     "lines",
     "texts",
     "retracted",
@@ -22,8 +24,13 @@ const LEFT_OUT: [&str; 10] = [
     "block_members",
 ];
 
-/// Columns that stay: those of the type of a node stand with the types, once.
-const COLUMNS_LEFT_OUT: [(&str, &str); 1] = [("nodes", "features")];
+/// Columns that stay: those of the type of a node stand with the types, once; of sources the paths of a machine, and what
+/// was corrected.
+const COLUMNS_LEFT_OUT: [(&str, &str); 3] = [
+    ("nodes", "features"),
+    ("sources", "path"),
+    ("sources", "first_platform"),
+];
 
 /// Columns that views show packed, and the expression by which they are plain.
 const UNPACKED: [(&str, &str, &str); 1] = [(
@@ -32,10 +39,9 @@ const UNPACKED: [(&str, &str, &str); 1] = [(
     "The 140 features of TpuGraphs, in the order of its paper's appendix and of its npz files.",
 )];
 
-/// The ledger, and the view that stands for it.
-const LEDGER: &str = "sources";
-const FILES: &str = "files";
-const FILES_DOC: &str = "One row is one source: a file that records came from.";
+/// What has a key though it is a view.
+const SOURCES: &str = "sources";
+const SOURCES_DOC: &str = "One row is one source: a file that records came from.";
 
 /// A table or view as it is published.
 #[derive(Clone, Debug)]
@@ -67,12 +73,12 @@ pub(super) fn all() -> Result<Vec<Shown>> {
     for table in schema::tables()? {
         let order = [&table.sort, &table.key];
         let mut shown = Shown {
-            name: table.name.clone(),
+            name: table.sql_name().to_owned(),
             doc: table.doc.clone(),
             key: table.key.clone(),
             partition: table.partition.clone(),
             order: order.into_iter().flatten().cloned().collect(),
-            columns: columns(&table.name, &table.columns),
+            columns: columns(table.sql_name(), &table.columns),
         };
         let mut before = Vec::new();
         shown.order.retain(|name| {
@@ -96,7 +102,10 @@ pub(super) fn all() -> Result<Vec<Shown>> {
         });
     }
     all.retain(|shown| !LEFT_OUT.contains(&shown.name.as_str()));
-    all.iter_mut().try_for_each(as_published)?;
+    if let Some(sources) = all.iter_mut().find(|shown| shown.name == SOURCES) {
+        sources.key = vec!["source_id".to_owned()];
+        SOURCES_DOC.clone_into(&mut sources.doc);
+    }
     Ok(all)
 }
 
@@ -122,23 +131,6 @@ fn columns(table: &str, columns: &[Column]) -> Vec<ShownColumn> {
 
 fn is_flat(column: &Column) -> bool {
     column.data_type().is_ok_and(|kind| !kind.is_nested())
-}
-
-/// In a publication `files` stands where the store has its ledger, and says what that says.
-fn as_published(shown: &mut Shown) -> Result<()> {
-    let is_files = shown.name == FILES;
-    if is_files {
-        shown.key = vec!["source_id".to_owned()];
-        FILES_DOC.clone_into(&mut shown.doc);
-    }
-    for column in &mut shown.columns {
-        let mut ledger = schema::table(LEDGER)?.columns.iter();
-        if is_files && let Some(own) = ledger.find(|own| own.name == column.name) {
-            column.doc.clone_from(&own.doc);
-        }
-        column.doc = column.doc.replace("`sources.", "`files.");
-    }
-    Ok(())
 }
 
 impl Shown {
@@ -185,12 +177,10 @@ mod tests {
                 assert!(shown.column(name).is_some(), "{}.{name}", shown.name);
             }
             for column in &shown.columns {
-                assert!(
-                    !column.doc.contains("`sources"),
-                    "{}.{}",
-                    shown.name,
-                    column.name
-                );
+                let place = format!("{}.{}", shown.name, column.name);
+                for name in ["`files", "`source_segments.", "`lines`", "`rejects`"] {
+                    assert!(!column.doc.contains(name), "{place}: {name}");
+                }
             }
         }
         let records = named("records").unwrap();
@@ -201,7 +191,7 @@ mod tests {
     fn what_is_left_out_is_there() {
         let (tables, views) = (schema::tables().unwrap(), schema::views().unwrap());
         for left_out in LEFT_OUT {
-            let is_table = tables.iter().any(|table| table.name == left_out);
+            let is_table = tables.iter().any(|table| table.sql_name() == left_out);
             assert!(
                 is_table || views.iter().any(|view| view.name == left_out),
                 "{left_out}"

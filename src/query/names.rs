@@ -9,9 +9,12 @@ use datafusion::sql::parser::Statement;
 use super::statement::splits::{self, Asked, asked};
 use super::statement::statements;
 use crate::error::{Error, Result};
-use crate::schema;
+use crate::schema::{self, Table};
 
-/// Tables and views by their names.
+/// Schema of the stored columns.
+pub(super) const STORED: &str = "stored";
+
+/// Tables and views by their names: tables by those of their folders, views by those in SQL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) tables: BTreeSet<&'static str>,
@@ -49,7 +52,10 @@ impl Names {
                 if name.contains("://") {
                     names.urls.insert(name.to_owned());
                 }
-                if let Some(table) = schema::tables()?.iter().find(|table| table.name == name) {
+                let stored = reference.schema() == Some(STORED);
+                let is_named =
+                    |table: &&Table| table.sql_name() == name || stored && table.name == name;
+                if let Some(table) = schema::tables()?.iter().find(is_named) {
                     names.tables.insert(&table.name);
                 }
                 let view = schema::views()?.iter().find(|view| view.name == name);
@@ -78,7 +84,11 @@ impl Names {
             self.views.extend(splits::VIEWS.map(str::to_owned));
         }
         let own = schema::tables()?.iter();
-        let own = own.filter(|table| tables.contains(&table.name.as_str()));
+        let own = own.filter(|table| {
+            [table.name.as_str(), table.sql_name()]
+                .iter()
+                .any(|name| tables.contains(name))
+        });
         self.tables.extend(own.map(|table| table.name.as_str()));
         Ok(())
     }
@@ -109,8 +119,7 @@ pub fn other_tables(sql: &str) -> Result<Vec<String>> {
     let found = references(&statements(sql)?, &state)?.into_iter();
     let bare = found.filter(|reference| reference.schema().is_none());
     let names: BTreeSet<String> = bare.map(|reference| reference.table().to_owned()).collect();
-    let all = Names::all()?;
-    let is_own = |name: &String| all.tables.contains(name.as_str()) || all.views.contains(name);
+    let is_own = |name: &String| schema::relation(name).is_some();
     Ok(names.into_iter().filter(|name| !is_own(name)).collect())
 }
 

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::engine::{engine, shared};
 use super::limits::{Limits, SharedRuntime};
-use super::names::Names;
+use super::names::{Names, STORED};
 use super::retracted::with_retracted;
 use super::shown::Shown;
 use super::view::view;
@@ -18,9 +18,6 @@ use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
 use crate::store::{SCHEMES, Shelf, Snapshot, Snapshots, Store, Versions, objects_at};
-
-/// Schema of the stored columns.
-const STORED: &str = "stored";
 
 /// What a session is for.
 #[derive(Clone, Debug, Default)]
@@ -198,11 +195,13 @@ impl Store {
         for table in &tables {
             let snapshot = snapshots.get(table.name.as_str());
             let files = snapshot.map(|snapshot| snapshot.files().as_slice());
-            let name = format!("{STORED}.{}", table.name);
-            making.put(&name, || {
-                let table = self.stored_table(table, files.unwrap_or_default())?;
-                Ok(Arc::new(table))
-            })?;
+            // The name of the folder stays where SQL has another one: other engines know the table by it.
+            for name in BTreeSet::from([table.name.as_str(), table.sql_name()]) {
+                making.put(&format!("{STORED}.{name}"), || {
+                    let table = self.stored_table(table, files.unwrap_or_default())?;
+                    Ok(Arc::new(table))
+                })?;
+            }
         }
         Shown::put(context, url.as_str().to_owned(), snapshots);
         #[cfg(feature = "cluster")]
@@ -216,7 +215,7 @@ impl Store {
             making.view(&name, || sql).await?;
         }
         for table in tables {
-            making.view(&table.name, || table.view_sql()).await?;
+            making.view(table.sql_name(), || table.view_sql()).await?;
         }
         for extra in schema::views()? {
             if names.views.contains(&extra.name) {

@@ -65,8 +65,7 @@ fn version(text: &str) -> Result<(String, u64)> {
     let (table, version) = text.split_once('@').unwrap_or((text, ""));
     let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
     let version = version.parse().map_err(wrong)?;
-    schema::table(table)?;
-    Ok((table.to_owned(), version))
+    Ok((schema::table(table)?.name.clone(), version))
 }
 
 impl fmt::Display for At {
@@ -117,6 +116,7 @@ mod tests {
         assert_eq!(at("1970-01-01T01:00:01+01:00"), At::Time(1000));
         let (table, version) = ("records".to_owned(), 12);
         assert_eq!(at("records@12"), At::Version { table, version });
+        assert_eq!(at("source_segments@3"), at("sources@3"));
         assert_eq!(at("v1.0"), At::Tag("v1.0".to_owned()));
         for text in [
             "2026-11-21T17:00:00Z",

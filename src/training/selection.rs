@@ -148,11 +148,7 @@ fn looked_at(plan: &LogicalPlan) -> Result<bool> {
 /// Is a table one of the store? Files of others, which SQL can name, may change.
 fn is_stored(name: &str) -> bool {
     let derived = ["all_records", "all_runs"];
-    let tables = schema::tables().into_iter().flatten();
-    let views = schema::views().into_iter().flatten();
-    derived.contains(&name)
-        || tables.into_iter().any(|table| table.name == name)
-        || views.into_iter().any(|view| view.name == name)
+    derived.contains(&name) || schema::table(name).is_ok() || schema::relation(name).is_some()
 }
 
 /// Not `now()` and the like, which are one value in one question.

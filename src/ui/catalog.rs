@@ -36,13 +36,10 @@ fn columns(columns: &[Column]) -> Vec<ShownColumn<'_>> {
 
 /// Everything that does not change while the page is open, and the rows as they are now.
 pub(super) async fn catalog(served: &Served) -> Result<Value> {
-    let own = schema::tables()?.iter();
-    let own = own.map(|table| (&table.name, "table", &table.doc, columns(&table.columns)));
-    let views = schema::views()?;
-    let views = views.iter();
-    let views = views.map(|view| (&view.name, "view", &view.doc, columns(&view.columns)));
-    let all = own.chain(views).map(|(name, kind, doc, columns)| {
-        json!({"name": name, "kind": kind, "doc": doc, "columns": columns})
+    let all = schema::relations()?.map(|relation| {
+        let kind = if relation.is_view { "view" } else { "table" };
+        let columns = columns(relation.columns);
+        json!({"name": relation.name, "kind": kind, "doc": relation.doc, "columns": columns})
     });
     let all: Vec<Value> = all.collect();
     let questions = served.questions();

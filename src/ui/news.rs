@@ -80,7 +80,7 @@ pub(super) async fn tables(store: &Store) -> Result<Vec<Value>> {
         };
         let files = snapshot.files().iter();
         let rows: u64 = files.map(|file| file.stats.num_records).sum();
-        tables.push(json!({"name": table.name, "version": snapshot.version(), "rows": rows}));
+        tables.push(json!({"name": table.sql_name(), "version": snapshot.version(), "rows": rows}));
     }
     Ok(tables)
 }

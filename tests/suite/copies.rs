@@ -195,7 +195,7 @@ fn files_that_have_grown_go_on() {
         rows_of(
             &place,
             "third",
-            "SELECT segment, labels FROM sources ORDER BY 1"
+            "SELECT segment, labels FROM source_segments ORDER BY 1"
         ),
         ["0,night=6", "1,night=7"]
     );

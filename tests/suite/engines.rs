@@ -234,8 +234,37 @@ const KINDS: &str = r#"{"workload_key": "k", "steps": {"a": 1}, "repeats_ns": [0
 {"workload_key": "k", "steps": {"a": 300, "b": 70000}, "repeats_ns": [1e-300, 4.9e-324, 2]}
 "#;
 
+/// Columns of a source.
+const SOURCES: [&str; 25] = [
+    "source_id",
+    "dataset",
+    "platform",
+    "name",
+    "segments",
+    "size_bytes",
+    "line_count",
+    "record_count",
+    "other_count",
+    "reject_count",
+    "verbatim_count",
+    "date_part('epoch', first_ingested_at)",
+    "date_part('epoch', ingested_at)",
+    "labels",
+    "id",
+    "collection",
+    "split",
+    "network",
+    "graph_id",
+    "same_as",
+    "first_platform",
+    "path",
+    "compression",
+    "content_hash",
+    "tsql_version",
+];
+
 /// What the views are compared by: a table, what tells its rows, columns (the same SQL for both).
-const VIEWED: [(&str, &str, &[&str]); 3] = [
+const VIEWED: [(&str, &str, &[&str]); 6] = [
     (
         "records",
         "source_id, line",
@@ -266,6 +295,20 @@ const VIEWED: [(&str, &str, &[&str]); 3] = [
         "environment_id",
         &["target_kind", "log_version", "machine"],
     ),
+    ("sources", "source_id", &SOURCES),
+    ("files", "source_id", &SOURCES),
+    (
+        "source_segments",
+        "source_id, segment",
+        &[
+            "segment",
+            "name",
+            "id",
+            "end_byte",
+            "record_count",
+            "labels",
+        ],
+    ),
 ];
 
 /// The question for a table, its columns by their places.
@@ -283,6 +326,14 @@ fn views_for_duckdb_give_what_tsql_gives() {
     place.ok(&["ingest", "-q", "kinds"]);
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/data/measured");
     place.ok(&["ingest", "-q", own]);
+    // A file that grew has two segments, with other labels.
+    let growing = place.write("logs/grown/k80.json", log(900, 3));
+    let growing = growing.to_str().unwrap();
+    place.ok(&[
+        "ingest", "-q", "--label", "b=1", "--label", "a-b=1", growing,
+    ]);
+    place.write("logs/grown/k80.json", log(900, 5));
+    place.ok(&["ingest", "-q", "--label", "b=2", "--label", "a=1", growing]);
     if let Some(shared) = shared() {
         let npz = shared.join("data/tpugraphs/npz");
         place.ok(&["ingest", "-q", npz.to_str().unwrap()]);

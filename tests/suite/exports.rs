@@ -191,7 +191,7 @@ fn names_that_cannot_be_files_come_back_under_others() {
         "long"
     );
     // They are taken in again as what they were.
-    let names = "SELECT name, platform, end_byte FROM sources ORDER BY name";
+    let names = "SELECT name, platform, size_bytes FROM sources ORDER BY name";
     let before = place.rows(names);
     place.ok(&["init", "again"]);
     place.ok(&["ingest", "back", "--store", "again"]);
@@ -324,7 +324,7 @@ fn all(place: &Place, store: &str) -> Vec<String> {
         error_no, error_message, baseline_ns, measured_at, environment_id, source_id, line, flags \
         FROM records ORDER BY source_id, line";
     let sources = "SELECT source_id, dataset, platform, name, collection, split, id, compression, line_count, \
-        record_count, other_count, sample_id, labels FROM sources ORDER BY source_id, segment";
+        record_count, other_count, sample_id, labels FROM source_segments ORDER BY source_id, segment";
     let mut found = Vec::new();
     for sql in [records, sources] {
         found.push(place.ok(&[sql, "--store", store]).stdout);
@@ -497,7 +497,7 @@ fn exports_into_one_folder_share_their_list() {
     );
 }
 
-/// A GraphNet log that grew has two rows in the ledger, and its runs once.
+/// A GraphNet log that grew has two rows in the ingest log, and its runs once.
 #[test]
 fn runs_of_a_log_that_grew_count_once() {
     let text = fs::read_to_string(crate::graphnet::own().join("logs/run.log")).unwrap();
@@ -508,9 +508,9 @@ fn runs_of_a_log_that_grew_count_once() {
     place.ok(&["ingest", "logs"]);
     place.write("logs/run.log", &text);
     place.ok(&["ingest", "logs"]);
-    assert_eq!(place.rows("SELECT count(*) FROM sources"), ["2"]);
+    assert_eq!(place.rows("SELECT count(*) FROM source_segments"), ["2"]);
     assert_eq!(
-        place.rows("SELECT name, segments FROM files"),
+        place.rows("SELECT name, segments FROM sources"),
         ["logs/run.log,2"]
     );
     let scores = place.ok(&["queries", "graphnet-scores"]).stdout;
@@ -527,7 +527,7 @@ fn runs_of_a_log_that_grew_count_once() {
             whole.read("report/scores.csv")
         );
     }
-    // And so in every other question: a row of the ledger is no file.
+    // And so in every other question: a row of the ingest log is no file.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for folder in ["queries", "src", "schemas"] {
         let mut folders = vec![root.join(folder)];
@@ -538,7 +538,11 @@ fn runs_of_a_log_that_grew_count_once() {
                     continue;
                 }
                 let text = fs::read_to_string(entry.path()).unwrap_or_default();
-                for joined in ["JOIN sources", "JOIN stored.sources"] {
+                for joined in [
+                    "JOIN source_segments",
+                    "JOIN stored.source_segments",
+                    "JOIN stored.sources",
+                ] {
                     assert!(
                         !text.contains(joined),
                         "{}: {joined}",

@@ -75,7 +75,8 @@ fn samples_and_logs_come_back_and_are_taken_once() {
         place.ok(&["optimize"]);
         place.ok(&["vacuum", "--retain", "0s"]);
     }
-    let kept = "SELECT count(*) FROM sources WHERE text_id IS NOT NULL AND name LIKE '%meta.py'";
+    let kept =
+        "SELECT count(*) FROM source_segments WHERE text_id IS NOT NULL AND name LIKE '%meta.py'";
     assert_eq!(place.rows(kept), ["0"], "columns give them back");
 }
 
@@ -334,7 +335,7 @@ fn what_an_interrupted_ingest_has_left_does_not_stand_for_a_file_that_has_change
         assert_eq!(place.rows(&counts), ["4,4"]);
     }
     place.assert_sound(&["logs/run.log", model]);
-    let kept = "SELECT count(*) FROM sources WHERE text_id IS NOT NULL \
+    let kept = "SELECT count(*) FROM source_segments WHERE text_id IS NOT NULL \
                 AND (name LIKE '%.log' OR name LIKE '%tiny/model.py')";
     assert_eq!(place.rows(kept), ["1"]);
 }
@@ -420,7 +421,7 @@ fn reports_are_drawn() {
 fn graphs_and_logs_are_kept_as_columns() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
-    let texts = "SELECT name FROM sources WHERE text_id IS NOT NULL AND same_as IS NULL \
+    let texts = "SELECT name FROM source_segments WHERE text_id IS NOT NULL AND same_as IS NULL \
                  AND (name LIKE '%paddle%model.py' OR name LIKE '%.log')";
     assert_eq!(place.rows(texts), Vec::<String>::new());
     let kept = "SELECT count(text), count(*) FROM stored.runs";

@@ -99,7 +99,7 @@ fn a_file_that_grows_keeps_its_labels_and_gets_new_values() {
         "SELECT value FROM labels WHERE key = 'night'",
     ]);
     assert_eq!(then.stdout, "value\n7\n");
-    let segments = "SELECT replace(labels, chr(10), ' ') FROM sources ORDER BY segment";
+    let segments = "SELECT replace(labels, chr(10), ' ') FROM source_segments ORDER BY segment";
     let of_segments = ["driver=550.54 \u{3b2}=1 night=7", "by=me night=8"];
     assert_eq!(place.rows(segments), of_segments);
     // Growing without labels changes none.

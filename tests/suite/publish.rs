@@ -140,10 +140,11 @@ fn others_read_what_tsql_answers() {
         "rejects",
         "tensors",
         "workloads",
+        "sources",
     ] {
         assert!(counts.contains_key(table), "{table} of {counts:?}");
     }
-    for table in ["sources", "tags", "texts", "lines"] {
+    for table in ["source_segments", "files", "tags", "texts", "lines"] {
         assert!(
             !counts.contains_key(table),
             "{table} means nothing elsewhere"

@@ -199,9 +199,7 @@ async fn tables(asker: &Asker<'_>, settings: &mut Settings, pattern: &str) -> Re
 /// What the columns of a table mean, if it is one of the store; else which there are.
 async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Result<(), Failure> {
     let table = table.trim_matches('"');
-    let views = schema::views()?;
-    let is_of_store = views.iter().any(|view| view.name == table) || schema::table(table).is_ok();
-    if !is_of_store {
+    if schema::relation(table).is_none() {
         return columns(asker, settings, table).await;
     }
     let place = asker.place;

@@ -161,7 +161,7 @@ impl Vocabulary {
         for name in public.iter().flat_map(|public| public.table_names()) {
             let provider = context.table_provider(name.as_str()).await;
             let schema = provider.map_err(Error::Query)?.schema();
-            let mut known = told(&name)?;
+            let mut known = told(&name);
             let docs = std::mem::take(&mut known.columns);
             let columns = schema.fields().iter().map(|field| {
                 let told = docs.iter().find(|doc| doc.name == *field.name());
@@ -181,23 +181,18 @@ impl Vocabulary {
 }
 
 /// What the schema says of a table or view of the store, and of its columns; nothing of others.
-fn told(name: &str) -> Result<Known> {
-    let views = schema::views()?;
-    let view = views.iter().find(|view| view.name == name);
-    let table = schema::tables()?.iter().find(|table| table.name == name);
-    let (doc, columns) = match (view, table) {
-        (Some(view), _) => (&view.doc, &view.columns),
-        (None, Some(table)) => (&table.doc, &table.columns),
-        (None, None) => return Ok(Known::default()),
+fn told(name: &str) -> Known {
+    let Some(relation) = schema::relation(name) else {
+        return Known::default();
     };
-    let columns = columns.iter().map(|column| Named {
+    let columns = relation.columns.iter().map(|column| Named {
         name: column.name.clone(),
         doc: format!("{}: {}", column.type_name, column.doc),
     });
-    Ok(Known {
-        doc: doc.clone(),
+    Known {
+        doc: relation.doc.to_owned(),
         columns: columns.collect(),
-    })
+    }
 }
 
 fn functions(context: &SessionContext) -> BTreeMap<String, String> {

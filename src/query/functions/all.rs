@@ -9,10 +9,11 @@ use super::scalar::Scalar;
 use super::{
     aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, date_trunc, deviation,
     digests, extreme_by, fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len,
-    list_statistics, lossy_text, macro_speedup_score, median, metric, node_feature, odd_repeats,
-    open_sketch, packed_repeats, part_in_table, part_of_split, percentile_cont, pooled, scaled,
-    schedule, segments, sketch_params, speedup, split, task_bytes, time_at, unpack_calls,
-    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
+    list_statistics, lossy_text, macro_speedup_score, median, merge_labels, metric, node_feature,
+    odd_repeats, open_sketch, packed_repeats, part_in_table, part_of_split, percentile_cont,
+    pooled, scaled, schedule, segments, sketch_params, speedup, split, task_bytes, time_at,
+    unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+    workload_shape,
 };
 
 /// Those of the values of a row.
@@ -33,6 +34,7 @@ pub(super) fn scalars() -> Vec<Scalar> {
         len::function(),
         lossy_text::function(),
         macro_speedup_score::function(),
+        merge_labels::function(),
         node_feature::one(),
         node_feature::all(),
         odd_repeats::flags(),

@@ -40,6 +40,7 @@ mod listed;
 mod lossy_text;
 mod macro_speedup_score;
 mod median;
+mod merge_labels;
 mod node_feature;
 mod odd_repeats;
 mod open_sketch;

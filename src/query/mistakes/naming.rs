@@ -57,6 +57,7 @@ fn unknown(field: &Column, valid: &[Column]) -> Told {
             "there are no columns here: FROM is missing, or text goes in single quotes: 'text'"
                 .to_owned()
         }
+        None if elsewhere(&field.name).is_some() => elsewhere(&field.name).unwrap_or_default(),
         None if valid.len() <= LISTED_COLUMNS => {
             let names: Vec<String> = names.by_ref().map(quoted).collect();
             format!("there are {}", names.join(", "))
@@ -74,6 +75,24 @@ fn unknown(field: &Column, valid: &[Column]) -> Told {
         message: format!("no column named `{typed}`"),
         name: field.name.clone(),
         hint: Some(hint),
+    }
+}
+
+/// Tables of the store that have a column of this very name, where they are few.
+fn elsewhere(column: &str) -> Option<String> {
+    let all = schema::relations().into_iter().flatten();
+    let have = all.filter(|relation| {
+        let mut columns = relation.columns.iter();
+        columns.any(|own| own.name == column && !own.hidden)
+    });
+    let names: Vec<String> = have
+        .map(|relation| format!("`{}`", relation.name))
+        .collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("{one} has such a column")),
+        [one, other] => Some(format!("{one} and {other} have such a column")),
+        _ => None,
     }
 }
 
@@ -107,10 +126,8 @@ pub(super) fn table(message: &str, context: &SessionContext) -> Option<Told> {
 }
 
 fn known_tables() -> BTreeSet<String> {
-    let tables = schema::tables().into_iter().flatten();
-    let views = schema::views().into_iter().flatten();
-    let tables = tables.map(|table| table.name.clone());
-    tables.chain(views.map(|view| view.name.clone())).collect()
+    let all = schema::relations().into_iter().flatten();
+    all.map(|relation| relation.name.to_owned()).collect()
 }
 
 /// Tables and views of any store, and what the session has besides.

@@ -35,7 +35,7 @@ const NETWORKS: &str = "SELECT DISTINCT graph_id, network AS label FROM network_
     UNION ALL SELECT graph_id, substr(workload_key, 8) FROM graphs WHERE kind = 'reference'";
 
 /// Programs of TpuGraphs' graphs, by the names of their files.
-const PROGRAMS: &str = "SELECT DISTINCT graph_id, network AS label FROM sources WHERE dataset = 'tpugraphs' AND graph_id IS NOT NULL";
+const PROGRAMS: &str = "SELECT DISTINCT graph_id, network AS label FROM source_segments WHERE dataset = 'tpugraphs' AND graph_id IS NOT NULL";
 
 /// How often each operation may be configured in a graph of TpuGraphs.
 const CONFIGURABLE: &str = "SELECT s.graph_id, n.op || ' ' || CAST(count(*) AS VARCHAR) AS label FROM \

@@ -196,14 +196,10 @@ fn may_have(factor: &TableFactor, key: &str) -> bool {
         return true;
     };
     let name = name.value.to_ascii_lowercase();
-    let tables = schema::tables().into_iter().flatten();
-    let table = tables.filter(|table| table.name == name);
-    let columns = table.map(|table| &table.columns);
-    let views = schema::views().unwrap_or_default();
-    let view = views.iter().filter(|view| view.name == name);
-    let columns: Vec<_> = columns.chain(view.map(|view| &view.columns)).collect();
-    let has = |column: &schema::Column| column.name == key;
-    columns.is_empty() || columns.iter().any(|columns| columns.iter().any(has))
+    let mut columns = schema::relation(&name).map(|relation| relation.columns.iter());
+    columns
+        .as_mut()
+        .is_none_or(|columns| columns.any(|column| column.name == key))
 }
 
 /// Records with these keys.
