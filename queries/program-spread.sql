@@ -11,7 +11,7 @@ WITH tasks_of AS (
   ORDER BY program_count DESC, r.graph_id
   LIMIT $limit
 )
-SELECT concat(coalesce(t.op, g.dataset), ' ', left(g.workload_name, 6)) AS task, g.workload_key, r.config_id,
+SELECT concat(coalesce(t.op, g.dataset), ' ', g.workload_key) AS task, g.workload_key, r.config_id,
   r.runtime_ns / o.best_ns AS times_slower
 FROM tasks_of AS o
 JOIN records AS r ON r.graph_id = o.graph_id

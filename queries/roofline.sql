@@ -1,7 +1,7 @@
 -- Roofline: GFLOPS of the best program of each task by how much it computes for each byte that goes in or comes out, below what the machine can do.
 -- platform platform : platform as in records.platform
--- parameter peak = 0 : GFLOPS that the machine has at most: of its data sheet, or of the best `matmul` that was measured on it
--- parameter bandwidth = 0 : GB/s of its memory: of its data sheet, or of the best `row_sum` that was measured on it; no roof where one of both is 0
+-- parameter peak = 0 : GFLOPS that the machine has at most: of its data sheet, or of the best `matmul` that was measured on it; 0 for the most that a task reached
+-- parameter bandwidth = 0 : GB/s of its memory: of its data sheet, or of the best `row_sum` that was measured on it; 0 for the most that a task reached
 -- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks whose operations are known (ingest TenSet's network_info beside them)
 -- plot: kind=scatter x=flop_per_byte y=gflops by=op log=xy
 WITH best AS (
@@ -34,14 +34,25 @@ tasks_of AS (
   FROM tensors
   GROUP BY graph_id, op, flop_count, best_ns
 ),
+machine AS (
+  SELECT coalesce(nullif(CAST($peak AS DOUBLE), 0), max(gflops)) AS peak,
+    coalesce(nullif(CAST($bandwidth AS DOUBLE), 0), max(gb_per_s)) AS bandwidth
+  FROM tasks_of
+),
 -- From the left of all tasks and of the ridge to the right of them.
 roof AS (
-  SELECT least(min(flop_per_byte), max(ridge) / 2) AS least_x, greatest(max(flop_per_byte), max(ridge) * 2) AS most_x
-  FROM tasks_of, (SELECT CAST($peak AS DOUBLE) / nullif(CAST($bandwidth AS DOUBLE), 0) AS ridge) AS r
+  SELECT max(m.peak) AS peak, max(m.bandwidth) AS bandwidth,
+    least(min(t.flop_per_byte), max(m.peak / m.bandwidth) / 2) AS least_x,
+    greatest(max(t.flop_per_byte), max(m.peak / m.bandwidth) * 2) AS most_x
+  FROM tasks_of AS t CROSS JOIN machine AS m
 )
 SELECT op, flop_per_byte, gflops, gb_per_s FROM tasks_of
 UNION ALL
-SELECT 'roof', x, least(CAST($peak AS DOUBLE), CAST($bandwidth AS DOUBLE) * x), NULL
-FROM (SELECT least_x * power(most_x / least_x, value / 120.0) AS x FROM roof, generate_series(0, 120)) AS xs
-WHERE CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0
+SELECT CASE WHEN CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0 THEN 'roof' ELSE 'roof (best reached)' END,
+  x, least(peak, bandwidth * x), NULL
+FROM (
+  SELECT peak, bandwidth, least_x * power(most_x / least_x, value / 120.0) AS x
+  FROM roof, generate_series(0, 120)
+  WHERE peak > 0 AND bandwidth > 0
+) AS xs
 ORDER BY op, flop_per_byte

@@ -11,12 +11,12 @@ WITH searched AS (
   ORDER BY source_count DESC, trial_count DESC, graph_id
   LIMIT $limit
 )
-SELECT concat(coalesce(t.op, g.dataset), ' ', left(g.workload_name, 6)) AS task, g.workload_key, f.name AS source,
+SELECT concat(coalesce(t.op, g.dataset), ' ', g.workload_key) AS task, g.workload_key, f.name AS source,
   row_number() OVER search AS trial, min(r.runtime_ns) OVER search AS best_so_far_ns
 FROM records AS r
 JOIN searched AS s ON s.graph_id = r.graph_id
 JOIN graphs AS g ON g.graph_id = r.graph_id
-JOIN files AS f ON f.source_id = r.source_id
+JOIN sources AS f ON f.source_id = r.source_id
 LEFT JOIN tasks AS t ON t.graph_id = r.graph_id
 WHERE r.platform = $platform AND r.status IN ('ok', 'failed')
 WINDOW search AS (PARTITION BY r.source_id, r.graph_id ORDER BY r.line ROWS UNBOUNDED PRECEDING)

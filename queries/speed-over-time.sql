@@ -1,12 +1,12 @@
 -- How a search went: the best time so far, line by line of every source of one platform.
 -- platform platform : platform as in records.platform
--- plot: kind=step x=line y=best_so_far_ns by=workload_key
+-- plot: kind=step x=line y=best_so_far_ns by=workload_key facet=source
 SELECT s.name AS source, g.workload_key, r.line, r.measured_at, r.runtime_ns,
   min(r.runtime_ns) OVER search AS best_so_far_ns,
   count(*) OVER search AS measured, sum(CAST(r.all_cost_s AS DOUBLE)) OVER search AS measuring_s
 FROM records AS r
 JOIN graphs AS g ON g.graph_id = r.graph_id
-JOIN files AS s ON s.source_id = r.source_id
+JOIN sources AS s ON s.source_id = r.source_id
 WHERE r.platform = $platform AND r.status <> 'unmeasured'
 WINDOW search AS (PARTITION BY r.source_id, r.graph_id ORDER BY r.line ROWS UNBOUNDED PRECEDING)
 ORDER BY source, r.line

@@ -10,9 +10,9 @@ WITH most AS (
   ORDER BY sample_count DESC, graph_id, source_id
   LIMIT $limit
 )
-SELECT regexp_replace(f.name, '^.*/|[.]npz$', '', 'g') AS graph, r.collection, r.runtime_ns / m.best_ns AS times_slower
+SELECT f.id AS graph, r.collection, r.runtime_ns / m.best_ns AS times_slower
 FROM most AS m
 JOIN records AS r ON r.graph_id = m.graph_id AND r.source_id = m.source_id
-JOIN files AS f ON f.source_id = m.source_id
+JOIN sources AS f ON f.source_id = m.source_id
 WHERE r.status = 'ok'
 ORDER BY m.sample_count DESC, graph, times_slower

@@ -3,8 +3,10 @@
 -- parameter least = 10 : programs that a task must have
 -- parameter limit = 20 : how many tasks
 -- needs records WHERE status = 'ok' : records that were measured
+-- plot: kind=bar x=task y=worst_to_best log=y
 SELECT g.workload_key, t.op, p.program_count, p.best_ns, p.median_ns, p.worst_ns,
-  p.worst_ns / p.best_ns AS worst_to_best, p.median_ns / p.best_ns AS median_to_best, p.median_ns / p.tenth_ns AS median_to_tenth
+  p.worst_ns / p.best_ns AS worst_to_best, p.median_ns / p.best_ns AS median_to_best, p.median_ns / p.tenth_ns AS median_to_tenth,
+  concat(coalesce(t.op, g.dataset), ' ', g.workload_key) AS task
 FROM (
   SELECT graph_id, count(*) AS program_count, min(runtime_ns) AS best_ns, median(runtime_ns) AS median_ns,
     max(runtime_ns) AS worst_ns, percentile_cont(0.1) WITHIN GROUP (ORDER BY runtime_ns) AS tenth_ns

@@ -60,7 +60,7 @@ struct Graphnet {
     /// One curve for each value of this [default: the name of the log]
     #[arg(long, value_name = "SQL")]
     by: Option<String>,
-    /// One violin for each value of this [default: the sample's heuristic_tag, or else the compiler]
+    /// One violin for each value of this [default: the sample's heuristic_tag; the compiler where no sample has one]
     #[arg(long, value_name = "SQL")]
     category: Option<String>,
     /// Power that is added to slowdowns

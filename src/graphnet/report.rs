@@ -43,7 +43,11 @@ impl Default for ReportOptions {
         Self {
             predicate: "true".to_owned(),
             by: "regexp_replace(name, '^.*/|[.][^.]*$', '', 'g')".to_owned(),
-            category: "coalesce(heuristic_tag, compiler, 'unknown')".to_owned(),
+            // Tags and compilers are not to be on one axis.
+            category:
+                "CASE WHEN count(heuristic_tag) OVER () > 0 THEN coalesce(heuristic_tag, 'no tag') \
+                       ELSE coalesce(compiler, 'unknown') END"
+                    .to_owned(),
             p: usual.p,
             b: usual.b,
             mismatch_extended: false,
@@ -66,8 +70,8 @@ impl ReportOptions {
         self
     }
 
-    /// What the runs of one violin have in common; the tag of their sample, or else the compiler, unless it
-    /// is set.
+    /// What the runs of one violin have in common; the tag of their sample, or the compiler where no sample has a tag,
+    /// unless it is set.
     #[must_use]
     pub fn category(mut self, sql: impl Into<String>) -> Self {
         self.category = sql.into();
@@ -107,7 +111,7 @@ pub async fn report(store: &Store, options: &ReportOptions) -> Result<Report> {
         "WITH about AS (SELECT sample, min(source) AS source, min(heuristic_tag) AS heuristic_tag, \
          min(framework) AS framework FROM samples GROUP BY sample), \
          known AS (SELECT r.*, s.name, a.source, a.heuristic_tag, a.framework FROM runs AS r \
-         JOIN files AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
+         JOIN sources AS s ON s.source_id = r.source_id LEFT JOIN about AS a ON a.sample = r.sample) \
          SELECT arrow_cast({by}, 'Utf8View') AS report_curve, arrow_cast({category}, 'Utf8View') AS report_category, \
          sample, speedup, passes, upstream_status FROM known WHERE {predicate} \
          ORDER BY report_curve, source_id, line"

@@ -135,7 +135,7 @@ async fn asked(context: &SessionContext, question: &Question) -> Result<Option<F
         Err(Error::Empty(_)) => return Ok(None),
         values => values?,
     };
-    let mut spec = of_question(question)?;
+    let mut spec = of_question(question, Spec::default())?;
     let title = spec.title.take().unwrap_or_default();
     let is_said = |name: &str| {
         let mut all = question.parameters.iter();

@@ -5,18 +5,30 @@ use tsql_plot::Spec;
 use crate::error::{Error, Result};
 use crate::query::Question;
 
-/// What a question says that is drawn of its answer; its title stands above.
+/// Returns what is drawn of the result of a built-in query: what `own` says, else what its `-- plot:` line says. Its title is
+/// that of the query.
 ///
 /// # Errors
-/// [`Error::Argument`] where its `-- plot:` line is not understood.
-pub fn of_question(question: &Question) -> Result<Spec> {
-    let mut spec: Spec = match &question.plot {
-        None => Spec::default(),
-        Some(text) => text.parse().map_err(|reason| Error::Argument {
-            name: "plot",
-            reason: format!("{}: {reason}", question.name),
-        })?,
+/// [`Error::Argument`] where the query has no such line and `own` names no column, and where the line cannot be read.
+pub fn of_question(question: &Question, own: Spec) -> Result<Spec> {
+    let refused = |reason| Error::Argument {
+        name: "plot",
+        reason,
     };
+    let said = match &question.plot {
+        Some(text) => text
+            .parse()
+            .map_err(|reason| refused(format!("{}: {reason}", question.name)))?,
+        // Columns that nobody chose would stand below a title that speaks of others.
+        None if own.x.is_none() && own.y.is_none() => {
+            return Err(refused(format!(
+                "`{}` has no plot of its own\nhint: --kind, -x and -y choose which of its columns are drawn",
+                question.name
+            )));
+        }
+        None => Spec::default(),
+    };
+    let mut spec = own.or(&said);
     if spec.title.is_none() {
         let title = question
             .title
@@ -29,8 +41,15 @@ pub fn of_question(question: &Question) -> Result<Spec> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
+    use datafusion::logical_expr::{Expr, col, ident};
+    use tsql_plot::Kind;
+
     use super::*;
-    use crate::query::questions;
+    use crate::ingest::IngestOptions;
+    use crate::query::{question, questions};
+    use crate::store::Store;
 
     #[test]
     fn the_pictures_of_all_questions_are_understood() {
@@ -39,9 +58,95 @@ mod tests {
             .filter(|question| question.plot.is_some());
         let count = drawn
             .inspect(|question| {
-                of_question(question).unwrap();
+                of_question(question, Spec::default()).unwrap();
             })
             .count();
         assert!(count >= 10, "{count}");
+    }
+
+    #[test]
+    fn a_query_without_a_plot_line_is_drawn_by_what_is_chosen_only() {
+        let question = question("rejected-lines").unwrap();
+        let kind = "kind=bar".parse().unwrap();
+        for own in [Spec::default(), kind] {
+            let error = of_question(&question, own).unwrap_err().to_string();
+            assert!(
+                error.contains("`rejected-lines` has no plot of its own\nhint: --kind, -x and -y"),
+                "{error}"
+            );
+        }
+        let own = of_question(&question, "kind=bar x=reason".parse().unwrap()).unwrap();
+        assert_eq!(own.x.as_deref(), Some("reason"));
+    }
+
+    /// Two sources that search the same tasks, whose names begin alike.
+    async fn searched() -> Store {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lines = 0;
+        for file in ["a", "b"] {
+            let mut text = String::new();
+            for (task, place) in [
+                ("matmul_a", 0),
+                ("matmul_b", 0),
+                ("matmul_a", 1),
+                ("matmul_b", 1),
+            ] {
+                lines += 1;
+                let _ = writeln!(
+                    text,
+                    r#"{{"i": [["[\"{task}\", 8]", "llvm", [8, 64], "", 1, []], [[], [["SP", 1, {place}, 64, [{lines}], 1]]]], "r": [[0.{lines}, 0.5], 0, 3.25, 1697658022], "v": "v0.6"}}"#
+                );
+            }
+            std::fs::write(folder.path().join(file), text).unwrap();
+        }
+        let store = Store::create("memory:").await.unwrap();
+        let inputs = [folder.path().to_string_lossy().into_owned()];
+        let options = IngestOptions::default().platform("p");
+        store.ingest(&inputs, &options).await.unwrap();
+        store
+    }
+
+    #[tokio::test]
+    async fn no_plot_of_a_built_in_query_merges_rows() {
+        let store = searched().await;
+        let context = store.session().await.unwrap();
+        let mut looked = Vec::new();
+        for question in questions() {
+            let Ok(spec) = of_question(&question, Spec::default()) else {
+                continue;
+            };
+            let Ok(frame) = question.ask(&context, &[]).await else {
+                continue;
+            };
+            let counted = async |columns: Vec<Expr>| {
+                let some = frame.clone().select(columns).unwrap();
+                some.distinct().unwrap().count().await.unwrap()
+            };
+            let schema = frame.schema();
+            if ["task", "workload_key"]
+                .iter()
+                .all(|name| schema.has_column_with_unqualified_name(name))
+            {
+                let [tasks, keys] = [
+                    counted(vec![col("task")]).await,
+                    counted(vec![col("workload_key")]).await,
+                ];
+                assert_eq!(tasks, keys, "{}", question.name);
+            }
+            if !matches!(
+                spec.kind,
+                Some(Kind::Line | Kind::Step | Kind::Bar | Kind::Heat)
+            ) {
+                continue;
+            }
+            let y = spec.y.filter(|_| spec.kind == Some(Kind::Heat));
+            let roles = [spec.facet, spec.by, spec.x, y];
+            let roles: Vec<Expr> = roles.into_iter().flatten().map(ident).collect();
+            let rows = frame.clone().count().await.unwrap();
+            assert_eq!(counted(roles).await, rows, "{}", question.name);
+            looked.extend((rows > 0).then_some(question.name));
+        }
+        assert!(looked.contains(&"speed-over-time".to_owned()), "{looked:?}");
+        assert!(looked.contains(&"search-curves".to_owned()), "{looked:?}");
     }
 }

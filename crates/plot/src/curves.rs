@@ -97,13 +97,16 @@ impl Curves<'_> {
 
     /// Names in lines, and the width that they take.
     fn entries(&self) -> (Vec<Entry>, f64) {
-        let entry = |(place, curve): (usize, &Curve)| {
+        let name = |curve: &Curve| {
             let empty = !curve.points.iter().any(|(_, score)| score.is_finite());
-            let name = format!("{}{}", curve.name, if empty { " (no data)" } else { "" });
-            let lines = text::wrap(&name, LABEL, NAMES, NAME_LINES);
-            Entry { place, lines }
+            format!("{}{}", curve.name, if empty { " (no data)" } else { "" })
         };
-        let entries: Vec<Entry> = self.curves.iter().enumerate().map(entry).collect();
+        let names: Vec<String> = self.curves.iter().map(name).collect();
+        let lines = text::wrap_names(&names, LABEL, NAMES, NAME_LINES);
+        let entries = lines.into_iter().enumerate();
+        let entries: Vec<Entry> = entries
+            .map(|(place, lines)| Entry { place, lines })
+            .collect();
         let mark = self
             .mark
             .map(|(t, what)| text::width(&remark(t, what), REMARK));

@@ -1,5 +1,6 @@
 //! How wide text is, and where its lines break.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
@@ -89,6 +90,64 @@ impl Letters {
         broken(&shortened(&letters, fits))
     }
 
+    /// Each name on one line no wider than `room`; names that differ stay so, however much of them is left out.
+    pub(super) fn distinct(self, names: &[String], size: f64, room: f64) -> Vec<String> {
+        let short = |name: &str| self.wrap(name, size, room, 1).concat();
+        let mut lines: Vec<String> = names.iter().map(|name| short(name)).collect();
+        let mut same: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, line) in lines.iter().enumerate() {
+            same.entry(line.clone()).or_default().push(place);
+        }
+        let fits = |line: &str| {
+            self.broken(&line.chars().collect::<Vec<_>>(), size, room)
+                .len()
+                < 2
+        };
+        for (line, places) in same {
+            let all = places.iter().filter_map(|place| names.get(*place));
+            let all: Vec<Vec<char>> = all.map(|name| clean(name).chars().collect()).collect();
+            let differ = |first: &&Vec<char>| all.iter().any(|one| one != *first);
+            let Some(first) = all.first().filter(differ) else {
+                continue;
+            };
+            let agrees = |place: &usize| all.iter().all(|one| one.get(*place) == first.get(*place));
+            let shared = (0..first.len()).take_while(agrees).count();
+            let letters = line.chars().count();
+            for (place, name) in places.iter().zip(&all) {
+                if let Some(line) = lines.get_mut(*place) {
+                    *line = differing(name, shared, letters, fits);
+                }
+            }
+        }
+        self.numbered(names, lines, (size, room))
+    }
+
+    /// Lines of different names that are still the same get numbers.
+    fn numbered(
+        self,
+        names: &[String],
+        mut lines: Vec<String>,
+        (size, room): (f64, f64),
+    ) -> Vec<String> {
+        let mut used: HashMap<String, &String> = HashMap::new();
+        for (line, name) in lines.iter_mut().zip(names) {
+            let own = line.clone();
+            let mut number = 1_u32;
+            while used
+                .get(line)
+                .is_some_and(|other| clean(other) != clean(name))
+            {
+                number += 1;
+                let suffix = format!(" #{number}");
+                let left = room - self.width(&suffix, size);
+                let kept = self.wrap(&own, size, left.max(0.0), 1).concat();
+                *line = format!("{kept}{suffix}");
+            }
+            used.insert(line.clone(), name);
+        }
+        lines
+    }
+
     /// Lines no wider than `room`, broken behind [`BREAKS`] where possible.
     fn broken(self, letters: &[char], size: f64, room: f64) -> Vec<String> {
         let mut lines = Vec::new();
@@ -127,6 +186,25 @@ pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String>
     Letters::Font.wrap(text, size, room, most)
 }
 
+/// Names in lines of the font, as [`wrap`]; on one line each, as [`Letters::distinct`], where different ones would look
+/// alike.
+pub(super) fn wrap_names(names: &[String], size: f64, room: f64, most: usize) -> Vec<Vec<String>> {
+    let wrapped: Vec<Vec<String>> = names
+        .iter()
+        .map(|name| wrap(name, size, room, most))
+        .collect();
+    let mut looks: HashMap<&[String], &String> = HashMap::new();
+    let is_distinct = wrapped.iter().zip(names).all(|(lines, name)| {
+        let other = looks.insert(lines, name);
+        other.is_none_or(|other| clean(other) == clean(name))
+    });
+    if is_distinct {
+        return wrapped;
+    }
+    let lines = Letters::Font.distinct(names, size, room).into_iter();
+    lines.map(|line| vec![line]).collect()
+}
+
 /// Text on one line, with what XML and lines cannot hold replaced.
 pub(super) fn clean(text: &str) -> String {
     let plain = |letter: char| match letter {
@@ -141,6 +219,27 @@ pub(super) fn clean(text: &str) -> String {
         .to_owned()
 }
 
+/// The start of a name, and what follows the letters that it shares with others: about so many letters that they fit.
+fn differing(name: &[char], shared: usize, letters: usize, fits: impl Fn(&str) -> bool) -> String {
+    // Of one that is the start of others, its end.
+    let from = shared.min(name.len().saturating_sub(1));
+    let mut head = from.min(letters / 3);
+    let mut end = name.len().min(from + letters.max(1));
+    loop {
+        let start = name.iter().take(head).collect::<String>();
+        let rest = name.get(from..end).unwrap_or_default();
+        let rest = rest.iter().collect::<String>();
+        let before = if head < from { "…" } else { "" };
+        let behind = if end < name.len() { "…" } else { "" };
+        let line = format!("{start}{before}{rest}{behind}");
+        match (fits(&line), end > from + 1, head > 0) {
+            (false, true, _) => end -= 1,
+            (false, false, true) => head -= 1,
+            _ => return line.trim().to_owned(),
+        }
+    }
+}
+
 /// The first and the last letters, `kept` of them, with an ellipsis between.
 fn shortened(letters: &[char], kept: usize) -> Vec<char> {
     let head = kept.div_ceil(2);
@@ -152,6 +251,47 @@ fn shortened(letters: &[char], kept: usize) -> Vec<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_differ_stay_different() {
+        let key =
+            |shape: &str| format!("conv2d_nhwc [\"d7b65649a4dd54becea0a52aabbc5af5\", 1, {shape}]");
+        let lists = [
+            vec!["a".to_owned(), "b".to_owned(), "a".to_owned()],
+            vec![
+                key("14, 14, 1024"),
+                key("14, 14, 512"),
+                key("7, 7, 1024"),
+                key("14, 14, 1024"),
+            ],
+            // They differ in the middle, at the end, and where one ends.
+            ["layer.1.0", "layer.2.0", "layer.1", "layer.10.0"]
+                .map(|end| format!("{}{end}{}", "x".repeat(60), "y".repeat(60)))
+                .to_vec(),
+            vec!["n".repeat(80), "n".repeat(81), "n".repeat(300)],
+            (0..40)
+                .map(|place| format!("{}{place}", "same start ".repeat(9)))
+                .collect(),
+            vec![String::new(), "…".to_owned()],
+        ];
+        for letters in [Letters::Font, Letters::Cells] {
+            for names in &lists {
+                for room in [30.0, 60.0, 150.0, 4000.0] {
+                    let lines = letters.distinct(names, 10.0, room);
+                    for (a, line) in names.iter().zip(&lines) {
+                        for (b, other) in names.iter().zip(&lines) {
+                            assert_eq!(a == b, line == other, "{room}: {a} {b}: {line} {other}");
+                        }
+                    }
+                    let wide = |line: &String| letters.width(line, 10.0) > room.max(60.0);
+                    assert!(!lines.iter().any(wide), "{room}: {lines:?}");
+                    if room > 3000.0 {
+                        assert_eq!(&lines, names);
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn lines_break_behind_separators() {

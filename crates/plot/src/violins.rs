@@ -109,23 +109,33 @@ struct Names {
 impl Names {
     fn new(violins: &[Violin<'_>], slot: f64) -> Self {
         let turned = slot < UPRIGHT;
-        let lines = |violin: &Violin<'_>| {
-            let count = format!("n = {}", violin.values.len());
-            if !turned {
-                let lines = text::wrap(violin.name, LABEL, slot - 8.0, NAME_LINES);
-                return lines.into_iter().chain([count]).collect();
-            }
+        let count = |violin: &Violin<'_>| format!("n = {}", violin.values.len());
+        let lines: Vec<Vec<String>> = if turned {
             // As many lines as are side by side below one violin; none breaks within the number.
             let most = [3, 2]
                 .into_iter()
                 .find(|most| float(*most) * LEADING <= slot);
-            let name = format!("{} ({count})", text::clean(violin.name).replace(FIXED, " "));
-            let name = name.replace(&count, &count.replace(' ', FIXED));
-            let lines = text::wrap(&name, LABEL, TURNED, most.unwrap_or(1));
+            let names = violins.iter().map(|violin| {
+                let count = count(violin);
+                let name = format!("{} ({count})", text::clean(violin.name).replace(FIXED, " "));
+                name.replace(&count, &count.replace(' ', FIXED))
+            });
+            let names: Vec<String> = names.collect();
+            let lines = text::wrap_names(&names, LABEL, TURNED, most.unwrap_or(1));
             let plain = |line: String| line.replace(FIXED, " ");
-            lines.into_iter().map(plain).collect()
+            let lines = lines.into_iter();
+            lines
+                .map(|lines| lines.into_iter().map(plain).collect())
+                .collect()
+        } else {
+            let names = violins.iter().map(|violin| violin.name.to_owned());
+            let names: Vec<String> = names.collect();
+            let lines = text::wrap_names(&names, LABEL, slot - 8.0, NAME_LINES);
+            let lines = lines.into_iter().zip(violins);
+            lines
+                .map(|(lines, violin)| lines.into_iter().chain([count(violin)]).collect())
+                .collect()
         };
-        let lines: Vec<Vec<String>> = violins.iter().map(lines).collect();
         let widths = lines.iter().flatten().map(|line| text::width(line, LABEL));
         let rows = lines.iter().map(|lines| float(lines.len()) * LEADING);
         let height = if turned {

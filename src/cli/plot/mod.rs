@@ -124,7 +124,7 @@ pub(super) async fn asked(
     drawn: &Drawn,
 ) -> Result<u8, Failure> {
     drawn.form()?;
-    let spec = own.or(&crate::plot::of_question(question)?);
+    let spec = crate::plot::of_question(question, own)?;
     let context = place.session(store, Some(&question.names())).await?;
     let values = chosen(question, &context, set).await?;
     let frame = question.ask(&context, &values).await?;

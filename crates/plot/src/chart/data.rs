@@ -8,6 +8,9 @@ use super::table::{Table, Values, Words};
 /// Pictures side by side at most.
 const PANELS: usize = 12;
 
+/// Series of one picture at most: each has a name, and a colour and form of its own.
+const SERIES: usize = 24;
+
 /// Names along an axis at most.
 pub(crate) const NAMES: usize = 60;
 
@@ -95,6 +98,7 @@ impl Data {
             }
         };
         cut(facet.as_ref(), PANELS, "pictures");
+        cut(by.as_ref(), SERIES, "series");
         if wants_names {
             cut(x.as_ref(), NAMES, "names");
             cut(y.as_ref(), NAMES, "names");
@@ -104,7 +108,7 @@ impl Data {
             panels: Vec::new(),
             names: by
                 .as_ref()
-                .map(|by| by.names().to_vec())
+                .map(|by| by.names().iter().take(SERIES).cloned().collect())
                 .unwrap_or_default(),
             x_names: x.as_ref().map(|x| kept(x, wants_names)),
             y_names: y.as_ref().map(|y| kept(y, wants_names)),
@@ -128,7 +132,8 @@ impl Data {
         };
         for row in 0..table.rows() {
             let panel = code(facet.as_ref(), row);
-            if panel >= PANELS {
+            let series = code(by.as_ref(), row);
+            if panel >= PANELS || series >= SERIES {
                 continue;
             }
             let along = |words: Option<&Words>, place| match words {
@@ -163,7 +168,7 @@ impl Data {
             let Some(panel) = data.panels.get_mut(panel) else {
                 continue;
             };
-            panel.take(point, code(by.as_ref(), row), &data.names);
+            panel.take(point, series, &data.names);
             let limit = at(roles.limit, row);
             if limit.is_finite() {
                 panel.limit = Some(panel.limit.map_or(limit, |known| known.max(limit)));

@@ -5,7 +5,7 @@ use super::bars::Bars;
 use super::data::{Data, Panel};
 use super::frame::{Around, framed};
 use super::heat::Heat;
-use super::legend::Entry;
+use super::legend::{Entry, Sample};
 use super::lines::Lines;
 use super::marks::{Columns, Marks, Named, json, json_names};
 use super::place::{Field, Place};
@@ -148,17 +148,19 @@ impl Chart {
             return nothing(style, &title, &data);
         }
         let ramp = marks.ramp();
-        let is_lines = marks.has_lines();
+        let sample = match data.kind {
+            _ if marks.has_lines() => Sample::Line,
+            Kind::Scatter => Sample::Dot,
+            _ => Sample::Area,
+        };
         let legend: Vec<Entry> = match data.names.len() {
             0 | 1 => Vec::new(),
             _ => data
                 .names
                 .iter()
-                .enumerate()
-                .map(|(place, name)| Entry {
-                    paint: Paint::series(place),
+                .map(|name| Entry {
                     name: name.clone(),
-                    is_line: is_lines,
+                    sample,
                 })
                 .collect(),
         };

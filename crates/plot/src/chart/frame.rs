@@ -120,13 +120,9 @@ impl<'a> Grid<'a> {
         } else {
             0.25
         };
-        let ticks_up: Vec<(f64, String)> = ticks_up
-            .into_iter()
-            .map(|(at, text)| {
-                let lines = style.lines(&text, style.label, widest * style.width, 1);
-                (at, lines.into_iter().next().unwrap_or_default())
-            })
-            .collect();
+        let (shares, texts): (Vec<f64>, Vec<String>) = ticks_up.into_iter().unzip();
+        let texts = style.names(&texts, style.label, widest * style.width);
+        let ticks_up: Vec<(f64, String)> = shares.into_iter().zip(texts).collect();
         let widths = ticks_up
             .iter()
             .map(|(_, text)| style.width_of(text, style.label));
@@ -208,17 +204,19 @@ impl<'a> Grid<'a> {
             let room = field.width() + 0.5 * self.gap;
             let middle = f64::midpoint(field.left, field.right);
             let mut y = field.top - self.head;
-            let said = [
-                (name, style.label, Paint::INK),
-                (note, style.remark, Paint::GREY),
-            ];
-            for (text, size, paint) in said {
-                let text = text.as_deref().unwrap_or_default();
-                for line in style.lines(text, size, room, 1) {
-                    let at = Text::new(size, middle, y).centred();
-                    scene.text(&line, at.coloured(paint));
-                    y += style.lead(size);
-                }
+            if name.is_some() {
+                let names = around.panels.iter();
+                let names = names.map(|(name, _)| name.clone().unwrap_or_default());
+                let names = style.names(&names.collect::<Vec<_>>(), style.label, room);
+                let line = names.get(place).map_or("", String::as_str);
+                scene.text(line, Text::new(style.label, middle, y).centred());
+                y += style.lead(style.label);
+            }
+            let note = note.as_deref().unwrap_or_default();
+            for line in style.lines(note, style.remark, room, 1) {
+                let at = Text::new(style.remark, middle, y).centred();
+                scene.text(&line, at.coloured(Paint::GREY));
+                y += style.lead(style.remark);
             }
         }
         let is_first = place.is_multiple_of(self.columns);

@@ -1,24 +1,43 @@
 //! What the colours are.
 
+use super::points::dot;
 use super::style::Style;
 use crate::number::float;
-use crate::scene::{Paint, Scene, Text};
+use crate::scene::{Paint, Scene, Text, is_dashed};
 
-/// Lines of a legend at most.
-const LINES: usize = 4;
-
-/// A colour with its name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) paint: Paint,
-    pub(crate) name: String,
-    /// Is it a line, not an area?
-    pub(crate) is_line: bool,
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sample {
+    Area,
+    Line,
+    Dot,
 }
 
-/// Entries in lines, with their left ends; the last may say how many there are more.
-struct Laid {
-    lines: Vec<Vec<(f64, Option<usize>, String)>>,
+/// A series with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) sample: Sample,
+}
+
+/// Entries in lines, with their left ends and places.
+type Laid = Vec<Vec<(f64, usize, String)>>;
+
+/// Draws the line of a series: with gaps where its colour comes again.
+pub(crate) fn stroke(
+    scene: &mut Scene,
+    style: &Style,
+    points: &[(f64, f64)],
+    (place, width): (usize, f64),
+) {
+    let paint = Paint::series(place);
+    match is_dashed(place) && !style.is_terminal() {
+        true => {
+            let dash = (0.35 * style.label, 0.2 * style.label);
+            scene.dashes(points, paint, width, dash);
+        }
+        false => scene.line(points, paint, width),
+    }
 }
 
 fn sample(style: &Style) -> f64 {
@@ -42,38 +61,27 @@ fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
     } else {
         0.9 * style.label
     };
-    let mut lines: Vec<Vec<(f64, Option<usize>, String)>> = Vec::new();
+    let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    let mut lines: Laid = Vec::new();
     let mut end = f64::MAX;
-    for (place, entry) in entries.iter().enumerate() {
-        let texts = style.lines(&entry.name, style.label, 0.45 * room, 1);
-        let text = texts.into_iter().next().unwrap_or_default();
-        let width = sample(style) + aside(style) + style.width_of(&text, style.label);
-        let more = format!("… and {} more", entries.len() - place);
-        let is_last = place + 1 == entries.len();
-        // Where the rest does not fit, its count must.
-        let needed = match is_last || lines.len() < LINES {
-            true => width,
-            false => width + gap + style.width_of(&more, style.label),
-        };
-        if end + needed > room {
-            if lines.len() == LINES {
-                let Some(line) = lines.last_mut() else { break };
-                line.push((end, None, more));
-                break;
-            }
+    let before = sample(style) + aside(style);
+    let texts = style.names(&names, style.label, room - before);
+    for (place, text) in texts.into_iter().enumerate() {
+        let width = before + style.width_of(&text, style.label);
+        if end + width > room {
             lines.push(Vec::new());
             end = 0.0;
         }
         if let Some(line) = lines.last_mut() {
-            line.push((end, Some(place), text));
+            line.push((end, place, text));
         }
         end += width + gap;
     }
-    Laid { lines }
+    lines
 }
 
 pub(crate) fn legend_height(style: &Style, entries: &[Entry], room: f64) -> f64 {
-    let lines = laid(style, entries, room).lines.len();
+    let lines = laid(style, entries, room).len();
     let below = if lines > 0 && !style.is_terminal() {
         0.2 * style.label
     } else {
@@ -92,14 +100,12 @@ pub(crate) fn legend(
     let room = right - left;
     let width = sample(style);
     scene.open(vec![("class", "legend".to_owned())]);
-    for (row, line) in laid(style, entries, room).lines.iter().enumerate() {
+    for (row, line) in laid(style, entries, room).iter().enumerate() {
         let y = top + float(row) * style.lead(style.label);
         let middle = y + style.middle(style.label);
         for (x, place, text) in line {
             let x = left + x;
-            let entry = place.and_then(|place| entries.get(place));
-            let Some(entry) = entry else {
-                scene.text(text, Text::new(style.label, x, y));
+            let Some(entry) = entries.get(*place) else {
                 continue;
             };
             let name = vec![
@@ -107,14 +113,19 @@ pub(crate) fn legend(
                 ("data-series", entry.name.clone()),
             ];
             scene.open(name);
-            match entry.is_line {
-                true => {
+            let paint = Paint::series(*place);
+            match entry.sample {
+                Sample::Line => {
                     let ends = [(x, middle), (x + width, middle)];
-                    scene.line(&ends, entry.paint, 1.6 * style.line);
+                    stroke(scene, style, &ends, (*place, 1.6 * style.line));
                 }
-                false => {
+                Sample::Dot if !style.is_terminal() => {
+                    let at = (x + width / 2.0, middle);
+                    dot(scene, at, 1.3 * style.dot, (*place, paint));
+                }
+                Sample::Area | Sample::Dot => {
                     let half = 0.35 * style.label;
-                    scene.block((x, middle - half), (x + width, middle + half), entry.paint);
+                    scene.block((x, middle - half), (x + width, middle + half), paint);
                 }
             }
             let at = Text::new(style.label, x + width + aside(style), y);

@@ -2,6 +2,7 @@
 
 use super::axis::Axis;
 use super::data::{Data, Panel, Point, Series};
+use super::legend::stroke;
 use super::marks::{Columns, Marks, along, group, json};
 use super::place::Place;
 use super::spec::Kind;
@@ -109,7 +110,12 @@ impl Lines<'_> {
                 .filter_map(|point| place.at(point.x, point.y))
                 .collect();
             let thin = thinned(&at);
-            scene.line(&self.stepped(&thin), paint, style.line);
+            stroke(
+                scene,
+                style,
+                &self.stepped(&thin),
+                (series.place, style.line),
+            );
             let is_dotted = part.len() <= DOTTED && !style.is_terminal() || part.len() == 1;
             for (point, at) in part.iter().zip(&at).filter(|_| is_dotted) {
                 let said = said(&series.name, place, point);

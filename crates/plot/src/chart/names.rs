@@ -82,14 +82,12 @@ impl Names {
             // Those for which there is room, from the first on.
             let mut end = f64::MIN;
             let mut kept = Vec::new();
-            for (at, text) in ticks {
-                let line = style.lines(&text, style.label, 0.3 * width, 1);
-                let half = line
-                    .first()
-                    .map_or(0.0, |line| style.width_of(line, style.label) / 2.0);
+            let lines = style.names(names, style.label, 0.3 * width);
+            for ((at, _), line) in ticks.into_iter().zip(lines) {
+                let half = style.width_of(&line, style.label) / 2.0;
                 if at * width - half > end {
                     end = at * width + half + 2.0;
-                    kept.push((at, line));
+                    kept.push((at, vec![line]));
                 }
             }
             return Self {
@@ -99,10 +97,10 @@ impl Names {
             };
         }
         let step = (1.1 * style.label / slot).ceil().max(1.0);
-        let kept = ticks.into_iter().step_by(crate::number::whole(step));
-        let room = 0.35 * style.height;
-        let ticks = kept.map(|(at, text)| (at, style.lines(&text, style.label, room, 1)));
-        let ticks: Vec<(f64, Vec<String>)> = ticks.collect();
+        let lines = style.names(names, style.label, 0.35 * style.height);
+        let ticks = ticks.into_iter().zip(lines);
+        let kept = ticks.step_by(crate::number::whole(step));
+        let ticks: Vec<(f64, Vec<String>)> = kept.map(|((at, _), line)| (at, vec![line])).collect();
         let widths = ticks.iter().flat_map(|(_, lines)| lines);
         let widths = widths.map(|line| style.width_of(line, style.label));
         Self {

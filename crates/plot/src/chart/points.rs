@@ -200,7 +200,12 @@ fn diagonal(scene: &mut Scene, style: &Style, place: &Place<'_>) {
 }
 
 /// The dot of a series, in its shape.
-fn dot(scene: &mut Scene, (x, y): (f64, f64), size: f64, (place, paint): (usize, Paint)) {
+pub(crate) fn dot(
+    scene: &mut Scene,
+    (x, y): (f64, f64),
+    size: f64,
+    (place, paint): (usize, Paint),
+) {
     let corners: &[(f64, f64)] = match shape(place) % 4 {
         0 => return scene.circle((x, y), size, paint),
         1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],

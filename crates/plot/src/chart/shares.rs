@@ -5,6 +5,7 @@ use tsql_metrics::stats::quantile;
 use super::axis::Axis;
 use super::data::{Data, Panel, Series};
 use super::gather::rows;
+use super::legend::stroke;
 use super::marks::{Columns, Marks, along, group, json};
 use super::place::Place;
 use super::spec::Kind;
@@ -209,6 +210,6 @@ fn ecdf(scene: &mut Scene, style: &Style, place: &Place<'_>, series: &Series) {
     if let Some((_, y)) = line.last().copied() {
         line.push((place.field.right, y));
     }
-    scene.line(&line, Paint::series(series.place), style.line);
+    stroke(scene, style, &line, (series.place, style.line));
     scene.close();
 }

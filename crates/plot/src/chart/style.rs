@@ -99,6 +99,11 @@ impl Style {
         self.letters.wrap(text, size, room, most)
     }
 
+    /// Names on one line each, no two different ones alike.
+    pub(crate) fn names(&self, names: &[String], size: f64, room: f64) -> Vec<String> {
+        self.letters.distinct(names, size, room)
+    }
+
     /// From the top of a line to that of the next.
     pub(crate) fn lead(&self, size: f64) -> f64 {
         self.leading * size

@@ -12,4 +12,4 @@ pub(crate) use shapes::{Paint, Scene, Text};
 pub(crate) use svg::{Dress, attribute, svg};
 pub(crate) use terminal::terminal;
 pub use theme::Theme;
-pub(crate) use theme::{Role, shape};
+pub(crate) use theme::{Role, is_dashed, shape};

@@ -123,6 +123,11 @@ fn ramp(share: u8) -> Rgb {
     )
 }
 
+/// Does the line of a series have gaps, since its colour comes a second time?
+pub(crate) fn is_dashed(place: usize) -> bool {
+    (place / LIGHT.len()) % 2 == 1
+}
+
 /// The shape of the dots of a series: differs where its colour comes again.
 pub(crate) fn shape(place: usize) -> usize {
     place + place / LIGHT.len()
