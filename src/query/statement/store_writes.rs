@@ -87,9 +87,9 @@ fn of_store(name: &ObjectName) -> Option<String> {
     let tables = schema::tables().into_iter().flatten();
     let views = schema::views().into_iter().flatten();
     let mut names = tables
-        .map(|table| &table.name)
-        .chain(views.map(|view| &view.name));
-    names.any(|name| *name == last).then_some(last)
+        .map(|table| table.sql_name())
+        .chain(views.map(|view| view.name.as_str()));
+    names.any(|name| name == last).then_some(last)
 }
 
 #[cfg(test)]
