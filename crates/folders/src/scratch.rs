@@ -1,7 +1,7 @@
 //! Temporary folders: for their user only, and gone when nobody needs them any more.
 //!
 //! ```text
-//! <temporary folder>/tsql-<random>/lock     held as long as the process lives
+//! <temporary folder>/tsql-<random>/lock     held as long as the process lives; holds the name of its folder
 //!                                 /files/   what they are for
 //! ```
 //!
@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -18,6 +19,10 @@ use tempfile::TempDir;
 use super::Error;
 
 const PREFIX: &str = "tsql-";
+
+/// Letters and digits that follow it.
+const RANDOM: usize = 12;
+
 const LOCK: &str = "lock";
 const FILES: &str = "files";
 
@@ -62,7 +67,7 @@ impl Scratch {
         let parent = parent.canonicalize().map_err(Error::io(parent))?;
         sweep(&parent);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX);
+        builder.prefix(PREFIX).rand_bytes(RANDOM);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -115,10 +120,17 @@ fn living<T>(change: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
 /// Under its name only once it is held: a lock that is free is that of a dead process.
 fn lock(folder: &Path) -> std::io::Result<File> {
     let new = folder.join("new");
-    let file = File::create_new(&new)?;
+    let mut file = File::create_new(&new)?;
     file.try_lock()?;
+    file.write_all(marker(folder).as_bytes())?;
     fs::rename(&new, folder.join(LOCK))?;
     Ok(file)
+}
+
+/// Content of the lock in a folder. A folder that has another one, or a copy under another name, is somebody's own.
+fn marker(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    format!("temporary folder {} of tsql\n", name.to_string_lossy())
 }
 
 /// Removes all folders of this process, which is about to end.
@@ -131,24 +143,56 @@ pub fn remove_all() {
     }
 }
 
-/// Removes what processes have left that were killed. Folders of others are left alone.
+/// Removes what processes have left that were killed. All else is left alone, whatever it is called.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else {
         return;
     };
     for entry in entries.filter_map(std::result::Result::ok) {
         let name = entry.file_name();
-        let named = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // Not what a link leads to.
-        let own = |folder: &fs::Metadata| folder.is_dir() && super::is_own(folder);
-        if !named || !entry.metadata().is_ok_and(|folder| own(&folder)) {
-            continue;
-        }
-        let held = File::open(entry.path().join(LOCK));
-        if held.is_ok_and(|lock| lock.try_lock().is_ok()) {
+        if name.to_str().is_some_and(is_named) && is_abandoned(&entry.path()).unwrap_or(false) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+fn is_named(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX).unwrap_or_default();
+    random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Was a folder made by [`Scratch::within`] in a process that has ended?
+fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
+    // Not what a link leads to.
+    let metadata = folder.symlink_metadata()?;
+    if !metadata.is_dir() || !super::is_own(&metadata) || !is_private(&metadata) {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if name != LOCK && name != FILES {
+            return Ok(false);
+        }
+    }
+    let mut lock = super::open_own(&folder.join(LOCK), File::options().read(true))?;
+    let wanted = marker(folder);
+    let mut found = Vec::new();
+    let most = wanted.len() as u64 + 1;
+    std::io::Read::by_ref(&mut lock)
+        .take(most)
+        .read_to_end(&mut found)?;
+    Ok(found == wanted.as_bytes() && lock.try_lock().is_ok())
+}
+
+#[cfg(unix)]
+fn is_private(folder: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    folder.permissions().mode() & 0o7777 == 0o700
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]
@@ -170,23 +214,70 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn what_dead_processes_left_is_swept_and_nothing_else() {
+        use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().unwrap();
         let living = Scratch::within(parent.path()).unwrap();
-        let make = |name: &str, locked: bool| {
+        let private = fs::Permissions::from_mode(0o700);
+        let make = |name: &str, lock: Option<&str>| {
             let folder = parent.path().join(name);
             fs::create_dir_all(folder.join(FILES)).unwrap();
+            fs::set_permissions(&folder, private.clone()).unwrap();
             fs::write(folder.join("files/spilled"), "x").unwrap();
-            if locked {
-                fs::write(folder.join(LOCK), "").unwrap();
+            if let Some(lock) = lock {
+                fs::write(folder.join(LOCK), lock).unwrap();
             }
             folder
         };
-        let dead = make("tsql-dead", true);
-        let kept = [make("tsql-of-somebody", false), make("other", true)];
+        let marked = |name: &str| {
+            let lock = marker(&parent.path().join(name));
+            make(name, Some(&lock))
+        };
+        let dead = marked("tsql-abcdefABC123");
+        let others = [
+            // A user's own folders, with a file of that name.
+            make("tsql-mine", Some("")),
+            make("tsql-abcdefABC124", Some("")),
+            make("tsql-abcdefABC125", None),
+            // A copy of what a dead process left.
+            make("tsql-abcdefABC126", Some(&marker(&dead))),
+            marked("tsql-abcdef-BC127"),
+            marked("tsql-abcdefABC1289"),
+            marked("other"),
+        ];
+        let opened = marked("tsql-abcdefABC129");
+        fs::set_permissions(&opened, fs::Permissions::from_mode(0o755)).unwrap();
+        let used = marked("tsql-abcdefABC12a");
+        fs::write(used.join("thesis"), "x").unwrap();
+        let linked = marked("tsql-abcdefABC12b");
+        fs::rename(linked.join(LOCK), parent.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(parent.path().join("elsewhere"), linked.join(LOCK)).unwrap();
+        let link = parent.path().join("tsql-abcdefABC12c");
+        std::os::unix::fs::symlink(&opened, &link).unwrap();
         let next = Scratch::within(parent.path()).unwrap();
         assert!(!dead.exists());
-        assert!(kept.iter().all(|folder| folder.exists()));
+        let kept = others.iter().chain([&opened, &used, &linked, &link]);
+        for folder in kept {
+            assert!(folder.join("files/spilled").exists(), "{folder:?}");
+        }
         assert!(living.path().exists() && next.path().exists());
+    }
+
+    /// A process that is killed leaves what a sweep takes for its own.
+    #[test]
+    fn what_a_folder_of_ours_holds_is_recognised() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::within(parent.path()).unwrap();
+        let folder = scratch.path().parent().unwrap().to_owned();
+        assert!(is_named(folder.file_name().unwrap().to_str().unwrap()));
+        assert!(!is_abandoned(&folder).unwrap(), "its lock is held");
+        let Scratch {
+            folder: kept,
+            _lock,
+            ..
+        } = &scratch;
+        _lock.unlock().unwrap();
+        assert!(is_abandoned(kept.path()).unwrap());
     }
 }
