@@ -11,6 +11,7 @@ use super::encode::Effort;
 use super::rollup::Place;
 use super::stats::Stats;
 use crate::error::{Error, Result};
+use crate::schema::Table;
 
 /// Begin of the names of files that `optimize` has written.
 const OPTIMIZED: &str = "optimized-";
@@ -45,10 +46,7 @@ impl DataFile {
     /// Is its name one that tsql gives? Files of others hold the same rows in any order: `compact` of delta-rs and its like
     /// write them.
     pub(crate) fn is_own(&self) -> bool {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
-        let number = name.strip_prefix(INGESTED).or(name.strip_prefix(OPTIMIZED));
-        let number = number.and_then(|number| number.strip_suffix(".parquet"));
-        number.is_some_and(|number| Uuid::try_parse(number).is_ok() && !number.contains('-'))
+        is_own_name(self.path.rsplit('/').next().unwrap_or_default())
     }
 
     /// Was it written by `optimize`?
@@ -79,6 +77,28 @@ impl DataFile {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         folders(&self.partition).trim_end_matches('/') == folder
     }
+}
+
+/// Is this the name of a data file that [`file_path`] makes?
+fn is_own_name(name: &str) -> bool {
+    let number = name.strip_prefix(INGESTED).or(name.strip_prefix(OPTIMIZED));
+    let number = number.and_then(|number| number.strip_suffix(".parquet"));
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    number.is_some_and(|number| number.len() == 32 && number.bytes().all(is_digit))
+}
+
+/// Is this the path of a data file that [`file_path`] makes, in the folder of a table?
+pub(super) fn is_own_path(table: &Table, path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let folders: Vec<&str> = parts.rev().collect();
+    let is_folder = |(folder, column): (&&str, &String)| {
+        let value = folder.strip_prefix(column.as_str());
+        value.is_some_and(|value| value.starts_with('='))
+    };
+    is_own_name(name)
+        && folders.len() == table.partition.len()
+        && folders.iter().zip(&table.partition).all(is_folder)
 }
 
 /// The object that a data file is. What is escaped in its path stays so: it is the name of a folder.
@@ -135,6 +155,33 @@ pub(crate) fn refused_value(value: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_names_that_tsql_gives_are_its_own() {
+        let (plain, divided) = ("graphs", "records");
+        let [plain, divided] = [plain, divided].map(|name| crate::schema::table(name).unwrap());
+        let number = "0123456789abcdef0123456789abcdef";
+        let own = format!("part-{number}.parquet");
+        let partition = [("dataset", "a"), ("platform", "b c")];
+        let partition = partition.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        assert!(is_own_path(plain, &file_path(&[], Effort::Ingest)));
+        assert!(is_own_path(plain, &file_path(&[], Effort::Optimize)));
+        assert!(is_own_path(divided, &file_path(&partition, Effort::Ingest)));
+        for (table, path) in [
+            (plain, "part-1.parquet".to_owned()),
+            (plain, format!("part-{number}.csv")),
+            (plain, format!("part-{}.parquet", number.to_uppercase())),
+            (plain, format!("part-{number}.parquet.bak")),
+            (plain, format!("backup/{own}")),
+            (plain, format!("dataset=a/{own}")),
+            (divided, own.clone()),
+            (divided, format!("dataset=a/{own}")),
+            (divided, format!("dataset=a/copy/{own}")),
+            (divided, format!("old/dataset=a/platform=b/{own}")),
+        ] {
+            assert!(!is_own_path(table, &path), "{path}");
+        }
+    }
 
     #[test]
     fn folders_say_what_the_log_says() {

@@ -3,11 +3,12 @@
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
+use futures::TryStreamExt as _;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
 use url::Url;
 
 use super::data_file::DataFile;
@@ -134,7 +135,7 @@ impl Location {
         let url = Url::from_directory_path(&absolute).map_err(|()| {
             Error::InvalidLocation(format!("`{given}` is no directory that a URL can name"))
         })?;
-        let disk = Synced::new(LocalFileSystem::new(), watch);
+        let disk = Synced::new(LocalFileSystem::new(), absolute.clone(), watch);
         let root = Arc::new(disk.clone());
         let prefix = Path::from_absolute_path(&absolute)
             .map_err(|error| Error::InvalidLocation(format!("`{given}`: {error}")))?;
@@ -214,6 +215,16 @@ impl Location {
     /// The objects of the store, by their path in it.
     pub(crate) fn objects(&self) -> &Arc<dyn ObjectStore> {
         &self.objects
+    }
+
+    /// The files in a folder of the store and below it, as they are listed; nothing that a symbolic link leads to.
+    pub(super) async fn files_in(&self, folder: &str) -> Result<Vec<ObjectMeta>> {
+        let folder = Path::from(folder);
+        let listed = match &self.directory {
+            None => self.objects.list(Some(&folder)).try_collect().await,
+            Some((directory, disk)) => disk.files_in(directory.clone(), folder).await,
+        };
+        listed.map_err(Error::Storage)
     }
 
     /// The object store that the URL of a table is resolved in.

@@ -272,7 +272,13 @@ impl Store {
             let spares = local && turn.is_none() && !options.force_unlisted;
             let unlisted_before_ms = if spares { i64::MIN } else { unlisted_before_ms };
             let tagged = self.tagged(&table.name).await?;
-            let files = log.vacuum(retain, unlisted_before_ms, &tagged, options.dry_run);
+            let files = log.vacuum(
+                &self.location,
+                retain,
+                unlisted_before_ms,
+                &tagged,
+                options.dry_run,
+            );
             let files = files.await?.into_iter();
             deleted.extend(files.map(|file| format!("{}/{file}", table.name)));
         }
@@ -443,6 +449,85 @@ mod tests {
         std::thread::sleep(Duration::from_millis(5));
         assert_eq!(store.vacuum(&at_once()).await.unwrap().len(), 2);
         assert_eq!(rows(&store).await, 0);
+    }
+
+    /// A user's folders in a store, linked or not, and files of other names.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let (at, precious) = (place.path().join("s"), place.path().join("precious"));
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        committed(&store, &written(&store, 1).await).await.unwrap();
+        let left_over = written(&store, 2).await;
+        std::fs::create_dir_all(precious.join("dataset=a/platform=b")).unwrap();
+        let own_name = || format!("part-{}.parquet", uuid::Uuid::new_v4().simple());
+        let mut stays = vec![
+            precious.join("thesis"),
+            precious.join(own_name()),
+            precious.join("dataset=a/platform=b").join(own_name()),
+            at.join("graphs/notes.txt"),
+            at.join("graphs/part-1.parquet"),
+            at.join("graphs/mine").join(own_name()),
+        ];
+        std::fs::create_dir_all(at.join("graphs/mine")).unwrap();
+        for file in &stays {
+            std::fs::write(file, "precious").unwrap();
+        }
+        symlink(&precious, at.join("graphs/linked")).unwrap();
+        symlink(precious.join("thesis"), at.join("graphs").join(own_name())).unwrap();
+        // A table that is a link as a whole, and a partition.
+        symlink(&precious, at.join("records")).unwrap();
+        std::fs::create_dir_all(at.join("sources")).unwrap();
+        stays.push(at.join("graphs/linked/thesis"));
+        let force = VacuumOptions {
+            force_unlisted: true,
+            ..at_once()
+        };
+        std::thread::sleep(Duration::from_millis(5));
+        let dry_run = force.clone().dry_run(true);
+        let wanted = vec![format!("graphs/{}", left_over.path)];
+        assert_eq!(store.vacuum(&dry_run).await.unwrap(), wanted);
+        assert_eq!(store.vacuum(&force).await.unwrap(), wanted);
+        for file in &stays {
+            assert_eq!(std::fs::read(file).unwrap(), b"precious", "{file:?}");
+        }
+        assert_eq!(rows(&store).await, 1);
+    }
+
+    /// What is written or removed lies in the store, whatever a folder of it leads to.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nothing_is_written_through_a_link() {
+        use object_store::ObjectStoreExt as _;
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let (at, precious) = (place.path().join("s"), place.path().join("precious"));
+        std::fs::create_dir(&precious).unwrap();
+        let store = Store::create(at.to_str().unwrap()).await.unwrap();
+        symlink(&precious, at.join("graphs")).unwrap();
+        let table = schema::table("graphs").unwrap();
+        let path = object_store::path::Path::from(format!("{}/x", table.name));
+        let refused = store.location().write(&path, vec![1]).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("is not a folder of its own"),
+            "{refused}"
+        );
+        std::fs::write(precious.join("x"), "precious").unwrap();
+        assert!(store.location().objects().delete(&path).await.is_err());
+        let log = Log::new(store.location(), table).unwrap();
+        assert!(log.snapshot_or_create().await.is_err());
+        assert_eq!(std::fs::read_dir(&precious).unwrap().count(), 1);
+        // A store that is itself reached through a link is one.
+        let link = place.path().join("link");
+        symlink(&at, &link).unwrap();
+        std::fs::remove_file(at.join("graphs")).unwrap();
+        let linked = Store::open(link.to_str().unwrap()).await.unwrap();
+        committed(&linked, &written(&linked, 1).await)
+            .await
+            .unwrap();
+        assert_eq!(rows(&store).await, 1);
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -23,6 +23,8 @@ use object_store::{
     ObjectStore, ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload,
     PutResult, RenameOptions, Result,
 };
+
+use tsql_folders::check_below;
 
 use super::followed;
 
@@ -65,9 +67,11 @@ impl fmt::Debug for Synced {
 }
 
 impl Synced {
-    pub(super) fn new(inner: LocalFileSystem, watch: Option<Watch>) -> Self {
+    /// The disk below `root`, an absolute path without links.
+    pub(super) fn new(inner: LocalFileSystem, root: PathBuf, watch: Option<Watch>) -> Self {
         let inner = Arc::new(inner);
         let disk = Disk {
+            root: root.into(),
             watch,
             named: Arc::default(),
         };
@@ -79,6 +83,26 @@ impl Synced {
     pub(super) async fn settle(&self, file: PathBuf) -> Result<()> {
         let disk = self.disk.clone();
         on_a_thread(move || disk.settle(&file)).await
+    }
+
+    /// The files in a folder of `directory` and below it; nothing that a link leads to.
+    pub(super) async fn files_in(
+        &self,
+        directory: PathBuf,
+        folder: Path,
+    ) -> Result<Vec<ObjectMeta>> {
+        on_a_thread(move || {
+            let mut files = Vec::new();
+            let at = directory.join(folder.as_ref());
+            if checked(&directory, &at.join("x")).is_err() {
+                return Ok(files);
+            }
+            match walk(&at, &folder, &mut files) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+                walked => walked.map(|()| files),
+            }
+        })
+        .await
     }
 
     async fn sync(&self, location: &Path) -> Result<()> {
@@ -94,6 +118,46 @@ async fn on_a_thread<T: Send + 'static>(
         .map_err(|error| failed(error.into()))
 }
 
+/// Lists the regular files of a folder and of those below it. Who is gone meanwhile is left out, and so are names that are
+/// no path of an object.
+fn walk(at: &FilePath, folder: &Path, files: &mut Vec<ObjectMeta>) -> io::Result<()> {
+    for entry in std::fs::read_dir(at)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let path = name
+            .to_str()
+            .and_then(|name| Path::parse(format!("{folder}/{name}")).ok());
+        let (Some(path), kind) = (path, entry.file_type()?) else {
+            continue;
+        };
+        let listed = match kind {
+            kind if kind.is_dir() => walk(&entry.path(), &path, files),
+            kind if kind.is_file() => entry.metadata().and_then(|metadata| {
+                files.push(ObjectMeta {
+                    location: path,
+                    last_modified: metadata.modified()?.into(),
+                    size: metadata.len(),
+                    e_tag: None,
+                    version: None,
+                });
+                Ok(())
+            }),
+            _ => Ok(()),
+        };
+        match listed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            listed => listed?,
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a path leads out of `root` by no link; see [`check_below`].
+fn checked(root: &FilePath, path: &FilePath) -> io::Result<()> {
+    check_below(root, path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
 /// Who fails, in errors.
 pub(super) const DISK: &str = "local disk";
 
@@ -105,6 +169,8 @@ fn failed(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
 /// Does one step after the other.
 #[derive(Clone)]
 struct Disk {
+    /// Nothing is written or deleted outside of it.
+    root: Arc<FilePath>,
     watch: Option<Watch>,
     /// Folders whose own names, and those above them, this process has synced: nobody takes folders out of a
     /// store.
@@ -115,6 +181,16 @@ impl Disk {
     fn step(&self, step: &Step) -> io::Result<()> {
         if let Some(watch) = &self.watch {
             watch(step)?;
+        }
+        match step {
+            Step::Folder(folder) => checked(&self.root, &folder.join("x"))?,
+            Step::File(file, _) | Step::Remove(file) => checked(&self.root, file)?,
+            Step::Link(from, to) | Step::Rename(from, to) => {
+                checked(&self.root, from)?;
+                checked(&self.root, to)?;
+            }
+            // Reads only, also above it.
+            Step::SyncFile(_) | Step::SyncFolder(_) => {}
         }
         match step {
             Step::Folder(folder) => std::fs::create_dir_all(folder),
@@ -253,7 +329,14 @@ impl ObjectStore for Synced {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
+        let (disk, inner) = (self.disk.clone(), Arc::clone(&self.inner));
+        let checked = locations.map(move |location| {
+            let location = location?;
+            let file = inner.path_to_filesystem(&location)?;
+            checked(&disk.root, &file).map_err(|error| failed(error.into()))?;
+            Ok(location)
+        });
+        self.inner.delete_stream(checked.boxed())
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -265,7 +348,13 @@ impl ObjectStore for Synced {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
+        // Readers of logs take listings for sorted.
         let listed = self.inner.list_with_offset(prefix, offset);
+        let listed = listed.try_collect::<Vec<_>>().map_ok(|mut files| {
+            files.sort_unstable_by(|one, other| one.location.cmp(&other.location));
+            stream::iter(files).map(Ok)
+        });
+        let listed = stream::once(listed).try_flatten().boxed();
         let (Some(folder), Some(first)) = (prefix.cloned(), followed::first(prefix, offset)) else {
             return listed;
         };
@@ -298,11 +387,19 @@ impl ObjectStore for Synced {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        for path in [from, to] {
+            let file = self.inner.path_to_filesystem(path)?;
+            checked(&self.disk.root, &file).map_err(|error| failed(error.into()))?;
+        }
         self.inner.copy_opts(from, to, options).await?;
         self.sync(to).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        for path in [from, to] {
+            let file = self.inner.path_to_filesystem(path)?;
+            checked(&self.disk.root, &file).map_err(|error| failed(error.into()))?;
+        }
         self.inner.rename_opts(from, to, options).await?;
         self.sync(to).await
     }
@@ -351,7 +448,7 @@ mod tests {
     async fn a_file_is_there_as_a_whole_once_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
-        let disk = Synced::new(disk, None);
+        let disk = Synced::new(disk, folder.path().to_owned(), None);
         let path = Path::from("t/log/0.json");
         let create = || PutOptions::from(PutMode::Create);
         disk.put_opts(&path, "first".into(), create())

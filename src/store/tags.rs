@@ -13,7 +13,7 @@ use datafusion::prelude::{col, lit};
 
 use super::at::At;
 use super::file::{self, Effort};
-use super::{Change, Log, Snapshot, Store};
+use super::{Change, Location, Log, Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::{column, schema};
 
@@ -109,7 +109,8 @@ impl Store {
         for (name, snapshot) in self.snapshots_of(&all).await? {
             let table = schema::table(name)?;
             if self.at.is_some() {
-                let there = Log::new(self.location(), table)?.paths().await?;
+                let there = Log::new(self.location(), table)?;
+                let there = there.paths(self.location()).await?;
                 let lost = snapshot
                     .files()
                     .iter()
@@ -276,8 +277,8 @@ impl Store {
 
 impl Log {
     /// The data files that are there.
-    async fn paths(&self) -> Result<HashSet<String>> {
-        let files = self.data_files().await?.into_iter();
+    async fn paths(&self, location: &Location) -> Result<HashSet<String>> {
+        let files = self.data_files(location).await?.into_iter();
         Ok(files.map(|file| file.location.to_string()).collect())
     }
 }

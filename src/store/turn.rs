@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tsql_folders::{check_below, check_own, open_regular};
 
 /// Folder of the files that writers queue up at.
 const FOLDER: &str = ".queues";
@@ -63,12 +64,22 @@ impl Queues {
     ) -> Option<Turn> {
         let folder = directory.join(FOLDER);
         let queue = folder.join(table);
-        std::fs::create_dir_all(&folder).ok()?;
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(&queue)
-            .ok()?;
+        let file = match opened(directory, &queue) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.tell(&format!(
+                    "{}: {error}: writers of {table} do not wait for each other",
+                    queue.display()
+                ));
+                return None;
+            }
+            Err(_) => return None,
+        };
+        if let Err(error) = check_own(&file)
+            && error.kind() == io::ErrorKind::InvalidInput
+        {
+            self.tell(&format!("{}: {error}: it stays as it is", queue.display()));
+        }
         if file.try_lock().is_ok() {
             return Some(Turn::begun(file));
         }
@@ -112,13 +123,22 @@ impl Queues {
     }
 }
 
+/// Opens the file of a queue, which is made where it is missing, and nothing that a link leads to.
+fn opened(directory: &Path, queue: &Path) -> io::Result<File> {
+    check_below(directory, queue)?;
+    if let Some(folder) = queue.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    open_regular(queue, File::options().create(true).append(true))
+}
+
 impl Turn {
     /// Says who has the lock: the process, and since when, so that another turn is told from this one.
     fn begun(mut file: File) -> Self {
         let now_ms = chrono::Utc::now().timestamp_millis();
-        // Whoever cannot write it is simply not named.
-        let _ = file
-            .set_len(0)
+        // Whoever cannot write it is simply not named; a file of somebody else, or one that has other names, is only locked.
+        let _ = check_own(&file)
+            .and_then(|()| file.set_len(0))
             .and_then(|()| writeln!(file, "{} {now_ms}", std::process::id()));
         Self { _locked: file }
     }
@@ -126,7 +146,11 @@ impl Turn {
 
 /// Who has the lock, for people.
 fn holder(queue: &Path) -> String {
-    let text = std::fs::read_to_string(queue).unwrap_or_default();
+    let own = |file: &File| check_own(file).is_ok();
+    let file = open_regular(queue, File::options().read(true)).ok();
+    let file = file.filter(own);
+    let text = file.and_then(|file| io::read_to_string(file).ok());
+    let text = text.unwrap_or_default();
     match text
         .split(' ')
         .next()
@@ -142,6 +166,41 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nothing_outside_a_store_is_touched_by_who_queues_up() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let precious = || std::fs::read_to_string(at("precious/records")).unwrap();
+        std::fs::create_dir(at("precious")).unwrap();
+        std::fs::write(at("precious/records"), "precious").unwrap();
+        for name in ["file", "hard", "folder"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        std::fs::create_dir(at("file/.queues")).unwrap();
+        symlink(at("precious/records"), at("file/.queues/records")).unwrap();
+        symlink(at("precious"), at("folder/.queues")).unwrap();
+        std::fs::create_dir(at("hard/.queues")).unwrap();
+        std::fs::hard_link(at("precious/records"), at("hard/.queues/records")).unwrap();
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        for (name, locks) in [("file", false), ("folder", false), ("hard", true)] {
+            let tell = Arc::clone(&told);
+            let queues =
+                Queues::default().telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+            let turn = queues.turn(&at(name), "records").await;
+            assert_eq!(turn.is_some(), locks, "{name}");
+            assert_eq!(precious(), "precious", "{name}");
+            let waiting = queues.turn(&at(name), "new").await;
+            assert_eq!(waiting.is_some(), name != "folder");
+        }
+        assert!(!at("precious/new").exists());
+        let told = told.lock().unwrap();
+        for part in ["symbolic link", "has 2 names"] {
+            assert!(told.iter().any(|line| line.contains(part)), "{told:?}");
+        }
+    }
 
     #[tokio::test]
     async fn nobody_waits_for_ever_and_whom_for_is_told() {

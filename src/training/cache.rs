@@ -134,7 +134,7 @@ fn compared(path: &Path, content: &Content) -> Result<Mapped, String> {
 
 /// Notes that a selection is in use: when is the time of its description.
 fn used(folder: &Path) {
-    let about = fs::File::options().append(true).open(folder.join(ABOUT));
+    let about = tsql_folders::open_own(&folder.join(ABOUT), fs::File::options().append(true));
     // What cannot be noted goes a little earlier.
     let _ = about.and_then(|about| about.set_modified(SystemTime::now()));
 }
@@ -158,10 +158,27 @@ fn clean(place: &Path, new: &Path, most: u64, scratch: &Scratch) {
     }
 }
 
+/// Is a folder one that [`kept`] has made? All else in a cache is somebody's own, whatever it is called.
+fn is_selection(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default();
+    let metadata = folder.symlink_metadata();
+    let is_own = metadata.is_ok_and(|folder| folder.is_dir() && tsql_folders::is_own(&folder));
+    let has_others = || {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name());
+        let own = [ABOUT, ROWS, GROUPS, FAMILIES];
+        names.any(|name| own.iter().all(|own| name != *own))
+    };
+    tsql_folders::is_hash(name) && is_own && !has_others()
+}
+
 /// The selections of a cache: when each was used, its bytes, its folder.
 fn listed(place: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {
+        if !is_selection(&entry.path()) {
+            return None;
+        }
         let about = fs::metadata(entry.path().join(ABOUT)).ok()?;
         let bytes = |name| fs::metadata(entry.path().join(name)).map_or(0, |file| file.len());
         let bytes = about.len() + bytes(ROWS) + bytes(GROUPS) + bytes(FAMILIES);

@@ -277,7 +277,7 @@ fn open_locked(path: &Path, create: bool) -> Result<File> {
             .create(create)
             .truncate(false)
             .to_owned();
-        let file = options.open(path).map_err(Error::io(path))?;
+        let file = tsql_folders::open_own(path, &options).map_err(Error::io(path))?;
         match file.try_lock() {
             // Whoever held the lock may have renamed or removed the file meanwhile.
             Ok(()) if is_named(&file, path) => return Ok(file),

@@ -1,5 +1,6 @@
 //! What was typed before, in the user's state folder, for whoever comes back.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use reedline::{
@@ -40,7 +41,11 @@ fn file() -> std::result::Result<Option<PathBuf>, String> {
     };
     let private = tsql_folders::private(&folder, VARIABLE);
     private.map_err(|error| error.to_string())?;
-    Ok(Some(folder.join(FILE)))
+    let file = folder.join(FILE);
+    let options = File::options().create(true).append(true).clone();
+    tsql_folders::open_own(&file, &options)
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(Some(file))
 }
 
 /// A history without entries that are too long.

@@ -1,6 +1,5 @@
 //! A version is what its last commit says that it is.
 
-use deltalake_core::kernel::transaction::CommitProperties;
 use deltalake_core::logstore::LogStoreRef;
 use memchr::memmem;
 use serde_json::Value;
@@ -40,14 +39,6 @@ impl Snapshot {
             }
         }
         Ok(self)
-    }
-
-    /// What the commits of a clean-up after this version say: so whoever reads the newest one need not look at those before.
-    pub(super) fn unchanged(&self) -> CommitProperties {
-        CommitProperties::default().with_metadata([
-            (FILES.to_owned(), Value::from(self.of_files.to_string())),
-            (FILES_OF.to_owned(), Value::from(self.version())),
-        ])
     }
 }
 

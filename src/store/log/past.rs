@@ -12,6 +12,7 @@ use object_store::{ObjectMeta, ObjectStoreExt as _};
 use super::{Log, Snapshot, failure};
 use crate::error::{Error, Result};
 use crate::store::Location;
+use crate::store::data_file::is_own_path;
 use crate::store::entries::entry_path;
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
@@ -224,21 +225,24 @@ impl Log {
         Ok(history)
     }
 
-    /// Deletes files that no version of `tagged` or within `retain` needs, and those that no version names and that
+    /// Deletes data files that no version of `tagged` or within `retain` needs, and those that no version names and that
     /// were written before a time in milliseconds; returns their paths.
+    ///
+    /// A file that has another name than tsql gives, or that lies below a symbolic link, is somebody else's and stays.
     pub(crate) async fn vacuum(
         &self,
+        location: &Location,
         retain: chrono::Duration,
         unlisted_before_ms: i64,
         tagged: &BTreeSet<u64>,
         dry_run: bool,
     ) -> Result<Vec<String>> {
         // What is committed after this is newer than the version below, or named by it.
-        let there = self.data_files().await?;
+        let there = self.data_files(location).await?;
         let mut table = DeltaTable::new(self.log_store.clone());
-        let Some(newest) = self.snapshot().await? else {
+        if self.snapshot().await?.is_none() {
             return Ok(Vec::new());
-        };
+        }
         let failed = |error| failure(self.table, error);
         table.load().await.map_err(failed)?;
         let state = table.snapshot().map_err(failed)?.clone();
@@ -250,27 +254,18 @@ impl Log {
             named.extend(files.filter_map(|file| Path::parse(&file.path).ok()));
         }
         let kept: Vec<u64> = tagged.iter().copied().collect();
-        let cleaned = async |dry_run: bool| {
-            let cleaned = table
-                .clone()
-                .vacuum()
-                .with_retention_period(retain)
-                .with_enforce_retention_duration(false)
-                .with_mode(VacuumMode::Lite)
-                .with_keep_versions(&kept)
-                .with_dry_run(dry_run)
-                .with_commit_properties(newest.unchanged())
-                .await;
-            cleaned.map(|(_, metrics)| metrics.files_deleted)
-        };
-        // The log names files that are gone for as long as it has them.
-        let is_there: HashSet<&Path> = there.iter().map(|file| &file.location).collect();
-        let mut deleted = cleaned(true).await.map_err(failed)?;
-        deleted.retain(|path| Path::parse(path).is_ok_and(|path| is_there.contains(&path)));
-        if !dry_run && !deleted.is_empty() {
-            cleaned(false).await.map_err(failed)?;
-            self.checkpoint().await?;
-        }
+        let expired = table
+            .clone()
+            .vacuum()
+            .with_retention_period(retain)
+            .with_enforce_retention_duration(false)
+            .with_mode(VacuumMode::Lite)
+            .with_keep_versions(&kept)
+            .with_dry_run(true)
+            .await;
+        let (_, expired) = expired.map_err(failed)?;
+        let expired = expired.files_deleted.iter();
+        let expired: HashSet<Path> = expired.filter_map(|path| Path::parse(path).ok()).collect();
         let active = state.log_data();
         named.extend(active.iter().map(|file| file.object_store_path()));
         let removed = state.all_tombstones(&self.log_store);
@@ -281,11 +276,16 @@ impl Log {
                 .filter_map(|file| Path::parse(file.path()).ok()),
         );
         let objects = self.log_store.object_store(None);
+        let (mut deleted, mut was_expired) = (Vec::new(), false);
         for file in there {
-            let old = file.last_modified.timestamp_millis() < unlisted_before_ms;
-            if !old || named.contains(&file.location) {
+            // The log names files that are gone for as long as it has them.
+            let is_unlisted = file.last_modified.timestamp_millis() < unlisted_before_ms
+                && !named.contains(&file.location);
+            let is_expired = expired.contains(&file.location);
+            if !is_unlisted && !is_expired {
                 continue;
             }
+            was_expired |= is_expired;
             if !dry_run {
                 match objects.delete(&file.location).await {
                     Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
@@ -294,15 +294,26 @@ impl Log {
             }
             deleted.push(file.location.to_string());
         }
+        if !dry_run && was_expired {
+            self.checkpoint().await?;
+        }
         Ok(deleted)
     }
 
-    /// All files in the table's folder but those of the log and hidden ones.
-    pub(in crate::store) async fn data_files(&self) -> Result<Vec<ObjectMeta>> {
-        let files = self.log_store.object_store(None).list(None);
-        let files: Vec<ObjectMeta> = files.try_collect().await.map_err(Error::Storage)?;
-        let is_hidden = |path: &Path| path.as_ref().starts_with(['_', '.']);
-        let data = files.into_iter().filter(|file| !is_hidden(&file.location));
+    /// The files in the table's folder that have the names of data files of tsql, by their paths in it.
+    pub(in crate::store) async fn data_files(
+        &self,
+        location: &Location,
+    ) -> Result<Vec<ObjectMeta>> {
+        let folder = Path::from(self.table.name.as_str());
+        let files = location.files_in(&self.table.name).await?.into_iter();
+        let data = files.filter_map(|file| {
+            let parts = file.location.prefix_match(&folder)?;
+            let path = parts.map(|part| part.as_ref().to_owned());
+            let path = path.collect::<Vec<_>>().join("/");
+            let location = Path::parse(&path).ok()?;
+            is_own_path(self.table, &path).then_some(ObjectMeta { location, ..file })
+        });
         Ok(data.collect())
     }
 }

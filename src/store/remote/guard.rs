@@ -1,6 +1,7 @@
 //! Writing only where it is safe.
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,7 +119,7 @@ impl Guard {
             && let Some(folder) = file.parent()
         {
             // Nothing is lost where it cannot be remembered: it is tried again then.
-            let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(file, &self.name));
+            let _ = remember(folder, &file, &self.name);
         }
         Ok(())
     }
@@ -133,4 +134,13 @@ impl Guard {
             .and_then(|file| file.metadata().ok()?.modified().ok());
         written.is_some_and(|written| written.elapsed().is_ok_and(|age| age < BELIEVED))
     }
+}
+
+/// Writes a file of the cache in the place of one that there may be, whatever that is.
+fn remember(folder: &FilePath, file: &FilePath, name: &str) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(name.as_bytes())?;
+    new.persist(file)?;
+    Ok(())
 }

@@ -174,6 +174,10 @@ fn make_room(folder: &FilePath) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let about = entry.metadata()?;
+        // What has another name is none of this cache's.
+        if !about.is_file() || !tsql_folders::is_hash(&entry.file_name()) {
+            continue;
+        }
         kept.push((about.modified()?, about.len(), entry.path()));
     }
     let mut sum: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
