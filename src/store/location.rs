@@ -8,7 +8,9 @@ use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart};
+use object_store::{
+    ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, WriteMultipart,
+};
 use url::Url;
 
 use super::data_file::DataFile;
@@ -20,6 +22,10 @@ use crate::error::{Error, Result};
 /// Objects from this size on go to a bucket in parts.
 const PART_BYTES: usize = 16 << 20;
 
+/// Scheme of the URLs of tables on a local disk. With `file` readers of logs would look for the URL's path on the disk
+/// themselves, in their own way of escaping names.
+pub(super) const LOCAL_SCHEME: &str = "disk";
+
 /// Parts that are on their way at the same time.
 const PARTS: usize = 4;
 
@@ -30,10 +36,10 @@ const PARTS: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Location {
     given: String,
-    url: Url,
-    root: Arc<dyn ObjectStore>,
+    /// What the URLs of its tables begin with. It names no folder: how URLs escape names differs from how folders are named.
+    base: Url,
     objects: Arc<dyn ObjectStore>,
-    /// Where the store begins in `root`.
+    /// Where the store begins on its disk, in its bucket or on its server.
     prefix: Path,
     directory: Option<(PathBuf, Synced)>,
     remote: Option<Arc<Remote>>,
@@ -63,11 +69,17 @@ impl Location {
                 "`{given}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
             )));
         }
-        let directory = match Url::parse(given) {
-            Ok(url) if url.scheme() == "file" => url
-                .to_file_path()
-                .map_err(|()| Error::InvalidLocation(format!("`{given}` is no local directory")))?,
-            _ => PathBuf::from(given),
+        let directory = if given.starts_with("file://") {
+            let wrong = || Error::InvalidLocation(format!("`{given}` is no local directory"));
+            let url = Url::parse(given).map_err(|_| wrong())?;
+            if url.query().is_some() || url.fragment().is_some() {
+                return Err(Error::InvalidLocation(format!(
+                    "`{given}`: a URL of a directory has no `?` and no `#`, expected `%3F` and `%23`"
+                )));
+            }
+            url.to_file_path().map_err(|()| wrong())?
+        } else {
+            PathBuf::from(given)
         };
         Self::directory(given, &directory, None)
     }
@@ -92,38 +104,38 @@ impl Location {
         }
         let prefix = Path::from_url_path(url.path()).map_err(|error| wrong(&error))?;
         let remote = Arc::new(Remote::open(&url).await?);
-        if url.scheme() != "s3" {
-            let web = format!("web://{}{}", url.authority(), url.path());
-            url = Url::parse(&web).map_err(|error| wrong(&error))?;
-        }
+        let scheme = match url.scheme() {
+            "s3" => "s3",
+            _ => "web",
+        };
+        let base = Url::parse(&format!("{scheme}://{}/", url.authority()));
+        let base = base.map_err(|error| wrong(&error))?;
         let root = Arc::clone(&remote) as Arc<dyn ObjectStore>;
         Ok(Self {
             remote: Some(remote),
-            ..Self::within(given, url, root, prefix)
+            ..Self::within(given, base, root, prefix)
         })
     }
 
     fn memory() -> Result<Self> {
-        let url =
-            Url::parse("memory:///store/").map_err(|error| Error::Internal(error.to_string()))?;
+        let base = Url::parse("memory:///").map_err(|error| Error::Internal(error.to_string()))?;
         let root = Arc::new(InMemory::new());
-        Ok(Self::within("memory:", url, root, Path::from("store")))
+        Ok(Self::within("memory:", base, root, Path::from("store")))
     }
 
     /// A store in an object store of a test's own.
     #[cfg(test)]
     pub(super) fn over(root: Arc<dyn ObjectStore>) -> Self {
-        let url = Url::parse("memory:///store/").unwrap();
-        Self::within("memory:", url, root, Path::from("store"))
+        let base = Url::parse("memory:///").unwrap();
+        Self::within("memory:", base, root, Path::from("store"))
     }
 
     /// The place below `prefix` of an object store.
-    fn within(given: &str, url: Url, root: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+    fn within(given: &str, base: Url, root: Arc<dyn ObjectStore>, prefix: Path) -> Self {
         Self {
             given: given.to_owned(),
-            url,
-            objects: Arc::new(PrefixStore::new(Arc::clone(&root), prefix.clone())),
-            root,
+            base,
+            objects: Arc::new(PrefixStore::new(root, prefix.clone())),
             prefix,
             directory: None,
             remote: None,
@@ -132,16 +144,26 @@ impl Location {
 
     fn directory(given: &str, directory: &FilePath, watch: Option<Watch>) -> Result<Self> {
         let absolute = resolved(directory)?;
-        let url = Url::from_directory_path(&absolute).map_err(|()| {
-            Error::InvalidLocation(format!("`{given}` is no directory that a URL can name"))
+        let base = Url::parse(&format!("{LOCAL_SCHEME}:///"))
+            .map_err(|error| Error::Internal(error.to_string()))?;
+        let system = LocalFileSystem::new();
+        let prefix = Path::from_absolute_path(&absolute).ok();
+        // What is written must be what is read, whatever the folder is called.
+        let prefix = prefix.filter(|prefix| {
+            let found = system.path_to_filesystem(&prefix.clone().join("x"));
+            found.is_ok_and(|found| found == absolute.join("x"))
+        });
+        let prefix = prefix.ok_or_else(|| {
+            Error::InvalidLocation(format!(
+                "`{given}`: the path `{}` is not UTF-8 or has control characters, expected a folder of another name",
+                absolute.display()
+            ))
         })?;
-        let disk = Synced::new(LocalFileSystem::new(), absolute.clone(), watch);
+        let disk = Synced::new(system, absolute.clone(), watch);
         let root = Arc::new(disk.clone());
-        let prefix = Path::from_absolute_path(&absolute)
-            .map_err(|error| Error::InvalidLocation(format!("`{given}`: {error}")))?;
         Ok(Self {
             directory: Some((absolute, disk)),
-            ..Self::within(given, url, root, prefix)
+            ..Self::within(given, base, root, prefix)
         })
     }
 
@@ -202,10 +224,9 @@ impl Location {
         remote.is_some_and(|remote| remote.forget(&self.in_root(object)))
     }
 
-    /// The path in the object store of what lies in a bucket, where each request is a round trip and listings are cheap.
-    pub(super) fn far(&self, path: &str) -> Option<Path> {
-        let remote = self.remote.as_ref()?;
-        remote.lists().then(|| self.in_root(&Path::from(path)))
+    /// Does it lie in a bucket, where each request is a round trip and listings are cheap?
+    pub(super) fn is_far(&self) -> bool {
+        self.remote.as_ref().is_some_and(|remote| remote.lists())
     }
 
     fn in_root(&self, object: &Path) -> Path {
@@ -227,14 +248,9 @@ impl Location {
         listed.map_err(Error::Storage)
     }
 
-    /// The object store that the URL of a table is resolved in.
-    pub(super) fn root(&self) -> Arc<dyn ObjectStore> {
-        Arc::clone(&self.root)
-    }
-
-    /// URL of a table's folder.
+    /// URL of a table's folder among the objects of the store.
     pub(super) fn table_url(&self, table: &str) -> Result<Url> {
-        self.url
+        self.base
             .join(&format!("{table}/"))
             .map_err(|error| Error::InvalidLocation(error.to_string()))
     }
@@ -318,5 +334,99 @@ fn resolved(directory: &FilePath) -> Result<PathBuf> {
             }
             _ => return Ok(absolute),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::store::Store;
+    use crate::store::log::tests::add;
+
+    /// The names of all files and folders below a folder.
+    fn names(folder: &FilePath) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.unwrap();
+            names.push(entry.path());
+            if entry.file_type().unwrap().is_dir() {
+                names.extend(self::names(&entry.path()));
+            }
+        }
+        names
+    }
+
+    #[tokio::test]
+    async fn a_store_is_read_where_it_is_written_whatever_its_folder_is_called() {
+        let place = tempfile::tempdir().unwrap();
+        for name in [
+            "a%20b",
+            "x%41y",
+            "%2e%2e",
+            "%2F",
+            "100%",
+            "a\\b",
+            "a#b",
+            "a?b",
+            "a b",
+            " a ",
+            "a#1",
+            "a*[b]{c}",
+            "~",
+            "'\"`$&;|<>!^",
+            "C|",
+            "ä日本",
+            "a:b",
+            "file:x",
+            "s3:",
+            "a+b=c,@",
+            ".a.",
+        ] {
+            let folder = place.path().join(name);
+            // What its name may be taken for.
+            fs::create_dir_all(place.path().join("a b")).unwrap();
+            let before = names(place.path());
+            let given = folder.to_str().unwrap();
+            let store = Store::create(given).await.unwrap();
+            add(&store, 1).await;
+            add(&store, 2).await;
+            let reopened = Store::open(given).await.unwrap();
+            let snapshot = reopened.snapshot("graphs").await.unwrap().unwrap();
+            assert_eq!(snapshot.files().len(), 2, "{name}");
+            let context = reopened.session().await.unwrap();
+            let counted = context.sql("SELECT graph_id FROM graphs").await.unwrap();
+            assert_eq!(counted.count().await.unwrap(), 2, "{name}");
+            for path in names(place.path()) {
+                let is_expected = path.starts_with(&folder) || before.contains(&path);
+                assert!(is_expected, "{name}: {}", path.display());
+            }
+            let url = Url::from_directory_path(&folder).unwrap();
+            assert!(Store::open(url.as_str()).await.is_ok(), "{url}");
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_no_object_can_name_is_refused_before_anything_is_written() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let place = tempfile::tempdir().unwrap();
+        for name in [&b"a\nb"[..], b"a\x01", b"\xff"] {
+            let folder = place.path().join(std::ffi::OsStr::from_bytes(name));
+            let refused = Location::directory("x", &folder, None);
+            let refused = refused.unwrap_err().to_string();
+            assert!(
+                refused.contains("not UTF-8 or has control characters"),
+                "{refused}"
+            );
+        }
+        for url in ["a?b", "a#b"] {
+            let given = format!("file://{}/{url}", place.path().display());
+            let refused = Store::create(&given).await.err().unwrap().to_string();
+            assert!(refused.contains("expected `%3F` and `%23`"), "{refused}");
+        }
+        assert!(names(place.path()).is_empty());
     }
 }

@@ -71,7 +71,7 @@ pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};
 pub(crate) use moment::{CORRECTIONS, RETRACTED, Snapshots};
 pub(crate) use near::FOLDER;
-pub(crate) use read::{LISTED, scan_of_store};
+pub(crate) use read::{LISTED, is_store_url, scan_of_store};
 #[cfg(all(feature = "cluster", feature = "cli"))]
 pub(crate) use remote::wait_at_most;
 pub use remote::{Probed, Traffic, traffic};

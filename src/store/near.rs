@@ -23,7 +23,12 @@ impl Store {
         let Some(found) = here.ancestors().find_map(store_at) else {
             return Ok(None);
         };
-        let location = found.to_string_lossy().into_owned();
+        let Some(location) = found.to_str().map(str::to_owned) else {
+            return Err(Error::InvalidLocation(format!(
+                "`{}` is not UTF-8, expected a store in a folder of another name",
+                found.display()
+            )));
+        };
         // A link, too, is somebody's, and so is a file in a folder that all may write to.
         let markers = marker::NAMES.map(|name| found.join(name).symlink_metadata());
         let folder = [found.symlink_metadata(), found.metadata()];

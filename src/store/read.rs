@@ -23,7 +23,7 @@ pub(crate) const LISTED: usize = 512;
 const URL: &str = "tsql://store-";
 
 /// Is it the URL of a store's objects?
-fn is_store_url(url: &ObjectStoreUrl) -> bool {
+pub(crate) fn is_store_url(url: &ObjectStoreUrl) -> bool {
     url.as_str().starts_with(URL)
 }
 

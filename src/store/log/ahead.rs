@@ -205,7 +205,7 @@ impl ObjectStore for Ahead {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::store) mod tests {
     use std::collections::BTreeMap;
 
     use arrow::array::{ArrayRef, Int64Array, StringArray};
@@ -218,7 +218,7 @@ pub(super) mod tests {
     use crate::store::{Location, Store};
 
     /// Commits one graph.
-    pub(in crate::store::log) async fn add(store: &Store, graph: i64) {
+    pub(in crate::store) async fn add(store: &Store, graph: i64) {
         let table = schema::table("graphs").unwrap();
         let plan = async |_: &crate::store::Snapshot| {
             let text = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
@@ -244,7 +244,7 @@ pub(super) mod tests {
         let store = Store::over(location, "");
         let table = schema::table("graphs").unwrap();
         let near = Log::new(store.location(), table).unwrap();
-        let folder = Path::from("store/graphs/_delta_log");
+        let folder = Path::from("graphs/_delta_log");
         let far = Log {
             far: Some(folder.clone()),
             ..near.clone()

@@ -16,6 +16,9 @@ mod past;
 mod sealed;
 mod torn;
 
+#[cfg(test)]
+pub(super) use ahead::tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +38,7 @@ use url::Url;
 
 use super::data_file::DataFile;
 use super::entries::{FOLDER, entry_path};
-use super::location::Location;
+use super::location::{LOCAL_SCHEME, Location};
 use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
@@ -110,10 +113,14 @@ impl Log {
     pub(crate) fn new(location: &Location, table: &'static Table) -> Result<Self> {
         let url = location.table_url(&table.name)?;
         know_schemes();
-        let log_store = logstore_with(location.root(), &url, StorageConfig::default())
-            .map_err(|error| failure(table, error))?;
+        let log_store = logstore_with(
+            Arc::clone(location.objects()),
+            &url,
+            StorageConfig::default(),
+        )
+        .map_err(|error| failure(table, error))?;
         Ok(Self {
-            far: location.far(&format!("{}/{FOLDER}", table.name)),
+            far: (location.is_far()).then(|| Path::from(format!("{}/{FOLDER}", table.name))),
             table,
             log_store,
         })
@@ -404,9 +411,8 @@ impl Snapshot {
     }
 }
 
-/// Schemes of URLs that logs have besides `file` and `memory`. A web server's is `web`: delta-rs
-/// cannot tell `http` by its scheme alone.
-const SCHEMES: [&str; 2] = ["s3", "web"];
+/// Schemes of URLs that logs have besides `memory`. A web server's is `web`: delta-rs cannot tell `http` by its scheme alone.
+const SCHEMES: [&str; 3] = [LOCAL_SCHEME, "s3", "web"];
 
 /// Logs of other schemes than delta-rs knows by itself are read and written in the same way.
 fn know_schemes() {
