@@ -1,13 +1,14 @@
 //! What is to be had of one dataset: scores and files that others read; what a place and its helpers are like.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use serde::Serialize;
+use tsql::auto_scheduler;
 use tsql::graphnet::{HubOptions, export_hub};
 use tsql::tpugraphs::{Scored, score_submission, write_submission};
-use tsql::{Error, auto_scheduler};
+use tsql_folders::OutputFile;
 
 use crate::errors::raised;
 use crate::runtime::wait;
@@ -63,12 +64,15 @@ impl From<Scored> for Submission {
     }
 }
 
-/// A file that is written anew.
-fn create(path: &PathBuf) -> tsql::Result<File> {
-    File::create(path).map_err(|source| Error::Io {
-        path: path.clone(),
-        source,
-    })
+/// Writes a file that appears when it is whole, or not at all.
+async fn whole<T>(
+    path: &Path,
+    write: impl AsyncFnOnce(&mut File) -> tsql::Result<T>,
+) -> tsql::Result<T> {
+    let (output, mut file) = OutputFile::create(path)?;
+    let written = write(&mut file).await?;
+    output.finish()?;
+    Ok(written)
 }
 
 #[pymethods]
@@ -89,8 +93,10 @@ impl Store {
     ) -> PyResult<u64> {
         let store = self.get(py)?;
         let call = move || async move {
-            let mut out = create(&path)?;
-            write_submission(&store, &predictions, &mut out).await
+            whole(&path, async |out| {
+                write_submission(&store, &predictions, out).await
+            })
+            .await
         };
         wait(py, call)
     }
@@ -99,8 +105,10 @@ impl Store {
     fn export_lines(&self, py: Python<'_>, predicate: String, path: PathBuf) -> PyResult<u64> {
         let store = self.get(py)?;
         let call = move || async move {
-            let mut out = create(&path)?;
-            auto_scheduler::export_lines(&store, &predicate, &mut out).await
+            whole(&path, async |out| {
+                auto_scheduler::export_lines(&store, &predicate, out).await
+            })
+            .await
         };
         wait(py, call)
     }
@@ -124,8 +132,7 @@ impl Store {
         }
         let store = self.get(py)?;
         let call = move || async move {
-            let mut out = create(&path)?;
-            export_hub(&store, &options, &mut out).await
+            whole(&path, async |out| export_hub(&store, &options, out).await).await
         };
         json(py, &wait(py, call)?)
     }

@@ -1,6 +1,7 @@
 //! What needs no store: tables and functions that there are, the command, publications.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -80,6 +81,13 @@ pub(crate) fn describe(py: Python<'_>, function: &str) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn other_tables(py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
     query::other_tables(sql).map_err(|error| raised(py, &error))
+}
+
+/// Writes a file that appears when it is whole, or not at all.
+#[pyfunction]
+pub(crate) fn write_file(py: Python<'_>, path: PathBuf, content: Vec<u8>) -> PyResult<()> {
+    let written = tsql_folders::write_file(&path, content);
+    written.map_err(|error| raised(py, &error.into()))
 }
 
 /// Compares a publication with its checksums; what became of its files, as JSON.

@@ -39,7 +39,9 @@ mod _native {
     #[pymodule_export]
     use crate::datasets::{probe, workers};
     #[pymodule_export]
-    use crate::facts::{command, describe, functions, other_tables, tables, verify, version};
+    use crate::facts::{
+        command, describe, functions, other_tables, tables, verify, version, write_file,
+    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::measuring::{

@@ -55,11 +55,11 @@ class Plot:
         file = Path(fspath(path))
         match file.suffix.lower():
             case ".svg":
-                file.write_text(self.svg(), encoding="utf-8")
+                _native.write_file(str(file), self.svg().encode())
             case ".png":
-                file.write_bytes(self.png(width))
+                _native.write_file(str(file), self.png(width))
             case ".html" | ".htm":
-                file.write_text(self.html(), encoding="utf-8")
+                _native.write_file(str(file), self.html().encode())
             case _:
                 raise ValueError(f"`{file}` is no name of a picture: NAME.svg, NAME.png or NAME.html")
 

@@ -165,7 +165,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
     def page(self, path: Path, name: str | None = None) -> None:
         """Writes a page that shows the store into a file: what is in it, how good it is, pictures, tables and graphs."""
         html = self._native.page(name or fspath(self.location))
-        FilePath(fspath(path)).write_text(html, encoding="utf-8")
+        _native.write_file(str(FilePath(fspath(path))), html.encode())
 
     def ui(self, port: int = 0, *, name: str | None = None, files: bool = False) -> Ui:
         """Serves a page for this machine on which the store is asked, while the program goes on: see `Ui`.

@@ -6,9 +6,11 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use arrow::ipc::writer::StreamWriter;
 use clap::{Args, ValueEnum};
+use tsql_folders::OutputFile;
 
 use super::outcome::{DONE, Failure};
 use super::place::Place;
@@ -221,12 +223,16 @@ impl Batch {
     }
 
     /// The Arrow stream that was asked for.
-    fn writer(&self, schema: &Schema) -> Result<StreamWriter<BufWriter<Box<dyn Write>>>, Failure> {
-        let out: Box<dyn Write> = match &self.output {
-            Some(path) => Box::new(std::fs::File::create(path).map_err(Error::io(path))?),
-            None => Box::new(std::io::stdout().lock()),
+    fn writer(&self, schema: &Schema) -> Result<BatchWriter, Failure> {
+        let (output, out): (_, Box<dyn Write>) = match &self.output {
+            Some(path) => {
+                let (output, file) = OutputFile::create(path).map_err(Error::from)?;
+                (Some(output), Box::new(file))
+            }
+            None => (None, Box::new(std::io::stdout().lock())),
         };
-        Ok(StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?)
+        let stream = StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?;
+        Ok(BatchWriter { stream, output })
     }
 
     fn form(&self) -> Form {
@@ -234,6 +240,26 @@ impl Batch {
             Kind::Int8 => Form::Int8,
             Kind::Float32 => Form::Float32,
             Kind::Codes => Form::Codes,
+        }
+    }
+}
+
+/// Steps as an Arrow stream, on standard output or in a file.
+struct BatchWriter {
+    stream: StreamWriter<BufWriter<Box<dyn Write>>>,
+    output: Option<OutputFile>,
+}
+
+impl BatchWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        Ok(self.stream.write(batch).map_err(failed)?)
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.stream.finish().map_err(failed)?;
+        match self.output {
+            Some(output) => Ok(output.finish().map_err(Error::from)?),
+            None => Ok(()),
         }
     }
 }
@@ -248,9 +274,9 @@ fn write_npz(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
         return Err(Failure::Usage(reason));
     }
     let samples = graph.pick(&command.picking(), 0);
-    let file = std::fs::File::create(path).map_err(Error::io(path))?;
+    let (output, file) = OutputFile::create(path).map_err(Error::from)?;
     graph.write_npz(&samples, command.form(), BufWriter::new(file))?;
-    Ok(())
+    Ok(output.finish().map_err(Error::from)?)
 }
 
 fn write_arrow(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
@@ -259,10 +285,7 @@ fn write_arrow(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
     let mut writer = command.writer(&schema)?;
     for step in 0..command.steps.unwrap_or(1) {
         let samples = graph.pick(&picking, step);
-        writer
-            .write(&graph.batch(&samples, form)?)
-            .map_err(failed)?;
+        writer.write(&graph.batch(&samples, form)?)?;
     }
-    writer.finish().map_err(failed)?;
-    Ok(())
+    writer.finish()
 }

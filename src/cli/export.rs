@@ -5,6 +5,7 @@ mod training;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use tsql_folders::OutputFile;
 
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
@@ -114,8 +115,9 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     }
     let written = match &command.output {
         Some(path) => {
-            let file = std::fs::File::create(path).map_err(Error::io(path))?;
-            write(&store, &command, &mut std::io::BufWriter::new(file)).await
+            let (output, file) = OutputFile::create(path).map_err(Error::from)?;
+            let written = write(&store, &command, &mut std::io::BufWriter::new(file)).await;
+            written.and_then(|written| Ok(output.finish().map(|()| written)?))
         }
         None => {
             let mut out = std::io::BufWriter::new(super::stdout::stdout());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use tsql_folders::Scratch;
 
 use super::outcome::{DONE, Failure};
 use super::talk::talk;
@@ -20,7 +21,14 @@ pub(super) struct Man {
 pub(super) fn run(command: &Man, cli: clap::Command) -> Result<u8, Failure> {
     let folder = &command.folder;
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    clap_mangen::generate_to(cli, folder).map_err(Error::io(folder))?;
+    let scratch = Scratch::within(folder).map_err(Error::from)?;
+    clap_mangen::generate_to(cli, scratch.path()).map_err(Error::io(folder))?;
+    let pages = std::fs::read_dir(scratch.path()).map_err(Error::io(folder))?;
+    for page in pages {
+        let page = page.map_err(Error::io(folder))?;
+        let path = folder.join(page.file_name());
+        std::fs::rename(page.path(), &path).map_err(Error::io(&path))?;
+    }
     talk(&format!("wrote pages to {}", folder.display()));
     Ok(DONE)
 }

@@ -61,7 +61,6 @@ mod subset;
 mod tables;
 mod tag;
 mod talk;
-mod target;
 mod told;
 mod typed;
 #[cfg(feature = "ui")]

@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use clap::Args;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
+use tsql_folders::OutputFile;
 
 use super::ending::{self, Packed, Packing};
 use super::outcome::{DONE, Failure};
@@ -14,7 +15,6 @@ use super::pager::{self, Paged};
 use super::printer::{self, Format, PrintError, Style};
 use super::screen;
 use super::stdout::{escaping, stdout};
-use super::target::Target;
 use crate::error::Error;
 
 /// Rows of a result that are shown on a terminal, unless more are wanted or a pager shows all.
@@ -130,7 +130,7 @@ async fn styled(
     let Some(path) = &output.output else {
         return Ok(on_stdout(stream, format, style).await?);
     };
-    let (target, file) = Target::create(path)?;
+    let (target, file) = OutputFile::create(path).map_err(Error::from)?;
     let mut packed = Packed::new(file, packing).map_err(Error::io(path))?;
     let printed = printer::print(stream, format, style, &mut packed).await;
     let rows = match printed {
@@ -138,7 +138,7 @@ async fn styled(
         other => other?,
     };
     packed.finish().map_err(Error::io(path))?;
-    target.finish()?;
+    target.finish().map_err(Error::from)?;
     Ok(rows)
 }
 
@@ -167,13 +167,13 @@ pub(super) fn whole(text: &str, output: &Output) -> Result<(), Failure> {
         let written = stdout().write_all(text.as_bytes());
         return Ok(written.map_err(PrintError::Io)?);
     };
-    let (target, file) = Target::create(path)?;
+    let (target, file) = OutputFile::create(path).map_err(Error::from)?;
     let mut packed = Packed::new(file, packing).map_err(Error::io(path))?;
     let written = packed.write_all(text.as_bytes());
     written
         .and_then(|()| packed.finish())
         .map_err(Error::io(path))?;
-    Ok(target.finish()?)
+    Ok(target.finish().map_err(Error::from)?)
 }
 
 /// Prints columns that were made here like the result of a query; what is written about them is wrapped, not cut.

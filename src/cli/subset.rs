@@ -104,7 +104,7 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
                 .map(|one| format!("{one}\n"))
                 .collect();
             let written = match &show.output {
-                Some(path) => std::fs::write(path, lines).map_err(Error::io(path)),
+                Some(path) => tsql_folders::write_file(path, lines).map_err(Error::from),
                 None => crate::cli::stdout::stdout()
                     .write_all(lines.as_bytes())
                     .map_err(Error::io("standard output")),

@@ -1,6 +1,5 @@
 //! The picture of a comparison.
 
-use std::fs;
 use std::path::Path;
 
 use tsql_plot::{Page, SpeedupBin, SpeedupRow, Speedups, speedups};
@@ -49,7 +48,7 @@ impl Comparison {
         } else {
             picture.svg.into_bytes()
         };
-        fs::write(path, bytes).map_err(Error::io(path))
+        Ok(tsql_folders::write_file(path, bytes)?)
     }
 
     /// All pairs, then the operators, then the networks.

@@ -1,7 +1,6 @@
 //! The list of an export's files, by which they are taken in again as what they were.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 
 use tsql_formats::exported::{ExportedFile, SIDECAR, Sidecar};
@@ -44,15 +43,5 @@ pub(super) fn write(folder: &Path, files: Vec<ExportedFile>, overwrite: bool) ->
     let failed = |error: serde_json::Error| Error::io(&path)(error.into());
     let mut text = serde_json::to_vec_pretty(&list).map_err(failed)?;
     text.push(b'\n');
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(Error::io(folder))?;
-    file.write_all(&text).map_err(Error::io(&path))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let open = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
-    }
-    let persisted = file.persist(&path).map_err(|error| error.error);
-    persisted.map_err(Error::io(&path))?;
-    Ok(())
+    Ok(tsql_folders::write_file(&path, text)?)
 }

@@ -59,7 +59,7 @@ impl Target {
     ) -> Result<Self> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let temporary = NamedTempFile::new_in(parent).map_err(Error::io(parent))?;
+        let temporary = tsql_folders::staged_in(parent).map_err(Error::io(parent))?;
         let plain = BufWriter::new(temporary);
         let out = match compression {
             None => Out::Plain(plain),
@@ -113,12 +113,6 @@ impl Target {
         if !self.overwrite && fs::symlink_metadata(&path).is_ok() {
             return Ok(compared(&path, file.path(), self.compression, hash));
         }
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let open = fs::Permissions::from_mode(0o644);
-            fs::set_permissions(file.path(), open).map_err(Error::io(&path))?;
-        }
         if self.overwrite {
             let persisted = file.persist(&path).map_err(|error| error.error);
             persisted.map_err(Error::io(&path))?;
@@ -159,4 +153,28 @@ fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &s
         "another file"
     };
     Outcome::Refused(format!("{what} is at {} already", there.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_permissions_that_new_files_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &str| {
+            let path = folder.path().join(name);
+            fs::metadata(path).unwrap().permissions().mode() & 0o777
+        };
+        fs::write(folder.path().join("plain"), "").unwrap();
+        for overwrite in [false, true] {
+            let path = folder.path().join("x.json");
+            let mut target = Target::open(path, None, overwrite).unwrap();
+            target.write(b"x").unwrap();
+            assert!(matches!(target.keep("").unwrap(), Outcome::Written));
+            assert_eq!(mode("x.json"), mode("plain"));
+        }
+    }
 }

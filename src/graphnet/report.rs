@@ -204,7 +204,7 @@ impl Report {
         for (name, picture) in pictures {
             for (extension, bytes) in [("svg", picture.svg.into_bytes()), ("png", picture.png)] {
                 let path = folder.join(format!("{name}.{extension}"));
-                fs::write(&path, bytes).map_err(Error::io(&path))?;
+                tsql_folders::write_file(&path, bytes)?;
                 written.push(path);
             }
         }
@@ -265,11 +265,13 @@ fn write_csv(
     rows: impl Iterator<Item = Vec<String>>,
 ) -> Result<PathBuf> {
     let failed = |error: csv::Error| Error::io(&path)(std::io::Error::other(error));
-    let mut file = csv::Writer::from_path(&path).map_err(failed)?;
+    let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(heads).map_err(failed)?;
     for row in rows {
         file.write_record(&row).map_err(failed)?;
     }
-    file.flush().map_err(Error::io(&path))?;
+    let bytes = file.into_inner();
+    let bytes = bytes.map_err(|error| Error::io(&path)(error.into_error()))?;
+    tsql_folders::write_file(&path, bytes)?;
     Ok(path)
 }

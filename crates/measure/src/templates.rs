@@ -209,7 +209,7 @@ impl Template {
         }
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         for (path, text) in files {
-            std::fs::write(&path, text).map_err(Error::io(&path))?;
+            tsql_folders::write_file(&path, text)?;
         }
         Ok(manifest)
     }

@@ -1,12 +1,11 @@
 //! `tsql batch` of several files, or a collection: one stream of steps, each another file.
 
-use std::io::Write;
 use std::time::Instant;
 
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
-use arrow::ipc::writer::StreamWriter;
 
+use super::BatchWriter;
 use crate::cli::outcome::{DONE, Failure};
 use crate::cli::printer::PrintError;
 use crate::cli::talk::{counted, talk};
@@ -25,10 +24,10 @@ pub(super) struct Several<'a> {
 }
 
 /// Writes the steps to what `open` makes for their columns.
-pub(super) async fn run<W: Write>(
+pub(super) async fn run(
     store: &Store,
     wanted: &Several<'_>,
-    open: impl FnOnce(&Schema) -> Result<StreamWriter<W>, Failure>,
+    open: impl FnOnce(&Schema) -> Result<BatchWriter, Failure>,
 ) -> Result<u8, Failure> {
     let started = Instant::now();
     let graphs = tpugraphs::training_graphs(store, &wanted.names, &wanted.options).await?;
@@ -48,20 +47,19 @@ pub(super) async fn run<W: Write>(
 }
 
 /// Columns follow from the first step: of layouts or of tiles.
-fn write<W: Write>(
+fn write(
     mut steps: impl Iterator<Item = Result<GraphStep>>,
     form: Form,
-    open: impl FnOnce(&Schema) -> Result<StreamWriter<W>, Failure>,
+    open: impl FnOnce(&Schema) -> Result<BatchWriter, Failure>,
 ) -> Result<(), Failure> {
     let first = steps.next().transpose()?;
     let is_layout = first.as_ref().is_none_or(|first| first.is_layout);
     let table = StepTable::new(is_layout, form)?;
     let mut writer = open(table.schema())?;
     for step in first.into_iter().map(Ok).chain(steps) {
-        writer.write(&table.batch(step?)?).map_err(failed)?;
+        writer.write(&table.batch(step?)?)?;
     }
-    writer.finish().map_err(failed)?;
-    Ok(())
+    writer.finish()
 }
 
 pub(super) fn failed(error: ArrowError) -> PrintError {

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use super::super::outcome::Failure;
 use super::super::printer::PrintError;
 use super::super::screen;
-use super::super::target::Target;
 use crate::error::Error;
 use crate::plot::{Chart, Graph, Look, Size, Theme};
 
@@ -165,9 +164,7 @@ impl Drawn {
 
 /// Writes a file, all of it or nothing.
 pub(in crate::cli) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let (target, mut file) = Target::create(path)?;
-    file.write_all(bytes).map_err(Error::io(path))?;
-    Ok(target.finish()?)
+    Ok(tsql_folders::write_file(path, bytes).map_err(Error::from)?)
 }
 
 /// The picture in letters.
