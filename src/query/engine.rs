@@ -21,6 +21,7 @@ use super::below_unions::BelowUnions;
 use super::best_first::BestFirst;
 use super::by_number::ByNumber;
 use super::by_runs::ByRuns;
+use super::copy_to::CopiesWhole;
 use super::distinct::CountInBitmap;
 use super::files::with_files;
 use super::finest::FromFinestGroups;
@@ -131,6 +132,7 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_default_features()
         .with_optimizer_rules(optimizer_rules())
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
+        .with_analyzer_rule(Arc::new(CopiesWhole))
         .with_optimizer_rule(Arc::new(GraphsOfParts))
         .with_optimizer_rule(Arc::new(FromFinestGroups))
         .with_optimizer_rule(Arc::new(BelowUnions))

@@ -19,6 +19,7 @@ mod best_first;
 mod by_number;
 mod by_runs;
 pub(crate) mod completion;
+mod copy_to;
 mod dialect;
 mod distinct;
 mod ending;
@@ -56,6 +57,7 @@ mod sums;
 mod taken_out;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text_values;
 mod twice;
 mod view;
 mod whole_files;

@@ -9,7 +9,8 @@ use arrow::json::EncoderOptions;
 
 use super::kind::is_number;
 use super::sink::Sink;
-use super::value::{Column, json_options};
+use super::value::Column;
+use crate::query::text_values::json_options;
 
 /// A table as GitHub's Markdown has it.
 pub(super) struct Markdown<O> {

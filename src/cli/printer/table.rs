@@ -17,7 +17,8 @@ use super::kind::is_number;
 use super::layout::{Need, Slot, fitted, natural};
 use super::sink::Sink;
 use super::style::Style;
-use super::value::{Column, json_options};
+use super::value::Column;
+use crate::query::text_values::json_options;
 
 /// Rows that wait until the widths are known: about a second of scrolling, and 80 bytes a value.
 const MEASURED_ROWS: usize = 10_000;

@@ -6,16 +6,16 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow::csv;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use arrow::json::EncoderOptions;
 use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer, WriterBuilder};
 
-use super::kind::is_json;
 use super::sink::Sink;
-use super::value::{Column, Encoders, json_options, texts};
+use super::value::Column;
+use crate::query::text_values::{Encoders, flat, json_options};
 
 /// RFC 4180 with `\n` line ends.
 pub(super) struct Csv<O: Write> {
@@ -43,25 +43,6 @@ impl<O: Write> Sink for Csv<O> {
     fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
         Ok(())
     }
-}
-
-/// `batch` with its nested columns as JSON text: Arrow's CSV writer refuses nested ones.
-fn flat(batch: &RecordBatch, options: &EncoderOptions) -> Result<RecordBatch, ArrowError> {
-    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        if is_json(array.data_type()) || matches!(array.data_type(), DataType::Union(_, _)) {
-            fields.push(Arc::new(Field::new(
-                field.name(),
-                DataType::LargeUtf8,
-                true,
-            )));
-            arrays.push(Arc::new(texts(field, array, options)?) as ArrayRef);
-        } else {
-            fields.push(Arc::clone(field));
-            arrays.push(Arc::clone(array));
-        }
-    }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }
 
 /// One line per row, values between tabs; `\t`, `\n`, `\r` and `\\` stand for what would break that.

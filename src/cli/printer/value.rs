@@ -1,38 +1,19 @@
-//! How one value is spelled: as text, and as JSON.
-//!
-//! Arrow's formatter and JSON encoders do the work. What they leave open is decided here, once for
-//! all formats:
-//!
-//! - A nested value (list, struct, map) is JSON, in a text format too.
-//! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
-//!   no word for NaN and the infinities, so they are null there.
-//! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
-//! - A 64-bit integer of a column `..._id` is a JSON string, whatever its value: ids are hashes, and most readers of
-//!   JSON round what is beyond 2^53. The name decides, so that a column never mixes numbers and strings.
-//! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
-
-use std::io::Write;
-use std::sync::Arc;
+//! How one value is spelled for people and as text; see [`crate::query::text_values`] for nested ones.
 
 use arrow::array::cast::AsArray;
-use arrow::array::{
-    Array, ArrayRef, Float64Array, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch,
-};
+use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef};
 use arrow::error::ArrowError;
+use arrow::json::EncoderOptions;
 use arrow::json::writer::{NullableEncoder, make_encoder};
-use arrow::json::{Encoder, EncoderFactory, EncoderOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-use super::kind::is_json;
 use super::units::Unit;
+use crate::query::text_values::is_json;
 
 /// What stands for NULL where people read.
 pub(super) const NULL: &str = "NULL";
-
-/// How names of ids end.
-const ID: &str = "_id";
 
 /// A column of a batch, ready to be spelled as text.
 pub(super) enum Column<'a> {
@@ -115,171 +96,5 @@ impl<'a> Column<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// The values of `array` as text; NULL stays NULL.
-pub(super) fn texts(
-    field: &FieldRef,
-    array: &dyn Array,
-    options: &EncoderOptions,
-) -> Result<LargeStringArray, ArrowError> {
-    let nulls = array.logical_nulls();
-    let mut column = Column::new(field, array, options, "")?;
-    let mut texts = LargeStringBuilder::new();
-    let mut text = String::new();
-    for row in 0..array.len() {
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            texts.append_null();
-            continue;
-        }
-        text.clear();
-        column.write(row, &mut text)?;
-        texts.append_value(&text);
-    }
-    Ok(texts.finish())
-}
-
-/// Options of Arrow's JSON writer and encoders that follow the rules of this module.
-pub(super) fn json_options() -> EncoderOptions {
-    EncoderOptions::default()
-        .with_explicit_nulls(true)
-        .with_encoder_factory(Arc::new(Encoders))
-}
-
-/// The encoders in which this module differs from Arrow's own.
-#[derive(Debug)]
-pub(super) struct Encoders;
-
-impl EncoderFactory for Encoders {
-    fn make_default_encoder<'a>(
-        &self,
-        field: &'a FieldRef,
-        array: &'a dyn Array,
-        options: &'a EncoderOptions,
-    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
-        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
-            DataType::Int64 | DataType::UInt64 if field.name().ends_with(ID) => {
-                Box::new(Quoted(texts(field, array, options)?))
-            }
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
-                ArrayFormatter::try_new(array, &FormatOptions::new())?,
-            )),
-            DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
-            DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
-            data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {
-                Box::new(Quoted(texts(field, array, options)?))
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(NullableEncoder::new(encoder, array.logical_nulls())))
-    }
-}
-
-/// Floats spelled as in the text formats; what is not a number is null.
-struct Float<'a>(ArrayFormatter<'a>);
-
-impl Encoder for Float<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        // Writing to memory does not fail, and a float always has a text.
-        let _ = write!(out, "{}", self.0.value(index));
-        if !out.last().is_some_and(u8::is_ascii_digit) {
-            out.truncate(start);
-            out.extend_from_slice(b"null");
-        }
-    }
-}
-
-/// Text as JSON strings.
-struct Quoted(LargeStringArray);
-
-impl Encoder for Quoted {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        // Writing to memory does not fail, and any text is a JSON string.
-        let _ = serde_json::to_writer(out, self.0.value(index));
-    }
-}
-
-/// Maps as JSON objects; Arrow's encoder refuses keys that are not text.
-struct Object<'a> {
-    map: &'a MapArray,
-    keys: Quoted,
-    values: NullableEncoder<'a>,
-}
-
-impl<'a> Object<'a> {
-    fn new(
-        field: &'a FieldRef,
-        map: &'a MapArray,
-        options: &'a EncoderOptions,
-    ) -> Result<Self, ArrowError> {
-        let keys = Quoted(texts(field, map.keys(), options)?);
-        Ok(Self {
-            map,
-            keys,
-            values: make_encoder(field, map.values(), options)?,
-        })
-    }
-}
-
-impl Encoder for Object<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        let ends = self.map.value_offsets().get(index..).unwrap_or_default();
-        let [start, end, ..] = *ends else { return };
-        let entries = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
-        let first = entries.start;
-        out.push(b'{');
-        for entry in entries {
-            if entry != first {
-                out.push(b',');
-            }
-            self.keys.encode(entry, out);
-            out.push(b':');
-            encode_or_null(&mut self.values, entry, out);
-        }
-        out.push(b'}');
-    }
-}
-
-/// Dictionary-encoded values; Arrow's encoder overlooks a NULL that stands among the values.
-struct Lookup<'a> {
-    keys: Vec<usize>,
-    values: NullableEncoder<'a>,
-}
-
-impl<'a> Lookup<'a> {
-    fn new(
-        field: &'a FieldRef,
-        array: &'a dyn Array,
-        options: &'a EncoderOptions,
-    ) -> Result<Self, ArrowError> {
-        let dictionary = array.as_any_dictionary();
-        // Without values every row is NULL, and `normalized_keys` has nothing to point at.
-        let keys = if dictionary.values().is_empty() {
-            Vec::new()
-        } else {
-            dictionary.normalized_keys()
-        };
-        Ok(Self {
-            keys,
-            values: make_encoder(field, dictionary.values(), options)?,
-        })
-    }
-}
-
-impl Encoder for Lookup<'_> {
-    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        if let Some(&key) = self.keys.get(index) {
-            encode_or_null(&mut self.values, key, out);
-        }
-    }
-}
-
-fn encode_or_null(encoder: &mut NullableEncoder<'_>, index: usize, out: &mut Vec<u8>) {
-    if encoder.is_null(index) {
-        out.extend_from_slice(b"null");
-    } else {
-        encoder.encode(index, out);
     }
 }

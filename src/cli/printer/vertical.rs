@@ -9,7 +9,8 @@ use arrow::json::EncoderOptions;
 use unicode_width::UnicodeWidthStr;
 
 use super::sink::Sink;
-use super::value::{Column, json_options};
+use super::value::Column;
+use crate::query::text_values::json_options;
 
 /// A block of `name | value` lines per row; further lines of a value stand below its first one.
 pub(super) struct Vertical<O> {

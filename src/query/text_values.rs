@@ -1,0 +1,258 @@
+//! How one value is spelled: as text, and as JSON.
+//!
+//! Arrow's formatter and JSON encoders do the work. What they leave open is decided here, once for
+//! all formats:
+//!
+//! - A nested value (list, struct, map) is JSON, in a text format too.
+//! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
+//!   no word for NaN and the infinities, so they are null there.
+//! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
+//! - A 64-bit integer of a column `..._id` is a JSON string, whatever its value: ids are hashes, and most readers of
+//!   JSON round what is beyond 2^53. The name decides, so that a column never mixes numbers and strings.
+//! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::cast::AsArray;
+use arrow::array::{Array, ArrayRef, LargeStringArray, LargeStringBuilder, MapArray, RecordBatch};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use arrow::error::ArrowError;
+use arrow::json::writer::{NullableEncoder, make_encoder};
+use arrow::json::{Encoder, EncoderFactory, EncoderOptions};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+/// How names of ids end.
+const ID: &str = "_id";
+
+/// Whether text formats show a value of this type as JSON.
+pub(crate) fn is_json(data_type: &DataType) -> bool {
+    data_type.is_nested() && !matches!(data_type, DataType::Union(_, _))
+}
+
+/// Whether a column of this type is text in CSV, as Arrow's writer rejects it.
+fn is_flattened(data_type: &DataType) -> bool {
+    is_json(data_type) || matches!(data_type, DataType::Union(_, _))
+}
+
+/// `schema` with text in the place of nested columns.
+pub(crate) fn flat_schema(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter();
+    let fields = fields.map(|field| match is_flattened(field.data_type()) {
+        true => Arc::new(Field::new(field.name(), DataType::LargeUtf8, true)),
+        false => Arc::clone(field),
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// `batch` with its nested columns as JSON text: Arrow's CSV writer rejects nested ones.
+pub(crate) fn flat(
+    batch: &RecordBatch,
+    options: &EncoderOptions,
+) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+    let arrays = columns.map(|(field, array)| match is_flattened(array.data_type()) {
+        true => Ok(Arc::new(texts(field, array, options)?) as ArrayRef),
+        false => Ok(Arc::clone(array)),
+    });
+    let arrays = arrays.collect::<Result<Vec<_>, ArrowError>>()?;
+    RecordBatch::try_new(Arc::new(flat_schema(batch.schema_ref())), arrays)
+}
+
+/// The values of an array, to be spelled one by one.
+enum Value<'a> {
+    Plain(ArrayFormatter<'a>),
+    Json(NullableEncoder<'a>),
+}
+
+impl<'a> Value<'a> {
+    fn new(
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        Ok(match is_json(array.data_type()) {
+            true => Self::Json(make_encoder(field, array, options)?),
+            false => Self::Plain(ArrayFormatter::try_new(array, &FormatOptions::new())?),
+        })
+    }
+
+    /// Appends the value in `row`, which is not NULL.
+    fn write(&mut self, row: usize, out: &mut String) -> Result<(), ArrowError> {
+        match self {
+            Self::Plain(formatter) => formatter.value(row).write(out)?,
+            Self::Json(encoder) => {
+                let mut bytes = Vec::new();
+                encoder.encode(row, &mut bytes);
+                out.push_str(&String::from_utf8_lossy(&bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values of `array` as text; NULL stays NULL.
+fn texts(
+    field: &FieldRef,
+    array: &dyn Array,
+    options: &EncoderOptions,
+) -> Result<LargeStringArray, ArrowError> {
+    let nulls = array.logical_nulls();
+    let mut value = Value::new(field, array, options)?;
+    let mut texts = LargeStringBuilder::new();
+    let mut text = String::new();
+    for row in 0..array.len() {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            texts.append_null();
+            continue;
+        }
+        text.clear();
+        value.write(row, &mut text)?;
+        texts.append_value(&text);
+    }
+    Ok(texts.finish())
+}
+
+/// Options of Arrow's JSON writer and encoders that follow the rules of this module.
+pub(crate) fn json_options() -> EncoderOptions {
+    EncoderOptions::default()
+        .with_explicit_nulls(true)
+        .with_encoder_factory(Arc::new(Encoders))
+}
+
+/// The encoders in which this module differs from Arrow's own.
+#[derive(Debug)]
+pub(crate) struct Encoders;
+
+impl EncoderFactory for Encoders {
+    fn make_default_encoder<'a>(
+        &self,
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
+            DataType::Int64 | DataType::UInt64 if field.name().ends_with(ID) => {
+                Box::new(Quoted(texts(field, array, options)?))
+            }
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
+                ArrayFormatter::try_new(array, &FormatOptions::new())?,
+            )),
+            DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
+            DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
+            data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {
+                Box::new(Quoted(texts(field, array, options)?))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(NullableEncoder::new(encoder, array.logical_nulls())))
+    }
+}
+
+/// Floats spelled as in the text formats; what is not a number is null.
+struct Float<'a>(ArrayFormatter<'a>);
+
+impl Encoder for Float<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        // Writing to memory does not fail, and a float always has a text.
+        let _ = write!(out, "{}", self.0.value(index));
+        if !out.last().is_some_and(u8::is_ascii_digit) {
+            out.truncate(start);
+            out.extend_from_slice(b"null");
+        }
+    }
+}
+
+/// Text as JSON strings.
+struct Quoted(LargeStringArray);
+
+impl Encoder for Quoted {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        // Writing to memory does not fail, and any text is a JSON string.
+        let _ = serde_json::to_writer(out, self.0.value(index));
+    }
+}
+
+/// Maps as JSON objects; Arrow's encoder refuses keys that are not text.
+struct Object<'a> {
+    map: &'a MapArray,
+    keys: Quoted,
+    values: NullableEncoder<'a>,
+}
+
+impl<'a> Object<'a> {
+    fn new(
+        field: &'a FieldRef,
+        map: &'a MapArray,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        let keys = Quoted(texts(field, map.keys(), options)?);
+        Ok(Self {
+            map,
+            keys,
+            values: make_encoder(field, map.values(), options)?,
+        })
+    }
+}
+
+impl Encoder for Object<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        let ends = self.map.value_offsets().get(index..).unwrap_or_default();
+        let [start, end, ..] = *ends else { return };
+        let entries = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
+        let first = entries.start;
+        out.push(b'{');
+        for entry in entries {
+            if entry != first {
+                out.push(b',');
+            }
+            self.keys.encode(entry, out);
+            out.push(b':');
+            encode_or_null(&mut self.values, entry, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// Dictionary-encoded values; Arrow's encoder overlooks a NULL that stands among the values.
+struct Lookup<'a> {
+    keys: Vec<usize>,
+    values: NullableEncoder<'a>,
+}
+
+impl<'a> Lookup<'a> {
+    fn new(
+        field: &'a FieldRef,
+        array: &'a dyn Array,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        let dictionary = array.as_any_dictionary();
+        // Without values every row is NULL, and `normalized_keys` has nothing to point at.
+        let keys = if dictionary.values().is_empty() {
+            Vec::new()
+        } else {
+            dictionary.normalized_keys()
+        };
+        Ok(Self {
+            keys,
+            values: make_encoder(field, dictionary.values(), options)?,
+        })
+    }
+}
+
+impl Encoder for Lookup<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        if let Some(&key) = self.keys.get(index) {
+            encode_or_null(&mut self.values, key, out);
+        }
+    }
+}
+
+fn encode_or_null(encoder: &mut NullableEncoder<'_>, index: usize, out: &mut Vec<u8>) {
+    if encoder.is_null(index) {
+        out.extend_from_slice(b"null");
+    } else {
+        encoder.encode(index, out);
+    }
+}
