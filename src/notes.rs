@@ -53,6 +53,32 @@ impl Note {
         self.targets.iter().map(|target| target.record_count).sum()
     }
 
+    /// Does it say the same of the same records, by the same person?
+    fn is_same(&self, other: &Self) -> bool {
+        let targets = |note: &Self| {
+            let targets = note.targets.iter().map(|target| {
+                let platform = match target.source_id {
+                    Some(_) => None,
+                    None => target.platform.clone(),
+                };
+                (target.source_id, platform, target.record_count)
+            });
+            let mut targets: Vec<_> = targets.collect();
+            targets.sort();
+            targets
+        };
+        let said = |note: &Self| {
+            let Self {
+                note,
+                who,
+                predicate,
+                ..
+            } = note;
+            (note.clone(), who.clone(), predicate.clone())
+        };
+        said(self) == said(other) && targets(self) == targets(other)
+    }
+
     /// What it is about, in words: `platform k80`, `3 sources`.
     #[must_use]
     pub fn about(&self) -> String {
@@ -72,7 +98,7 @@ impl Note {
 
 impl Store {
     /// Notes something about records, sources or a platform. It applies to the sources that have such records
-    /// now; `who` says it.
+    /// now; `who` says it. A note that was made already, with the same text about the same records, is returned.
     ///
     /// ```
     /// use tsql::notes::Subject;
@@ -114,6 +140,12 @@ impl Store {
             targets: targets(self, about).await?,
         };
         self.commit(NOTES, "note", async |snapshot: &Snapshot| {
+            // Whoever was killed after its commit says the same again.
+            let known = self.notes().await?;
+            if let Some(known) = known.into_iter().find(|known| known.is_same(&note)) {
+                note = known;
+                return Ok(None);
+            }
             // The version that has it: so no number is given twice, whatever is deleted.
             note.note_id = snapshot.version().cast_signed() + 1;
             one_file(self, NOTES, columns(&note)).await.map(Some)
@@ -254,4 +286,41 @@ fn columns(note: &Note) -> Columns {
 
 fn argument(name: &'static str, reason: String) -> Error {
     Error::Argument { name, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_note_that_is_made_again_is_one_note() {
+        let store = Store::demo().await.unwrap();
+        let about = |sql: &str| Subject::Where(sql.to_owned());
+        let slow = about("runtime_ns > 1e6");
+        let first = store.add_note("hot", &slow, Some("ann")).await.unwrap();
+        let again = store.add_note(" hot ", &slow, Some("ann")).await.unwrap();
+        assert_eq!(
+            (again.note_id, again.noted_at_us),
+            (first.note_id, first.noted_at_us)
+        );
+        let mut others = vec![
+            store.add_note("cold", &slow, Some("ann")).await.unwrap(),
+            store.add_note("hot", &slow, None).await.unwrap(),
+            store
+                .add_note("hot", &about("runtime_ns > 2e6"), Some("ann"))
+                .await
+                .unwrap(),
+        ];
+        let platform = first.targets[0].platform.clone().unwrap();
+        let all = Subject::Platform(platform);
+        others.push(store.add_note("hot", &all, Some("ann")).await.unwrap());
+        assert_eq!(
+            store.add_note("hot", &all, Some("ann")).await.unwrap(),
+            others[3]
+        );
+        assert_eq!(store.notes().await.unwrap().len(), 5);
+        store.delete_note(first.note_id).await.unwrap();
+        let new = store.add_note("hot", &slow, Some("ann")).await.unwrap();
+        assert!(new.note_id > others[3].note_id);
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array as _, ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
+use datafusion::prelude::{col, lit};
 use twox_hash::XxHash3_64;
 
 use crate::column;
@@ -46,7 +47,8 @@ impl SubsetOptions {
 }
 
 /// Makes the next version of the list `name`: the distinct values of the first column of
-/// `query`, or as many of them as `options` draw.
+/// `query`, or as many of them as `options` draw. Where the newest version has the same query, draw and members, that
+/// is it.
 ///
 /// # Errors
 /// [`Error::Query`] where `query` is no SQL, [`Error::Argument`] where it gives less than is to be
@@ -79,28 +81,40 @@ pub async fn create_subset(
         members.sort();
     }
     let lines: String = members.iter().map(|member| format!("{member}\n")).collect();
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let new = Made {
+        query: query.to_owned(),
+        random: random.map(|(drawn, _)| count(drawn)),
+        seed: random.map(|(_, seed)| seed.cast_signed()),
+        members: lines,
+    };
     let table = schema::table("subsets")?;
     let mut version = 0;
     store
         .commit("subsets", "subset", async |snapshot: &Snapshot| {
-            version = last_version(store, snapshot, name).await? + 1;
+            let last = last(store, snapshot, name).await?;
+            version = last.as_ref().map_or(0, |(version, _)| *version);
+            // Whoever was killed after its commit asks for the same again.
+            if last.is_some_and(|(_, made)| made == new) {
+                return Ok(None);
+            }
+            version += 1;
             let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
             let number =
                 |number: Option<i64>| -> ArrayRef { Arc::new(Int64Array::from(vec![number])) };
-            let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
             let now = vec![chrono::Utc::now().timestamp_micros()];
             let columns = [
                 ("name", text(name)),
                 ("version", number(Some(version))),
                 ("query", text(query)),
-                ("random", number(random.map(|(drawn, _)| count(drawn)))),
-                ("seed", number(random.map(|(_, seed)| seed.cast_signed()))),
+                ("random", number(new.random)),
+                ("seed", number(new.seed)),
                 ("member_count", number(Some(count(members.len())))),
                 (
                     "created_at",
                     Arc::new(TimestampMicrosecondArray::from(now).with_timezone("UTC")),
                 ),
-                ("members", text(&lines)),
+                ("members", text(&new.members)),
             ];
             let batch = file::batch(table, columns.into_iter().collect())?;
             let added = file::write(store.location(), table, &[], &[batch], Effort::Ingest).await?;
@@ -150,19 +164,42 @@ async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
     Ok(values)
 }
 
-async fn last_version(store: &Store, snapshot: &Snapshot, name: &str) -> Result<i64> {
-    let mut last = 0;
+/// How a version of a list was made, and what it has.
+#[derive(PartialEq, Eq)]
+struct Made {
+    query: String,
+    random: Option<i64>,
+    seed: Option<i64>,
+    members: String,
+}
+
+/// The newest version of the list `name`.
+async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(i64, Made)>> {
     if snapshot.files().is_empty() {
-        return Ok(last);
+        return Ok(None);
     }
-    for batch in store
-        .read("subsets", snapshot, &["name", "version"], None)
-        .await?
-    {
-        let names = column::text(&batch, "name")?;
-        let versions = column::numbers::<Int64Type>(&batch, "version")?;
-        let own = (0..batch.num_rows()).filter(|&row| names.value(row) == name);
-        last = own.map(|row| versions.value(row)).fold(last, i64::max);
+    let columns = ["name", "version", "query", "random", "seed", "members"];
+    let own = col("name").eq(lit(name));
+    let mut last: Option<(i64, Made)> = None;
+    for batch in store.read("subsets", snapshot, &columns, Some(own)).await? {
+        let [names, queries, members] =
+            ["name", "query", "members"].map(|column| column::text(&batch, column));
+        let (names, queries, members) = (names?, queries?, members?);
+        let [versions, random, seeds] = ["version", "random", "seed"]
+            .map(|column| column::numbers::<Int64Type>(&batch, column));
+        let (versions, random, seeds) = (versions?, random?, seeds?);
+        for row in (0..batch.num_rows()).filter(|&row| names.value(row) == name) {
+            let version = versions.value(row);
+            if last.as_ref().is_none_or(|(known, _)| *known < version) {
+                let made = Made {
+                    query: queries.value(row).to_owned(),
+                    random: column::value(random, row),
+                    seed: column::value(seeds, row),
+                    members: members.value(row).to_owned(),
+                };
+                last = Some((version, made));
+            }
+        }
     }
     Ok(last)
 }
