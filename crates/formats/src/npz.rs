@@ -21,6 +21,23 @@ const MAX_ARRAYS: usize = 4096;
 /// Most bytes of an array that has to be held: those of 2^24 doubles.
 const MAX_HELD_BYTES: u64 = 8 << 24;
 
+/// How many times larger than its compressed form a member may be: no stream of DEFLATE holds more.
+const MAX_INFLATION: u64 = 1032;
+
+/// Counts what is read.
+struct Counted<R> {
+    input: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
 /// An array by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
@@ -28,6 +45,8 @@ pub struct Array {
     pub name: String,
     /// What it says of itself.
     pub described: Described,
+    /// Bytes that follow what it says of itself.
+    pub content_bytes: u64,
 }
 
 /// An open npz file.
@@ -69,11 +88,28 @@ impl<R: Read + Seek> Npz<R> {
             if arrays.iter().any(|array| array.name == name) {
                 return Err(format!("array `{name}` is there twice"));
             }
-            let described = Described::read(&mut file);
-            let described = described.map_err(|reason| format!("array `{name}`: {reason}"))?;
+            let of_array = |reason: String| format!("array `{name}`: {reason}");
+            let (size, packed) = (file.size(), file.compressed_size());
+            if size
+                > packed
+                    .saturating_mul(MAX_INFLATION)
+                    .saturating_add(MAX_INFLATION)
+            {
+                let reason = format!("{packed} bytes cannot be {size} that were compressed");
+                return Err(of_array(reason));
+            }
+            let mut counted = Counted {
+                input: &mut file,
+                bytes: 0,
+            };
+            let described = Described::read(&mut counted).map_err(of_array)?;
+            let content_bytes = size.checked_sub(counted.bytes);
+            let content_bytes =
+                content_bytes.ok_or_else(|| of_array("shorter than its own header".to_owned()))?;
             arrays.push(Array {
                 name: name.to_owned(),
                 described,
+                content_bytes,
             });
         }
         Ok(arrays)
@@ -256,6 +292,7 @@ mod tests {
         assert!(told(Npz::open(other)).contains("`readme.txt` is no array"));
         let short = file(&[("a.npy", false, &[4], &[1, 2])]);
         let mut npz = Npz::open(short).unwrap();
+        assert_eq!(npz.arrays().unwrap()[0].content_bytes, 2);
         let error = npz.rows("a", 1).unwrap().take(4).unwrap_err();
         assert!(error.contains("4 bytes are missing"), "{error}");
         let long = file(&[("a.npy", false, &[1], &[1, 2])]);

@@ -11,6 +11,9 @@ use crate::error::nearest;
 /// Most numbers of a row: more are no row, but a table by themselves.
 const MAX_ROW: usize = 1 << 24;
 
+/// Most rows of a table whose rows have no bytes: nothing but the shape of an array says how many they are.
+const MAX_EMPTY_ROWS: u64 = 1 << 24;
+
 /// Most arrays of a group, and groups, that a message lists.
 const LISTED: usize = 20;
 
@@ -51,10 +54,23 @@ impl Column {
             inner: inner.ok_or_else(large)?,
             is_scalar: array.described.shape.is_empty(),
         };
-        match column.numbers() {
-            Some(count) if count <= MAX_ROW => Ok(column),
-            _ => Err(large()),
+        let numbers = column.numbers().filter(|count| *count <= MAX_ROW);
+        let numbers = numbers.ok_or_else(large)?;
+        let rows = array.described.shape.first().copied().unwrap_or(1);
+        let row_bytes = numbers.checked_mul(column.element.bytes);
+        let row_bytes = row_bytes.and_then(|bytes| u64::try_from(bytes).ok());
+        let bytes = row_bytes.and_then(|bytes| bytes.checked_mul(rows));
+        if bytes != Some(array.content_bytes) {
+            let wanted = match bytes {
+                Some(bytes) => format!("{bytes} bytes"),
+                None => "more bytes than can be counted".to_owned(),
+            };
+            return Err(format!(
+                "array `{}`: its header says {wanted}, {} are there",
+                array.name, array.content_bytes
+            ));
         }
+        Ok(column)
     }
 
     /// Elements of a row.
@@ -110,6 +126,17 @@ pub(super) fn chosen(arrays: &[Array], wanted: Option<&[String]>) -> Result<Chos
     let mut lengths: Vec<u64> = lengths.copied().collect();
     lengths.sort_unstable();
     lengths.dedup();
+    let is_empty = |column: &Column| {
+        column.is_scalar || column.element.bytes == 0 || column.numbers() == Some(0)
+    };
+    if columns.iter().all(is_empty)
+        && let Some(rows) = lengths.iter().find(|rows| **rows > MAX_EMPTY_ROWS)
+    {
+        return Err(format!(
+            "{rows} rows without a byte: at most {MAX_EMPTY_ROWS} are read\n{}",
+            listed(arrays)
+        ));
+    }
     match lengths.as_slice() {
         [] => Ok(Chosen { rows: 1, columns }),
         [rows] => Ok(Chosen {
