@@ -3,16 +3,19 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions, Dialect};
+use datafusion::common::config::{ConfigField as _, ConfigNonZeroUsize, ConfigOptions, Dialect};
 use datafusion::common::format::MetricType;
+use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
+use datafusion::error::DataFusionError;
 #[cfg(feature = "cluster")]
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::{LogicalPlan, Statement};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{Optimizer, OptimizerRule};
+use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
@@ -131,6 +134,7 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_config(config)
         .with_default_features()
         .with_optimizer_rules(optimizer_rules())
+        .with_analyzer_rule(Arc::new(SettingsStayOff))
         .with_analyzer_rule(Arc::new(CountInBitmap::new()))
         .with_analyzer_rule(Arc::new(CopiesWhole))
         .with_optimizer_rule(Arc::new(GraphsOfParts))
@@ -237,12 +241,70 @@ fn settings(limits: &Limits) -> Result<ConfigOptions> {
     Ok(options)
 }
 
-/// May SQL set this? Answers of ours rest on some settings.
-pub(super) fn may_be_set(name: &str) -> Result<()> {
-    if OFF.iter().any(|off| off.eq_ignore_ascii_case(name)) {
-        return Err(wrong_answers(name));
+/// Checks that the settings of [`OFF`] are off.
+///
+/// # Errors
+/// [`Error::Refused`] for one that is on.
+fn check_off(options: &ConfigOptions) -> Result<()> {
+    let is_on = [
+        options.optimizer.enable_aggregate_dynamic_filter_pushdown,
+        options.optimizer.enable_window_topn,
+        options.execution.collect_statistics,
+    ];
+    match OFF.iter().zip(is_on).find(|(_, is_on)| *is_on) {
+        Some((name, _)) => Err(wrong_answers(name)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Checks that no statement of a plan changes a setting on which results rest, whatever it calls it: some settings change
+/// others with them.
+///
+/// # Errors
+/// [`Error::Refused`] for one that does.
+pub(super) fn check_changes(plan: &LogicalPlan, options: &ConfigOptions) -> Result<()> {
+    let mut checked = Ok(());
+    let visited = plan.apply(|node| {
+        let mut changed = options.clone();
+        let is_known = match node {
+            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+                changed.set(&set.variable, &set.value).is_ok()
+            }
+            LogicalPlan::Statement(Statement::ResetVariable(reset)) => {
+                changed.reset(&reset.variable).is_ok()
+            }
+            _ => return Ok(TreeNodeRecursion::Continue),
+        };
+        if is_known {
+            checked = check_off(&changed);
+        }
+        Ok(match &checked {
+            Ok(()) => TreeNodeRecursion::Continue,
+            Err(_) => TreeNodeRecursion::Stop,
+        })
+    });
+    visited.map_err(Error::Query)?;
+    checked
+}
+
+/// Plans nothing while a setting of [`OFF`] is on, however it was changed.
+#[derive(Debug)]
+struct SettingsStayOff;
+
+impl AnalyzerRule for SettingsStayOff {
+    fn name(&self) -> &'static str {
+        "settings_stay_off"
+    }
+
+    fn analyze(
+        &self,
+        plan: LogicalPlan,
+        options: &ConfigOptions,
+    ) -> datafusion::error::Result<LogicalPlan> {
+        let checked = check_off(options);
+        checked.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(plan)
+    }
 }
 
 fn wrong_answers(name: &str) -> Error {

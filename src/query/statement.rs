@@ -46,13 +46,12 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, Query, Select, Set, Statement as SqlStatement, TableFactor, Value,
-    VisitorMut,
+    Expr, LimitClause, Query, Select, Statement as SqlStatement, TableFactor, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 use super::dialect::Typed;
-use super::engine::may_be_set;
+use super::engine::check_changes;
 use super::files::as_table;
 use super::mistakes::{unplanned, unread};
 use super::placeholders::bound;
@@ -145,6 +144,7 @@ pub(super) async fn planned_by(
     let plan = context.state().statement_to_plan(statement).await;
     let plan = plan.map_err(|error| out.explained(unplanned(error, sql, context)))?;
     let plan = bind(out.kept(plan))?;
+    check_changes(&plan, context.state().config_options())?;
     let frame = context.execute_logical_plan(plan).await;
     frame.map_err(|error| unplanned(error, sql, context))
 }
@@ -170,11 +170,6 @@ impl VisitorMut for Written<'_> {
                 Ok(shown) => *statement = shown,
                 Err(error) => return ControlFlow::Break(error),
             }
-        }
-        if let SqlStatement::Set(Set::SingleAssignment { variable, .. }) = statement
-            && let Err(error) = may_be_set(&variable.to_string())
-        {
-            return ControlFlow::Break(error);
         }
         ControlFlow::Continue(())
     }

@@ -9,7 +9,8 @@ use datafusion::physical_plan::displayable;
 use datafusion::prelude::SessionContext;
 
 use super::SessionOptions;
-use super::engine::{engine, may_be_set};
+use super::engine::engine;
+use super::statement::{planned, statements};
 use super::sums::tests::{add, answer, store};
 use crate::schema;
 use crate::store::{At, Store};
@@ -203,14 +204,54 @@ async fn pages_are_chosen_by_the_time_of_measuring() {
     );
 }
 
-#[test]
-fn settings_that_make_answers_wrong_stay_off() {
+#[tokio::test]
+async fn settings_that_make_answers_wrong_stay_off() {
     let context = engine(None).unwrap();
     let options = context.state().config_options().optimizer.clone();
     assert!(!options.enable_aggregate_dynamic_filter_pushdown);
     assert!(!options.enable_window_topn);
-    assert!(may_be_set("datafusion.optimizer.enable_window_topn").is_err());
-    assert!(may_be_set("datafusion.execution.batch_size").is_ok());
+    let run = async |sql: &str| {
+        let statement = statements(sql)?.pop_front().unwrap();
+        let rows = planned(&context, statement, sql).await?.collect().await;
+        rows.map_err(crate::Error::Query)
+    };
+    for sql in [
+        "SET datafusion.execution.collect_statistics = true",
+        "SET \"datafusion.execution.collect_statistics\" = true",
+        "SET \"datafusion\".\"execution\".collect_statistics = 'true'",
+        "SET DATAFUSION.Execution.COLLECT_STATISTICS TO TRUE",
+        "SET datafusion.optimizer.enable_window_topn TO true",
+        "SET datafusion.optimizer.enable_dynamic_filter_pushdown = true",
+        "RESET datafusion.execution.collect_statistics",
+        "RESET \"datafusion.execution.collect_statistics\"",
+        "RESET datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
+    ] {
+        let refused = run(sql).await.unwrap_err().to_string();
+        assert!(refused.contains("stays off"), "{sql}: {refused}");
+    }
+    for sql in [
+        "SET SESSION datafusion.execution.collect_statistics = true",
+        "SET LOCAL datafusion.execution.collect_statistics = true",
+        "PREPARE p AS SET datafusion.execution.collect_statistics = true",
+        "EXECUTE p",
+        "EXPLAIN SET datafusion.execution.collect_statistics = true",
+    ] {
+        // Whether it is SQL or not.
+        assert!(run(sql).await.is_err(), "{sql}");
+    }
+    for sql in [
+        "SET datafusion.execution.batch_size = 100",
+        "SET datafusion.execution.collect_statistics = false",
+        "RESET datafusion.execution.batch_size",
+        "SELECT 1",
+    ] {
+        run(sql).await.unwrap();
+    }
+    // What no statement of ours has changed.
+    let set = context.sql("SET datafusion.execution.collect_statistics = true");
+    set.await.unwrap().collect().await.unwrap();
+    let refused = run("SELECT 1").await.unwrap_err().to_string();
+    assert!(refused.contains("stays off"), "{refused}");
 }
 
 /// The table or view of a session under a name.

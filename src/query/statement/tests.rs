@@ -177,13 +177,6 @@ fn calls_nest_without_taking_twice_as_long_each() {
 }
 
 #[test]
-fn settings_that_make_answers_wrong_are_refused() {
-    let set = "SET datafusion.optimizer.enable_window_topn = true";
-    assert!(matches!(statements(set), Err(Error::Refused(_))));
-    assert!(statements("SET datafusion.execution.batch_size = 100").is_ok());
-}
-
-#[test]
 fn a_query_may_begin_with_its_tables() {
     for (sql, wanted) in [
         ("FROM t", "SELECT * FROM t"),
