@@ -26,7 +26,7 @@ use super::by_number::ByNumber;
 use super::by_runs::ByRuns;
 use super::copy_to::CopiesWhole;
 use super::distinct::CountInBitmap;
-use super::files::with_files;
+use super::files::{CatchPanics, with_files};
 use super::finest::FromFinestGroups;
 use super::functions;
 use super::in_place::Replaced;
@@ -98,7 +98,8 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_physical_optimizer_rule(Replaced::<Running>::new())
         .with_physical_optimizer_rule(Replaced::<ByRuns>::new())
         .with_physical_optimizer_rule(Replaced::<ByNumber>::new())
-        .with_physical_optimizer_rule(Replaced::<Ordered>::new());
+        .with_physical_optimizer_rule(Replaced::<Ordered>::new())
+        .with_physical_optimizer_rule(Arc::new(CatchPanics));
     Ok(context(builder, &limits))
 }
 

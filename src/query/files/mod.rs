@@ -4,15 +4,19 @@
 //! Takes a path, a pattern, a folder or a URL; gives a table of DataFusion's, which reads. Decided here is which files are
 //! meant, what they hold, and which columns files of different columns have together.
 
+mod foreign;
 mod found;
+mod ipc;
 mod kind;
 mod npz;
 mod options;
+mod pages;
 mod read;
 mod tabs;
 mod together;
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
@@ -20,9 +24,11 @@ use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
+use futures::FutureExt as _;
 
 use kind::Kind;
 
+pub(super) use foreign::CatchPanics;
 pub(super) use options::as_table;
 
 /// The state of the session that asks, as long as there is one.
@@ -45,7 +51,10 @@ impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         let state = self.asking.get().and_then(|asking| asking());
         let gone = || DataFusionError::Internal("the session is gone".to_owned());
-        read::table(&state.ok_or_else(gone)?, &options::wanted(name)?).await
+        let (state, wanted) = (state.ok_or_else(gone)?, options::wanted(name)?);
+        let read = AssertUnwindSafe(read::table(&state, &wanted)).catch_unwind();
+        read.await
+            .unwrap_or_else(|panic| Err(foreign::panicked(&wanted.path, panic.as_ref())))
     }
 }
 
@@ -70,4 +79,188 @@ pub(super) fn with_files(context: SessionContext) -> SessionContext {
     let asking = move || state.upgrade().map(|state| state.read().clone());
     let _ = files.asking.set(Box::new(asking));
     context
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::path::Path;
+
+    use datafusion::prelude::SessionContext;
+    use zip::write::SimpleFileOptions;
+
+    use crate::store::Store;
+
+    /// Damages of each file.
+    const DAMAGES: usize = 40;
+
+    async fn run(context: &SessionContext, sql: &str) -> Result<usize, String> {
+        let frame = context.sql(sql).await.map_err(|error| error.to_string())?;
+        let batches = frame.collect().await.map_err(|error| error.to_string())?;
+        Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+    }
+
+    /// A file of each kind, with numbers, texts and lists in batches of some rows.
+    async fn write(context: &SessionContext, folder: &Path) -> Vec<String> {
+        let rows = "SELECT value AS n, value / 3.0 AS x, 'text ' || value % 7 AS t, \
+            make_array(value, value + 1) AS l FROM generate_series(1, 500) AS s(value)";
+        let mut names = Vec::new();
+        for (ending, options) in [
+            ("csv", ""),
+            ("json", ""),
+            ("parquet", "OPTIONS ('format.compression' 'snappy')"),
+            ("parquet", "OPTIONS ('format.compression' 'zstd(3)')"),
+            ("arrow", ""),
+        ] {
+            let name = format!("{}.{ending}", names.len());
+            let path = folder.join(&name);
+            let sql = format!("COPY ({rows}) TO '{}' {options}", path.display());
+            run(context, &sql).await.unwrap();
+            names.push(name);
+        }
+        let batches = context.sql(rows).await.unwrap().collect().await.unwrap();
+        let stream = fs::File::create(folder.join("5.arrows")).unwrap();
+        let schema = batches[0].schema();
+        let mut writer = arrow::ipc::writer::StreamWriter::try_new(stream, &schema).unwrap();
+        for batch in &batches {
+            writer.write(batch).unwrap();
+        }
+        writer.finish().unwrap();
+        let file = fs::File::create(folder.join("6.npz")).unwrap();
+        let mut zip = zip::ZipWriter::new(file);
+        for name in ["a.npy", "b.npy"] {
+            zip.start_file(name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(&tsql_formats::npy::header("<i8", &[100]))
+                .unwrap();
+            zip.write_all(&[1; 800]).unwrap();
+        }
+        zip.finish().unwrap();
+        names.extend(["5.arrows", "6.npz"].map(str::to_owned));
+        names
+    }
+
+    /// Some bytes exchanged, a part taken out, cut off, or put in.
+    fn damaged(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut bytes = whole.to_vec();
+        match random.usize(..4) {
+            0 => bytes.truncate(random.usize(..bytes.len())),
+            1 => {
+                let begin = random.usize(..bytes.len());
+                let end = (begin + random.usize(1..16)).min(bytes.len());
+                bytes.drain(begin..end);
+            }
+            2 => {
+                let at = random.usize(..bytes.len());
+                bytes.splice(at..at, [0xff, 0xff, 0xff, 0x7f]);
+            }
+            _ => {
+                for _ in 0..random.usize(1..8) {
+                    // Heads and footers are small: half of the damages hit these.
+                    let last = bytes.len();
+                    let near = last.min(400);
+                    let at = match random.u8(..4) {
+                        0 => random.usize(..near),
+                        1 => last - 1 - random.usize(..near),
+                        _ => random.usize(..last),
+                    };
+                    bytes[at] = random.u8(..);
+                }
+            }
+        }
+        bytes
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_damaged_file_is_read_or_an_error_that_names_it() {
+        let seed = fastrand::u64(..);
+        println!("seed {seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create("memory:").await.unwrap();
+        let context = store.session().await.unwrap();
+        for name in write(&context, folder.path()).await {
+            let whole = fs::read(folder.path().join(&name)).unwrap();
+            assert!(
+                run(
+                    &context,
+                    &format!("SELECT * FROM '{}'", folder.path().join(&name).display())
+                )
+                .await
+                .unwrap()
+                    > 0
+            );
+            for number in 0..DAMAGES {
+                let path = folder.path().join(format!("damaged-{number}-{name}"));
+                fs::write(&path, damaged(&whole, &mut random)).unwrap();
+                let file = path.display();
+                for sql in [
+                    format!("SELECT * FROM '{file}'"),
+                    format!("SELECT count(*) FROM '{file}'"),
+                ] {
+                    if let Err(told) = run(&context, &sql).await {
+                        assert!(
+                            told.contains(&*path.file_name().unwrap().to_string_lossy()),
+                            "{sql}: {told}"
+                        );
+                    }
+                }
+                fs::remove_file(&path).unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_file_claims_is_compared_with_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create("memory:").await.unwrap();
+        let context = store.session().await.unwrap();
+        let told = async |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            let mut told = Vec::new();
+            for columns in ["*", "count(*)"] {
+                let sql = format!("SELECT {columns} FROM '{}'", path.display());
+                told.push(run(&context, &sql).await.unwrap_err());
+            }
+            told.join("\n")
+        };
+        for garbage in [
+            &b"garbage garbage 1234"[..],
+            &[0xff; 20],
+            &[0x7f; 20],
+            b"ARROW1ARROW1ARROW1ARROW1",
+        ] {
+            let told = told("g.arrow", garbage).await;
+            assert!(told.contains("g.arrow"), "{told}");
+        }
+        let npz = |shape: &[usize], bytes: usize| {
+            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            zip.start_file("a.npy", SimpleFileOptions::default())
+                .unwrap();
+            zip.write_all(&tsql_formats::npy::header("<i8", shape))
+                .unwrap();
+            zip.write_all(&vec![0; bytes]).unwrap();
+            zip.finish().unwrap().into_inner()
+        };
+        let short = told("a.npz", &npz(&[1000], 64)).await;
+        assert!(
+            short.contains("its header says 8000 bytes, 64 are there"),
+            "{short}"
+        );
+        for shape in [
+            &[1_000_000_000_000][..],
+            &[1 << 62],
+            &[1 << 62, 0],
+            &[1 << 40, 0, 3],
+            &[3, 1 << 50],
+        ] {
+            let told = told("a.npz", &npz(shape, 0)).await;
+            assert!(told.contains("a.npz"), "{shape:?}: {told}");
+        }
+        let path = folder.path().join("empty.npz");
+        fs::write(&path, npz(&[3, 0], 0)).unwrap();
+        let rows = run(&context, &format!("SELECT * FROM '{}'", path.display())).await;
+        assert_eq!(rows, Ok(3));
+    }
 }

@@ -1,5 +1,6 @@
 //! A table of the files that were meant.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -16,15 +17,16 @@ use datafusion::datasource::listing::{
 };
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
+use super::foreign::{ForeignFormat, panicked};
 use super::found::{Found, found, missing, wrong};
 use super::kind::{Head, Kind, named};
-use super::npz;
 use super::options::Wanted;
 use super::tabs::unescaped;
 use super::together::together;
+use super::{ipc, npz};
 
 /// Bytes at the front of a file that tell what it is.
 const HEAD_BYTES: u64 = 4096;
@@ -66,7 +68,7 @@ pub(super) async fn table(
     }
     let format =
         format(state, kind, &head, wanted).ok_or_else(|| wrong(&wanted.path, "no file of rows"))?;
-    let schemas = schemas(state, &found, &format).await?;
+    let schemas = schemas(state, &found, kind, &format).await?;
     let tables = tables(
         state,
         &found,
@@ -129,7 +131,7 @@ fn format(
     wanted: &Wanted,
 ) -> Option<Arc<dyn FileFormat>> {
     let sample = wanted.sample_rows.unwrap_or(SAMPLE_ROWS);
-    Some(match kind {
+    let format: Arc<dyn FileFormat> = match kind {
         Kind::Csv | Kind::Tsv => {
             Arc::new(csv(kind, head.packing, wanted).with_schema_infer_max_rec(sample))
         }
@@ -145,7 +147,8 @@ fn format(
             Arc::new(ParquetFormat::default().with_options(options))
         }
         Kind::Npz => return None,
-    })
+    };
+    Some(Arc::new(ForeignFormat(format)))
 }
 
 fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {
@@ -170,15 +173,23 @@ fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {
 async fn schemas(
     state: &SessionState,
     found: &Found,
+    kind: Kind,
     format: &Arc<dyn FileFormat>,
 ) -> Result<Vec<(SchemaRef, Vec<ObjectMeta>)>, DataFusionError> {
     let filled = found.files.iter().filter(|file| file.size > 0);
+    let is_near = found.url.scheme() == "file";
     let each = filled.map(|file| async move {
+        let path = format!("{}{}", found.url.object_store().as_str(), file.location);
+        if kind == Kind::Arrow {
+            let checked = ipc::checked(found.objects.as_ref(), file, is_near).await;
+            checked.map_err(|reason| wrong(&path, reason))?;
+        }
         let schema = format.infer_schema(state, &found.objects, std::slice::from_ref(file));
-        let schema = schema.await.map_err(|error| {
-            let path = found.url.object_store();
-            let reason = error.strip_backtrace();
-            wrong(&format!("{}{}", path.as_str(), file.location), reason)
+        let schema = AssertUnwindSafe(schema).catch_unwind().await;
+        let schema = schema.unwrap_or_else(|panic| Err(panicked(&path, panic.as_ref())));
+        let schema = schema.map_err(|error| match error {
+            DataFusionError::External(_) => error,
+            error => wrong(&path, error.strip_backtrace()),
         })?;
         Ok::<_, DataFusionError>((schema, file.clone()))
     });

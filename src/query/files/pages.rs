@@ -1,0 +1,265 @@
+//! Headers of the pages of Parquet files, checked before a page is decompressed.
+//!
+//! A header says how many bytes its page has without compression, and readers make room for all of them. Here each is
+//! compared with the bytes that there are.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ParquetMetaData;
+
+/// How many times larger than its compressed form a page may be, and bytes that it may always have.
+const MAX_INFLATION: u64 = 1 << 15;
+
+/// Bytes that a page may always have.
+const SMALL_BYTES: u64 = 1 << 20;
+
+/// Depth of structures in a header.
+const MAX_DEPTH: usize = 8;
+
+/// Where compressed pages follow each other in a file, by the places where they begin.
+#[derive(Debug, Default)]
+pub(super) struct Pages(BTreeMap<u64, u64>);
+
+impl Pages {
+    /// The pages that metadata tells of.
+    pub(super) fn of(metadata: &ParquetMetaData) -> Self {
+        let mut pages = BTreeMap::new();
+        let offsets = metadata.offset_index();
+        for (number, group) in metadata.row_groups().iter().enumerate() {
+            for (place, column) in group.columns().iter().enumerate() {
+                if column.compression() == Compression::UNCOMPRESSED {
+                    continue;
+                }
+                let begins = [
+                    Some(column.data_page_offset()),
+                    column.dictionary_page_offset(),
+                ];
+                let begins = begins.into_iter().flatten();
+                let begins = begins.filter_map(|begin| u64::try_from(begin).ok());
+                let Some(begin) = begins.min() else { continue };
+                let length = u64::try_from(column.compressed_size()).unwrap_or(u64::MAX);
+                let end = begin.saturating_add(length);
+                pages.insert(begin, end);
+                let listed = offsets.and_then(|groups| groups.get(number)?.get(place));
+                for page in listed
+                    .into_iter()
+                    .flat_map(|listed| listed.page_locations())
+                {
+                    if let Ok(begin) = u64::try_from(page.offset) {
+                        pages.insert(begin, end);
+                    }
+                }
+            }
+        }
+        Self(pages)
+    }
+
+    /// Checks the pages in these bytes of a file.
+    ///
+    /// # Errors
+    /// Where a page claims to have more bytes than its compressed form can hold.
+    pub(super) fn check(&self, range: &Range<u64>, bytes: &Bytes) -> Result<()> {
+        let mut checked = range.start;
+        for (&begin, &end) in self.0.range(range.clone()) {
+            if begin < checked {
+                continue;
+            }
+            let last = end.min(range.end);
+            let mut place = begin;
+            while place < last {
+                let part = |place: u64| usize::try_from(place - range.start).unwrap_or(usize::MAX);
+                let rest = bytes.get(part(place)..part(last)).unwrap_or_default();
+                // What is no header is left to the reader.
+                let Some(header) = Header::parse(rest) else {
+                    break;
+                };
+                let most = header.packed.saturating_mul(MAX_INFLATION).max(SMALL_BYTES);
+                if header.bytes > most {
+                    return Err(ParquetError::General(format!(
+                        "a page of {} bytes cannot be {} without compression",
+                        header.packed, header.bytes
+                    )));
+                }
+                place = place
+                    .saturating_add(header.length)
+                    .saturating_add(header.packed);
+                checked = place;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the header of a page says of its size, in bytes.
+struct Header {
+    /// Of the header itself.
+    length: u64,
+    packed: u64,
+    bytes: u64,
+}
+
+impl Header {
+    /// Reads a `PageHeader` in Thrift's compact protocol: 2 is the size without compression, 3 the one with it.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut input = Input { bytes, place: 0 };
+        let (mut field, mut sizes) = (0_i64, [None, None]);
+        loop {
+            let head = input.byte()?;
+            let kind = head & 0x0f;
+            if kind == 0 {
+                break;
+            }
+            field = match head >> 4 {
+                0 => input.signed()?,
+                delta => field.checked_add(i64::from(delta))?,
+            };
+            match (field, kind) {
+                (2, 5) => sizes[0] = Some(input.signed()?),
+                (3, 5) => sizes[1] = Some(input.signed()?),
+                _ => input.skip(kind, 0)?,
+            }
+        }
+        let [bytes, packed] = sizes;
+        Some(Self {
+            length: input.place as u64,
+            packed: u64::try_from(packed?).ok()?,
+            // A negative size would be taken for a very large one.
+            bytes: u64::try_from(bytes?).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+struct Input<'a> {
+    bytes: &'a [u8],
+    place: usize,
+}
+
+impl Input<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.bytes.get(self.place).copied()?;
+        self.place += 1;
+        Some(byte)
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// A number in zigzag order.
+    fn signed(&mut self) -> Option<i64> {
+        let number = self.unsigned()?;
+        Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    fn forward(&mut self, bytes: u64) -> Option<()> {
+        let place = self.place.checked_add(usize::try_from(bytes).ok()?)?;
+        self.place = place;
+        (place <= self.bytes.len()).then_some(())
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match kind {
+            // A truth stands in its field.
+            1 | 2 => Some(()),
+            3 => self.forward(1),
+            4..=6 => self.unsigned().map(|_| ()),
+            7 => self.forward(8),
+            8 => {
+                let length = self.unsigned()?;
+                self.forward(length)
+            }
+            9 | 10 => {
+                let head = self.byte()?;
+                let count = match head >> 4 {
+                    15 => self.unsigned()?,
+                    count => u64::from(count),
+                };
+                for _ in 0..count {
+                    match head & 0x0f {
+                        1 | 2 => self.forward(1)?,
+                        kind => self.skip(kind, depth + 1)?,
+                    }
+                }
+                Some(())
+            }
+            12 => loop {
+                let head = self.byte()?;
+                if head & 0x0f == 0 {
+                    return Some(());
+                }
+                if head >> 4 == 0 {
+                    self.signed()?;
+                }
+                self.skip(head & 0x0f, depth + 1)?;
+            },
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header with these sizes, then a truth, a text, a list and a structure.
+    fn header(bytes: u8, packed: &[u8]) -> Vec<u8> {
+        let mut header = vec![0x15, 0x00, 0x15, bytes, 0x15];
+        header.extend(packed);
+        header.extend([
+            0x11, 0x18, 2, b'a', b'b', 0x19, 0x25, 2, 4, 0x1c, 0x15, 6, 0, 0,
+        ]);
+        header
+    }
+
+    #[test]
+    fn a_header_is_read_to_its_end() {
+        let written = header(20, &[8]);
+        let read = Header::parse(&written).unwrap();
+        assert_eq!(
+            (read.length, read.bytes, read.packed),
+            (written.len() as u64, 10, 4)
+        );
+        for end in 0..written.len() {
+            assert!(Header::parse(&written[..end]).is_none(), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_claims_too_much_is_refused_wherever_it_stands() {
+        let mut bytes = header(20, &[8]);
+        bytes.extend([0; 4]);
+        let second = bytes.len() as u64;
+        // 2^30 bytes.
+        let mut large = header(0, &[8]);
+        large.splice(3..4, [0x80, 0x80, 0x80, 0x80, 0x08]);
+        bytes.extend(large);
+        bytes.extend([0; 4]);
+        let bytes = Bytes::from(bytes);
+        let end = 100 + bytes.len() as u64;
+        let check = |begin: u64, end_of_pages: u64, bytes: &Bytes| {
+            let pages = Pages(BTreeMap::from([(begin, end_of_pages)]));
+            pages.check(&(100..100 + bytes.len() as u64), bytes)
+        };
+        assert!(check(100, end, &bytes).is_err());
+        assert!(check(100 + second, end, &bytes).is_err());
+        check(100, 100 + second, &bytes).unwrap();
+        check(101, end, &Bytes::from(vec![0xff; 50])).unwrap();
+        check(500, 600, &bytes).unwrap();
+    }
+}
