@@ -43,6 +43,8 @@ mod completed;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/confined.rs"]
 mod confined;
+#[path = "suite/copied_stores.rs"]
+mod copied_stores;
 #[path = "suite/copies.rs"]
 mod copies;
 #[path = "suite/corrections.rs"]
@@ -51,6 +53,8 @@ mod corrections;
 mod damage;
 #[path = "suite/damage_mended.rs"]
 mod damage_mended;
+#[path = "suite/damaged_logs.rs"]
+mod damaged_logs;
 #[path = "suite/dependencies.rs"]
 mod dependencies;
 #[cfg(target_os = "linux")]

@@ -139,9 +139,9 @@ impl Store {
         json(py, &wait_telling(py, call, progress.teller(heard))?)
     }
 
-    fn mend(&self, py: Python<'_>) -> PyResult<String> {
+    fn repair(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
-        json(py, &wait(py, move || async move { store.mend().await })?)
+        json(py, &wait(py, move || async move { store.repair().await })?)
     }
 
     fn export(

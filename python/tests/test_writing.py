@@ -131,7 +131,7 @@ def test_corrections_go_and_come(own: tsql.Store) -> None:
 def test_upkeep_and_giving_back(own: tsql.Store, tmp_path: Path) -> None:
     own.ingest(DATA / "epyc-1t")
     assert own.optimize().bytes_after > 0 and own.data_bytes > 0
-    assert own.check().is_sound and own.mend() == [] and isinstance(own.vacuum(dry_run=True), list)
+    assert own.check().is_sound and own.repair() == [] and isinstance(own.vacuum(dry_run=True), list)
     exported = own.export(tmp_path / "back")
     assert exported.is_clean and exported.files == 5
     for file in (DATA / "epyc-1t").iterdir():

@@ -77,13 +77,14 @@ class Optimized:
 
 @dataclass(frozen=True)
 class Mendable:
-    """Something that `store.mend()` can put right, or has."""
+    """Something that `store.repair()` can put right, or has; `then` has commands that complete it, `lost` what is gone."""
 
     found: str
     count: int
     does: str
     is_damage: bool
     then: list[str]
+    lost: list[str]
 
 
 @dataclass(frozen=True)

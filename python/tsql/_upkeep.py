@@ -49,9 +49,12 @@ class Upkeep:
         with Shown(progress) as heard:
             return parsed(_reports.Checked, self._native.check(memory_limit, heard))
 
-    def mend(self) -> list[Mendable]:
-        """Puts right what a check found and can be put right."""
-        return parsed_list(_reports.Mendable, self._native.mend())
+    def repair(self) -> list[Mendable]:
+        """Puts right what a check found and can be put right, and says which files to ingest again."""
+        return parsed_list(_reports.Mendable, self._native.repair())
+
+    # The name before 0.1.0.
+    mend = repair
 
     def export(
         self, folder: Path, *, source: str | None = None, samples: str | None = None, overwrite: bool = False

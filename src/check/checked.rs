@@ -1,4 +1,4 @@
-//! What a check found, and what a mend did or would do.
+//! What a check found, and what a repair did or would do.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct Checked {
     pub source_bytes: u64,
     /// Damage: table and description. Empty for a sound store.
     pub damage: Vec<(String, String)>,
-    /// What [`Store::mend`](crate::Store::mend) would put right; not all of it is damage.
+    /// What [`Store::repair`](crate::Store::repair) would put right; not all of it is damage.
     pub mendable: Vec<Mendable>,
 }
 
@@ -35,7 +35,7 @@ impl Checked {
     }
 }
 
-/// Something that [`Store::mend`](crate::Store::mend) can put right, or has.
+/// Something that [`Store::repair`](crate::Store::repair) can put right, or has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Mendable {
@@ -43,10 +43,12 @@ pub struct Mendable {
     pub found: &'static str,
     /// How many there are.
     pub count: u64,
-    /// What mending does to them: a sentence that begins with its verb.
+    /// What the repair does to them: a sentence that begins with its verb.
     pub does: &'static str,
     /// The store does not keep its promises as long as that is so.
     pub is_damage: bool,
     /// Commands that complete it.
     pub then: Vec<String>,
+    /// What is lost for good, in words.
+    pub lost: Vec<String>,
 }

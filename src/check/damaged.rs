@@ -15,15 +15,31 @@ use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::prelude::{col, lit};
 
 use super::checked::{Checked, Mendable};
+use super::incomplete::command;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::formats::{Giving, room};
 use crate::schema::{self, Table};
 use crate::store::file::DataFile;
 use crate::store::{Change, Snapshot, Store};
 
 /// Tables whose rows can be made from files again, and where the ledger counts them.
 const FROM_FILES: [(&str, &str); 2] = [("records", "record_count"), ("lines", "other_count")];
+
+/// Other tables whose rows are made from files.
+const OF_SOURCES: [&str; 12] = [
+    "node_types",
+    "graphs",
+    "tasks",
+    "texts",
+    "samples",
+    "environments",
+    "configurations",
+    "runs",
+    "network_tasks",
+    "workloads",
+    "relays",
+    "sources",
+];
 
 /// A data file that is damaged.
 pub(super) struct Damaged {
@@ -38,6 +54,8 @@ enum Remedy {
     Rows,
     /// They are taken away, and these files ingested again.
     Ingest(Vec<Source>),
+    /// They are taken away; sources that are incomplete then are found by their rows. What is lost for good.
+    Away(Option<String>),
     /// Nothing: what is lost.
     Lost(String),
 }
@@ -58,11 +76,7 @@ struct Source {
 impl Source {
     /// How it is ingested again.
     fn command(&self) -> String {
-        if room(&self.dataset).is_some_and(Giving::needs_platform) {
-            format!("tsql ingest --platform {:?} {:?}", self.platform, self.path)
-        } else {
-            format!("tsql ingest {:?}", self.path)
-        }
+        command(&self.path, &self.dataset, &self.platform)
     }
 }
 
@@ -96,11 +110,14 @@ pub(super) async fn told(store: &Store, found: &[Damaged]) -> Result<Vec<(String
     let mut told = Vec::new();
     for (damaged, remedy) in remedies(store, found).await? {
         let hint = match &remedy {
-            Remedy::Rows => "`tsql check --mend` writes it anew from its rows".to_owned(),
+            Remedy::Rows => "`tsql check --repair` writes it anew from its rows".to_owned(),
             Remedy::Ingest(sources) => format!(
-                "`tsql check --mend` takes it away; to ingest {} again restores its rows",
+                "`tsql check --repair` takes it away; to ingest {} again restores its rows",
                 listed(sources)
             ),
+            Remedy::Away(_) => "`tsql check --repair` takes it away with the sources that need it, and names those to \
+                                ingest again"
+                .to_owned(),
             Remedy::Lost(lost) => lost.clone(),
         };
         for damaged in damaged {
@@ -120,6 +137,7 @@ pub(super) async fn mend(store: &Store) -> Result<Option<Mendable>> {
         does: "writes them anew from their rows, or takes them away where files can be ingested again",
         is_damage: true,
         then: Vec::new(),
+        lost: Vec::new(),
     };
     for (damaged, remedy) in remedies(store, &found).await? {
         match remedy {
@@ -135,6 +153,12 @@ pub(super) async fn mend(store: &Store) -> Result<Option<Mendable>> {
                     replace(store, damaged, false).await?;
                 }
                 done.then.extend(sources.iter().map(Source::command));
+            }
+            Remedy::Away(lost) => {
+                for damaged in &damaged {
+                    replace(store, damaged, false).await?;
+                }
+                done.lost.extend(lost);
             }
             Remedy::Lost(_) => continue,
         }
@@ -171,11 +195,35 @@ async fn remedies<'a>(
             remedies.push((sound, Remedy::Rows));
         }
         if !lost.is_empty() {
-            let remedy = of_lost(store, table, &snapshot, &lost).await?;
+            let remedy = match of_lost(store, table, &snapshot, &lost).await? {
+                // Nothing is left that somebody could read.
+                Remedy::Lost(_) if are_gone(store, &lost).await? => {
+                    let counted = FROM_FILES.iter().any(|(name, _)| *name == table.name);
+                    Remedy::Away((!counted).then(|| lost_rows(table, &lost)))
+                }
+                remedy => remedy,
+            };
             remedies.push((lost, remedy));
         }
     }
     Ok(remedies)
+}
+
+/// Are all of these files missing?
+async fn are_gone(store: &Store, damaged: &[&Damaged]) -> Result<bool> {
+    for one in damaged {
+        let objects = store.location().objects();
+        if one.file.exists(objects, &one.table.name).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// How many rows were in these files, in words.
+fn lost_rows(table: &Table, damaged: &[&Damaged]) -> String {
+    let rows: u64 = damaged.iter().map(|one| one.file.stats.num_records).sum();
+    format!("{rows} rows of {}", table.name)
 }
 
 async fn are_rows_sound(store: &Store, snapshot: &Snapshot, damaged: &Damaged) -> Result<bool> {
@@ -210,10 +258,10 @@ async fn of_lost(
     let rows: u64 = damaged.iter().map(|one| one.file.stats.num_records).sum();
     let counted = FROM_FILES.iter().find(|(name, _)| *name == table.name);
     let Some((_, counted)) = counted else {
-        return Ok(Remedy::Lost(format!(
-            "{rows} rows of {} are lost, and what refers to them: a new store, with all files ingested again, has them",
-            table.name
-        )));
+        return Ok(match OF_SOURCES.contains(&table.name.as_str()) {
+            true => Remedy::Away(None),
+            false => Remedy::Lost(format!("{} are lost", lost_rows(table, damaged))),
+        });
     };
     let lost = |reason: &str| Remedy::Lost(format!("{rows} rows are lost: {reason}"));
     let is_damaged = |file: &DataFile| damaged.iter().any(|one| one.file.path == file.path);
@@ -327,20 +375,24 @@ async fn replace(store: &Store, damaged: &Damaged, anew: bool) -> Result<()> {
     let (table, old) = (&damaged.table.name, &damaged.file);
     let mut new = None;
     store
-        .commit(table, "mend: damaged files", async |snapshot: &Snapshot| {
-            if !snapshot.files().iter().any(|file| file.path == old.path) {
-                return Ok(None);
-            }
-            if anew && new.is_none() {
-                new = Some(store.anew(table, snapshot, old).await?);
-            }
-            Ok(Some(Change {
-                remove: vec![old.clone()],
-                add: new.iter().cloned().collect(),
-                rewrite: anew,
-                ..Change::default()
-            }))
-        })
+        .commit(
+            table,
+            "repair: damaged files",
+            async |snapshot: &Snapshot| {
+                if !snapshot.files().iter().any(|file| file.path == old.path) {
+                    return Ok(None);
+                }
+                if anew && new.is_none() {
+                    new = Some(store.anew(table, snapshot, old).await?);
+                }
+                Ok(Some(Change {
+                    remove: vec![old.clone()],
+                    add: new.iter().cloned().collect(),
+                    rewrite: anew,
+                    ..Change::default()
+                }))
+            },
+        )
         .await
 }
 
@@ -351,7 +403,7 @@ async fn take_out(store: &Store, sources: &[Source]) -> Result<()> {
         Ok(Some(among.or(col("same_as").in_list(ids(), false))))
     };
     store
-        .take_out("sources", "mend: damaged files", named)
+        .take_out("sources", "repair: damaged files", named)
         .await?;
     Ok(())
 }

@@ -17,25 +17,35 @@ const STYLE: &str = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked
 /// Check every byte, every reference, every hash, and that every source can be given back
 ///
 /// Reads all data files and compares them with their checksums, sums with the rows that they are of, runtimes with
-/// their repeats. Says what is wrong, and what of it can be mended. Exit code 0 for a sound store, 1 with
+/// their repeats, and the logs of all tables with each other. Says what is wrong, and what of it can be repaired. Exit code 0 for a sound store, 1 with
 /// damage.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --mend")]
+#[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --repair")]
 pub(super) struct Check {
-    /// Mend what can be mended, and say what was done; then check. That is what earlier versions have
-    /// written wrong, and damaged data files: sums are made anew from their rows; where records are lost and the
-    /// files that they came from are still there, it takes these out and says how to ingest them again.
-    /// What is lost for good stays as it is, and is told. The old files stay until `tsql vacuum`
-    #[arg(long)]
-    mend: bool,
+    /// Repair what can be repaired, and say what was done; then check. Damaged files of logs are put aside, and
+    /// checkpoints are left out. Sums are made anew from their rows. Where rows are lost, it takes out the sources that
+    /// they belong to and says how to ingest their files again, or that these are gone. What earlier versions have
+    /// written wrong is put right, too. The old files stay until `tsql vacuum`
+    #[arg(long, alias = "mend")]
+    repair: bool,
 }
 
 pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     let store = place.open().await?;
-    if command.mend {
-        for done in store.mend().await? {
-            talk(&format!("mended: {}: {}", done.found, done.count));
+    if command.repair {
+        for done in store.repair().await? {
+            talk(&format!("repaired: {}: {}", done.found, done.count));
+            for lost in &done.lost {
+                talk(&format!("lost for good: {lost}"));
+            }
             for command in &done.then {
+                // The store that is repaired, if it is not the one that is found here.
+                let command = match &place.store {
+                    Some(store) => {
+                        command.replacen("tsql ", &format!("tsql --store {store:?} "), 1)
+                    }
+                    None => command.clone(),
+                };
                 talk(&format!("hint: `{command}` completes it"));
             }
         }
@@ -59,7 +69,7 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     let checked = checked?;
     for found in &checked.mendable {
         talk(&format!(
-            "{}: {}\nhint: `tsql check --mend` {}",
+            "{}: {}\nhint: `tsql check --repair` {}",
             found.found, found.count, found.does
         ));
     }

@@ -134,6 +134,7 @@ mod tests {
             }),
             rollup: None,
             checksums: None,
+            counts: None,
             written_at_ms: 0,
         }
     }

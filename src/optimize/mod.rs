@@ -108,6 +108,8 @@ impl Store {
             let Some(snapshot) = self.snapshot(&table.name).await? else {
                 continue;
             };
+            // Rows that the ingest log does not know stay in files of their own.
+            let snapshot = self.acknowledged(&table.name, snapshot).await?;
             let mut at = Progress::new(table, &snapshot, options);
             let mut partitions: Vec<_> = snapshot
                 .files()
@@ -153,6 +155,8 @@ impl Store {
             let Some(snapshot) = self.snapshot(&table.name).await? else {
                 continue;
             };
+            // Rows that the ingest log does not know stay in files of their own.
+            let snapshot = self.acknowledged(&table.name, snapshot).await?;
             let mut small: BTreeMap<_, Vec<DataFile>> = BTreeMap::new();
             for file in snapshot.files().iter() {
                 if !file.is_optimized() && file.stats.num_records < SMALL_ROWS {

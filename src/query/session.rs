@@ -188,7 +188,8 @@ impl Store {
         });
         let making = Making {
             context,
-            shelf: shares.then(|| self.shelf()),
+            // What is hidden now may be shown without a commit to its table.
+            shelf: (shares && !snapshots.values().any(Snapshot::hides)).then(|| self.shelf()),
             versions: versions.collect(),
         };
         stored(context)?;

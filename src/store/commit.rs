@@ -46,7 +46,10 @@ impl Store {
         let name = Uuid::new_v4().simple().to_string();
         let mut snapshot = match self.snapshot(table).await? {
             Some(snapshot) => snapshot,
-            None => log.snapshot_or_create().await?,
+            None => {
+                self.tell(log.pass_over(0).await?);
+                log.snapshot_or_create().await?
+            }
         };
         self.learn(table, &snapshot);
         loop {
@@ -71,10 +74,13 @@ impl Store {
                     self.learn(table, &new);
                     return Ok(());
                 }
-                Attempt::Conflict => None,
+                Attempt::Conflict => {
+                    self.tell(log.pass_over(tried).await?);
+                    None
+                }
                 // A disk answers, and what it says failed is not on it: the entry that is to be seen all the
                 // same may be gone after a power cut.
-                Attempt::Unclear(error) if near => return Err(error),
+                Attempt::Unclear(error) if near => return Err(log.explain(error).await),
                 Attempt::Unclear(error) => Some(error),
             };
             if log.has(tried, &name).await? {

@@ -1,5 +1,6 @@
 //! A data file as the log names it: its place, its statistics, and the folders of its partition.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use object_store::path::Path;
@@ -38,11 +39,29 @@ pub(crate) struct DataFile {
     pub(crate) rollup: Option<Place>,
     /// Where its checksums are; older versions wrote none.
     pub(crate) checksums: Option<Checksums>,
+    /// The records, and other lines, that its rows count, where they are those of the ingest log. Older versions wrote
+    /// none. It is only compared: a wrong number makes readers look at the rows.
+    pub(crate) counts: Option<(u64, u64)>,
     /// Milliseconds since 1970.
     pub(crate) written_at_ms: i64,
 }
 
+/// The tag of a file with what its rows count.
+const COUNTS: &str = "tsql.counts";
+
 impl DataFile {
+    /// What its rows count, as a tag.
+    pub(super) fn counts_tag(&self) -> Option<(String, Option<String>)> {
+        let (records, others) = self.counts?;
+        Some((COUNTS.to_owned(), Some(format!("{records},{others}"))))
+    }
+
+    /// What the rows of a file with these tags count.
+    pub(super) fn counts_of(tags: &HashMap<String, Option<String>>) -> Option<(u64, u64)> {
+        let (records, others) = tags.get(COUNTS)?.as_ref()?.split_once(',')?;
+        Some((records.parse().ok()?, others.parse().ok()?))
+    }
+
     /// Is its name one that tsql gives? Files of others hold the same rows in any order: `compact` of delta-rs and its like
     /// write them.
     pub(crate) fn is_own(&self) -> bool {

@@ -77,8 +77,18 @@ pub(crate) async fn write_sorted(
         stats: Arc::new(stats),
         rollup,
         checksums: Some(checksums),
+        counts: counts(rows),
         written_at_ms: chrono::Utc::now().timestamp_millis(),
     })
+}
+
+/// What rows of the ingest log count.
+fn counts(rows: &RecordBatch) -> Option<(u64, u64)> {
+    let sum = |name: &str| {
+        let numbers = rows.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
+        Some(numbers.iter().flatten().map(i64::unsigned_abs).sum::<u64>())
+    };
+    Some((sum("record_count")?, sum("other_count")?))
 }
 
 /// Writes the same file anew, into the folders of its partition.

@@ -235,6 +235,7 @@ mod tests {
             stats: Arc::new(Stats::parse(&stats).unwrap()),
             rollup: None,
             checksums: None,
+            counts: None,
             written_at_ms: 0,
         };
         Arc::new(KnownFile::new(file.object("records").unwrap(), &file).unwrap())

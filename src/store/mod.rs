@@ -24,6 +24,7 @@
 //! Architecture invariants: only `log` names the log's format, and `entries` the files that it consists of; data files are never changed or
 //! reused; no table is written that refers to rows of another which are not committed yet.
 
+mod acknowledged;
 mod at;
 mod checksum;
 mod commit;
@@ -39,6 +40,7 @@ pub(crate) mod hooked;
 mod known_file;
 mod location;
 mod log;
+mod logs;
 mod moment;
 mod near;
 mod opened;
@@ -62,7 +64,7 @@ mod verify;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use at::At;
 pub(crate) use encode::ROW_GROUP_ROWS;
@@ -114,6 +116,8 @@ pub struct Store {
     first: First,
     /// What sessions over them have made.
     shelf: Arc<Shelf>,
+    /// What its tables prove of each other.
+    proofs: Arc<OnceLock<log::Proofs>>,
     /// It is looked at as it was then.
     at: Option<Arc<Moment>>,
     queues: Queues,
@@ -197,6 +201,7 @@ impl Store {
             snapshots: Arc::default(),
             first: First::default(),
             shelf: Arc::default(),
+            proofs: Arc::default(),
             at: None,
             queues: Queues::default(),
         }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::acknowledged::INGEST_LOG;
 use super::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::schema::Table;
@@ -43,9 +44,14 @@ impl Store {
             let mut snapshots = Snapshots::new();
             // What refers to others is read before them, so that all it refers to is there.
             for table in tables.iter().rev() {
-                if let Some(snapshot) = self.snapshot(&table.name).await? {
-                    snapshots.insert(&table.name, snapshot);
-                }
+                let Some(snapshot) = self.snapshot(&table.name).await? else {
+                    continue;
+                };
+                // By the version of the ingest log that is shown beside it.
+                let is_shown = tables.iter().any(|table| table.name == INGEST_LOG);
+                let sources = is_shown.then(|| snapshots.get(INGEST_LOG).cloned());
+                let snapshot = self.acknowledged_by(&table.name, snapshot, sources.as_ref());
+                snapshots.insert(&table.name, snapshot.await?);
             }
             if !are_asked || self.corrected().await? == before {
                 return Ok(snapshots);

@@ -1,14 +1,15 @@
 //! The versions of tables that a store shows: the newest ones, or those of a moment.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrow::datatypes::Int64Type;
 
 use super::at::{At, Moment};
-use super::log::{Entry, Log, Version};
+use super::log::{Entry, Log, Proofs, Version, older};
 use super::opened::First;
 use super::shelf::Shelf;
+use super::verify::Verify;
 use super::{Snapshot, Store};
 use crate::error::{Error, Result};
 use crate::{column, schema};
@@ -144,7 +145,8 @@ impl Store {
     pub async fn history(&self) -> Result<Vec<Version>> {
         let mut history = Vec::new();
         for table in schema::tables()? {
-            history.extend(Log::new(&self.location, table)?.history().await?);
+            let log = Log::new(&self.location, table)?;
+            history.extend(explained(&log, log.history().await).await?);
         }
         Ok(history)
     }
@@ -169,21 +171,25 @@ impl Store {
         if let Some(moment) = &self.at {
             let log = Log::new(self.location(), schema::table(table)?)?;
             if let Some(version) = moment.exactly.get(table) {
-                return log.snapshot_of(*version).await.map(Some);
+                let then = explained(&log, log.snapshot_of(*version).await).await;
+                return then.map(Some);
             }
             let Some(at_ms) = moment.at_ms else {
                 return Ok(None);
             };
-            let then = log.snapshot_at(at_ms).await?;
+            let then = explained(&log, log.snapshot_at(at_ms).await).await?;
             let version = then.as_ref().map(Snapshot::version);
             return match moment.at_least.get(table) {
                 Some(least) if version < Some(*least) => log.snapshot_of(*least).await.map(Some),
                 _ => Ok(then),
             };
         }
+        // Before the log: it has what was proven by then.
+        self.proofs();
         let known = self.known(table);
         let version = known.as_ref().map(Snapshot::version);
         if self.location().is_newest(table, version) {
+            self.prove(table, known.as_ref())?;
             return Ok(known);
         }
         let log = Log::new(self.location(), schema::table(table)?)?;
@@ -191,20 +197,51 @@ impl Store {
             Some(known) => known.newest().await.map(Some),
             None => log.snapshot().await,
         };
-        let newest = match newest().await {
-            Err(error) => match log.pass_over(self.location()).await? {
-                Some(told) => {
-                    self.queues.tell(&told);
-                    newest().await?
-                }
-                None => return Err(error),
-            },
-            read => read?,
-        };
+        let newest = newest().await?;
+        self.prove(table, newest.as_ref())?;
         if let Some(newest) = &newest {
             self.learn(table, newest);
         }
         Ok(newest)
+    }
+
+    /// # Errors
+    /// Where something outside the log of a table proves a newer version than this one.
+    fn prove(&self, table: &str, newest: Option<&Snapshot>) -> Result<()> {
+        match self.proofs().of(table) {
+            Some(proof) if newest.map(Snapshot::version) < Some(proof.version) => {
+                Err(older(table, proof))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The versions that its tables prove of each other, as they were when it was first read.
+    fn proofs(&self) -> &Proofs {
+        self.proofs.get_or_init(|| {
+            let directory = self.location().local_directory();
+            let is_wanted = !matches!(Verify::of_environment(), Ok(Verify::Never));
+            let directory = directory.filter(|_| is_wanted);
+            directory.map(Proofs::of_newest).unwrap_or_default()
+        })
+    }
+
+    /// The same store, read without comparing its tables with each other, for whoever repairs it.
+    pub(crate) fn unproven(&self) -> Self {
+        Self {
+            proofs: Arc::new(OnceLock::from(Proofs::default())),
+            snapshots: Arc::default(),
+            first: First::default(),
+            shelf: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Tells a person, if there is one, and something to tell.
+    pub(super) fn tell(&self, text: Option<String>) {
+        if let Some(text) = text {
+            self.queues.tell(&text);
+        }
     }
 
     /// This version of a table.
@@ -248,5 +285,13 @@ impl Store {
         if known.is_none_or(|known| known < snapshot.version()) {
             snapshots.insert(table.to_owned(), snapshot.clone());
         }
+    }
+}
+
+/// What was read of a log, or the damaged file that it could not be read for.
+async fn explained<T>(log: &Log, read: Result<T>) -> Result<T> {
+    match read {
+        Err(error) => Err(log.explain(error).await),
+        read => read,
     }
 }

@@ -64,16 +64,16 @@ fn sums_are_made_anew_from_sound_rows() {
         &[
             &name,
             "not what was written",
-            "`tsql check --mend` writes it anew",
+            "`tsql check --repair` writes it anew",
         ],
     );
-    let mended = place.ok(&["check", "--mend"]).stderr;
+    let mended = place.ok(&["check", "--repair"]).stderr;
     assert!(
-        mended.starts_with("mended: damaged data files: 1\n"),
+        mended.starts_with("repaired: damaged data files: 1\n"),
         "{mended}"
     );
     assert_eq!(place.rows(ROWS), rows);
-    let again = place.ok(&["check", "--mend"]).stderr;
+    let again = place.ok(&["check", "--repair"]).stderr;
     assert!(again.starts_with("sound: "), "{again}");
 }
 
@@ -83,7 +83,7 @@ fn lost_rows_come_back_from_the_files_that_they_were_read_from() {
     let rows = place.rows(ROWS);
     let damaged = data_files(&place)[1].clone();
     let name = flip(&damaged, 100);
-    assert_told(&place.tsql(&[ROWS]), &[&name, "`tsql check --mend`"]);
+    assert_told(&place.tsql(&[ROWS]), &[&name, "`tsql check --repair`"]);
     assert_told(
         &place.tsql(&["check"]),
         &[&name, "to ingest `b.json` again restores its rows"],
@@ -94,7 +94,7 @@ fn lost_rows_come_back_from_the_files_that_they_were_read_from() {
         &place.tsql(&["check"]),
         &[&name, "to ingest `b.json` again restores its rows"],
     );
-    let mended = place.tsql(&["check", "--mend"]).stderr;
+    let mended = place.tsql(&["check", "--repair"]).stderr;
     let command = "tsql ingest --platform \"k80\" \"b.json\"";
     assert!(mended.contains(command), "{mended}");
     assert_eq!(place.rows(ROWS), rows[..40]);
@@ -109,7 +109,7 @@ fn what_is_lost_is_said_and_nothing_else_touched() {
     flip(&data_files(&place)[1], 100);
     std::fs::remove_file(place.path().join("b.json")).unwrap();
     let versions = place.ok(&["history"]).stdout;
-    for args in [&["check"][..], &["check", "--mend"]] {
+    for args in [&["check"][..], &["check", "--repair"]] {
         let lost = "40 rows are lost: 40 of `b.json`, which is not there any more";
         assert_told(&place.tsql(args), &[lost]);
     }

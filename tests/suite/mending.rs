@@ -60,22 +60,22 @@ fn what_earlier_versions_wrote_wrong_is_told_and_mended_once() {
     let found = place.tsql(&["check"]);
     assert_eq!(found.code, Some(1), "{}", found.stderr);
     for told in [
-        "which some engines believe: 1\nhint: `tsql check --mend` moves them",
-        "of which all lines were refused: 1\nhint: `tsql check --mend` takes them out",
+        "which some engines believe: 1\nhint: `tsql check --repair` moves them",
+        "of which all lines were refused: 1\nhint: `tsql check --repair` takes them out",
     ] {
         assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
     }
     let records = place.rows("SELECT count(*), sum(runtime_ns), sum(line) FROM records");
-    let mended = place.ok(&["check", "--mend"]);
+    let mended = place.ok(&["check", "--repair"]);
     assert_eq!(
-        mended.stderr.matches("mended: ").count(),
+        mended.stderr.matches("repaired: ").count(),
         2,
         "{}",
         mended.stderr
     );
     assert!(mended.stderr.contains("sound: "), "{}", mended.stderr);
     let versions = place.ok(&["history"]).stdout;
-    let again = place.ok(&["check", "--mend"]);
+    let again = place.ok(&["check", "--repair"]);
     assert!(again.stderr.starts_with("sound: "), "{}", again.stderr);
     assert_eq!(
         place.ok(&["history"]).stdout,
@@ -113,14 +113,14 @@ fn what_earlier_versions_wrote_wrong_is_told_and_mended_once() {
 #[test]
 fn a_mend_that_is_killed_is_done_by_the_next() {
     let whole = Instant::now();
-    unpacked().ok(&["check", "--mend"]);
+    unpacked().ok(&["check", "--repair"]);
     let whole = whole.elapsed();
     let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
     // From its beginning to its end.
     for kill in 0..kills {
         let place = unpacked();
         let mut child = place
-            .command(&["check", "--mend"])
+            .command(&["check", "--repair"])
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
@@ -128,7 +128,7 @@ fn a_mend_that_is_killed_is_done_by_the_next() {
         let _ = child.kill();
         child.wait().unwrap();
         assert_eq!(place.rows(PLATFORMS), ["a b,3", "a_b,4", "m,2"]);
-        let ran = place.tsql(&["check", "--mend"]);
+        let ran = place.tsql(&["check", "--repair"]);
         let lines = place.rows("SELECT count(*) FROM lines");
         // Between the ledger and `lines` the refused lines are those of an interrupted run.
         let interrupted = lines == ["4"] && ran.stderr.contains("a run was interrupted");
@@ -143,7 +143,7 @@ fn a_sound_store_is_left_alone() {
     place.write("a b/bad.json", "{\"i\": [[\n");
     place.tsql(&["ingest", "-q", "a b"]);
     let versions = place.ok(&["history"]).stdout;
-    let told = place.ok(&["check", "--mend"]);
+    let told = place.ok(&["check", "--repair"]);
     assert!(told.stderr.starts_with("sound: "), "{}", told.stderr);
     assert_eq!(place.ok(&["history"]).stdout, versions);
 }

@@ -10,7 +10,7 @@ use crate::store::Store;
 pub(super) struct Mend {
     /// What is found, in the plural.
     pub(super) found: &'static str,
-    /// What mending does to it, after `tsql check --mend`.
+    /// What mending does to it, after `tsql check --repair`.
     pub(super) does: &'static str,
     /// The store does not keep its promises as long as that is so.
     pub(super) is_damage: bool,
@@ -29,6 +29,7 @@ impl Mend {
             does: self.does,
             is_damage: self.is_damage,
             then: Vec::new(),
+            lost: Vec::new(),
         })
     }
 }

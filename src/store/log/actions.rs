@@ -122,6 +122,7 @@ fn data_file(
         stats: Arc::new(stats),
         rollup: Place::of(&tags).map_err(|reason| wrong(&reason))?,
         checksums: checksums.map(|(checksums, _)| checksums),
+        counts: DataFile::counts_of(&tags),
         written_at_ms: view.modification_time(),
     };
     let of_entry = sealed::of_entry(table, &file);
@@ -140,6 +141,7 @@ pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<A
     let tags: HashMap<_, _> = checksums
         .into_iter()
         .chain(file.rollup.map(Place::tag))
+        .chain(file.counts_tag())
         .collect();
     Ok(Add {
         path: file.path.clone(),

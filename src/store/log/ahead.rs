@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use deltalake_core::logstore::{StorageConfig, logstore_with};
+use deltalake_core::logstore::{LogStoreRef, StorageConfig, logstore_with};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -49,17 +49,27 @@ impl Log {
             return Ok(Listed::Unknown);
         }
         files.sort_unstable_by(|one, other| one.location.cmp(&other.location));
+        let read = read(root.as_ref(), wanted(&files)).await;
+        self.with_files(folder, files, read).map(Listed::Ahead)
+    }
+
+    /// The log as if its folder had these files alone, sorted by name; those in `read` are not read again.
+    pub(super) fn with_files(
+        &self,
+        folder: &Path,
+        files: Vec<ObjectMeta>,
+        read: HashMap<Path, Bytes>,
+    ) -> crate::Result<LogStoreRef> {
         let ahead = Ahead {
-            read: read(root.as_ref(), wanted(&files)).await,
+            read,
             last_checkpoint: folder.clone().join(LAST_CHECKPOINT),
             folder: folder.clone(),
             files,
-            root,
+            root: self.log_store.root_object_store(None),
         };
         let location = self.log_store.config().location();
         let log_store = logstore_with(Arc::new(ahead), location, StorageConfig::default());
-        let log_store = log_store.map_err(|error| failure(self.table, error))?;
-        Ok(Listed::Ahead(log_store))
+        log_store.map_err(|error| failure(self.table, error))
     }
 }
 
@@ -276,7 +286,7 @@ pub(in crate::store) mod tests {
         root.put(&last, "lost".into()).await.unwrap();
         assert!(matches!(far.ahead().await, Ok(Listed::Ahead(_))));
         assert_eq!(far.snapshot().await.unwrap().unwrap().files().len(), 23);
-        // A checkpoint that is damaged is not passed over.
+        // Without the entries nothing is in the place of a damaged checkpoint.
         let whole = root.get(&checkpoint).await.unwrap().bytes().await.unwrap();
         root.put(&checkpoint, "lost".into()).await.unwrap();
         assert!(far.snapshot().await.is_err());

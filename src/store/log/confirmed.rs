@@ -4,9 +4,11 @@ use deltalake_core::logstore::LogStoreRef;
 use memchr::memmem;
 use serde_json::Value;
 
+use super::commit_info::CommitInfo;
 use super::sealed::{FILES, damaged};
-use super::{Snapshot, failure};
+use super::{Snapshot, damage, failure};
 use crate::error::Result;
+use crate::store::entries::entry_name;
 use crate::store::verify::Verify;
 
 /// The version whose files a commit speaks of that changes none.
@@ -29,6 +31,14 @@ impl Snapshot {
             let Some(entry) = entry.map_err(|error| failure(table, error))? else {
                 break;
             };
+            // Older ones are in no answer but through what they add and remove.
+            if version == self.version()
+                && let Some(info) = CommitInfo::parse(&entry)
+                && let Some(what) = info.fault(&table.name, version)
+            {
+                let path = self.log.path_of(&entry_name(version));
+                return Err(damage::error(&table.name, &format!("`{path}` {what}")));
+            }
             let said = said(&entry, version);
             let is_other = |said: &String| *said != self.of_files.to_string();
             if entry.trim_ascii().is_empty() || said.as_ref().is_some_and(is_other) {
@@ -50,7 +60,7 @@ fn changes_files(entry: &[u8]) -> bool {
 
 /// What the commit of a version says of the files of its table. What one that changes none says is true where nobody else has
 /// committed since the version that it speaks of.
-fn said(entry: &[u8], version: u64) -> Option<String> {
+pub(super) fn said(entry: &[u8], version: u64) -> Option<String> {
     let line = entry.split(|&byte| byte == b'\n');
     let mut infos = line.filter(|line| memmem::find(line, FILES.as_bytes()).is_some());
     let info: Value = serde_json::from_slice(infos.next()?).ok()?;

@@ -11,14 +11,21 @@ mod actions;
 mod ahead;
 mod change;
 mod checkpoint;
+mod commit_info;
 mod confirmed;
+mod damage;
+mod faults;
 mod past;
+mod proofs;
+mod repair;
 mod sealed;
 mod torn;
 
 #[cfg(test)]
 pub(super) use ahead::tests;
 
+use std::panic::AssertUnwindSafe;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +40,7 @@ use deltalake_core::protocol::{DeltaOperation, SaveMode};
 use deltalake_core::table::config::TablePropertiesExt as _;
 use deltalake_core::table::state::DeltaTableState;
 use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
+use futures::FutureExt as _;
 use object_store::path::Path;
 use url::Url;
 
@@ -44,12 +52,16 @@ use crate::error::{Error, Result};
 use crate::schema::Table;
 use actions::{add, columns, data_files, refuse_features, remove};
 
+use commit_info::{ATTEMPT, CommitInfo};
 use sealed::OfTable;
 
 pub(crate) use change::{About, Change};
+pub(super) use damage::older;
 pub(crate) use past::Entry;
 pub(super) use past::UNLISTED_AGE;
 pub use past::Version;
+pub(super) use proofs::{Proof, Proofs, stated_counts};
+pub(super) use repair::LogDamage;
 
 /// Commits between two checkpoints, after which a reader need not look at older commits.
 const CHECKPOINT_INTERVAL: u64 = 10;
@@ -59,12 +71,6 @@ const A_DAY: Duration = Duration::from_secs(24 * 3600);
 /// Pauses of a writer that waits until it sees a table that another one makes.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
-/// What a commit says about itself: the name of the attempt that made it.
-const ATTEMPT: &str = "tsqlAttempt";
-
-/// What a commit says of other tables: the versions that its writer had seen of them.
-const SEEN: &str = "tsqlSeen";
 
 /// Property that holds the version of the table's schema.
 const SCHEMA_VERSION: &str = "tsql.schemaVersion";
@@ -76,6 +82,8 @@ pub(crate) struct Log {
     log_store: LogStoreRef,
     /// Its folder in a bucket.
     far: Option<Path>,
+    /// The folder of its store on a local disk.
+    store: Option<PathBuf>,
 }
 
 /// A table at one version.
@@ -86,6 +94,8 @@ pub(crate) struct Snapshot {
     files: Arc<Vec<DataFile>>,
     /// Of all files of this version.
     of_files: OfTable,
+    /// Files of it are left out, which may come back without a commit.
+    hides: bool,
 }
 
 /// A log as it was listed.
@@ -121,13 +131,26 @@ impl Log {
         .map_err(|error| failure(table, error))?;
         Ok(Self {
             far: (location.is_far()).then(|| Path::from(format!("{}/{FOLDER}", table.name))),
+            store: location.local_directory().map(FilePath::to_owned),
             table,
             log_store,
         })
     }
 
     /// The newest version, `None` where the table was never written.
+    ///
+    /// # Errors
+    /// The damaged file of the log, where there is one that this version needs.
     pub(crate) async fn snapshot(&self) -> Result<Option<Snapshot>> {
+        let read = AssertUnwindSafe(self.read_newest()).catch_unwind().await;
+        let read = read.unwrap_or_else(|_| Err(Error::damaged(&self.table.name, "unreadable log")));
+        match read {
+            Ok(newest) => Ok(newest),
+            Err(error) => self.without_damage(error).await,
+        }
+    }
+
+    async fn read_newest(&self) -> Result<Option<Snapshot>> {
         match self.ahead().await? {
             Listed::Nothing => return Ok(None),
             Listed::Ahead(log_store) => {
@@ -257,6 +280,8 @@ impl Snapshot {
                 supported: table.version,
             });
         }
+        let files = state.snapshot().try_log_data();
+        files.map_err(|error| failure(table, error))?;
         refuse_features(table, &state)?;
         let (files, of_files) = data_files(table, &state)?;
         Ok(Self {
@@ -264,6 +289,7 @@ impl Snapshot {
             state,
             files: Arc::new(files),
             of_files,
+            hides: false,
         })
     }
 
@@ -285,20 +311,35 @@ impl Snapshot {
         }
     }
 
+    /// The same version as if it had only these of its files until others are acknowledged.
+    pub(super) fn hiding(&self, files: Vec<DataFile>) -> Self {
+        Self {
+            hides: true,
+            ..self.only(files)
+        }
+    }
+
+    /// Whether files of this version are left out that are not acknowledged yet.
+    pub(crate) fn hides(&self) -> bool {
+        self.hides
+    }
+
     /// The newest version, by what came after this one.
     pub(crate) async fn newest(&self) -> Result<Snapshot> {
         let mut state = self.state.clone();
         let updated = state.update(self.log.log_store.as_ref(), None).await;
-        if updated.is_err() {
-            // What came after may be cleaned up by now.
-            let newest = self.log.snapshot().await?;
-            return newest.ok_or_else(|| Error::damaged(&self.log.table.name, "vanished"));
-        }
-        if state.version() == self.version() {
+        if updated.is_ok() && state.version() == self.version() {
             return Ok(self.clone());
         }
-        let newest = Self::new(self.log.clone(), state)?;
-        newest.confirmed(&self.log.log_store).await
+        if updated.is_ok()
+            && let Ok(newest) = Self::new(self.log.clone(), state)
+            && let Ok(newest) = newest.confirmed(&self.log.log_store).await
+        {
+            return Ok(newest);
+        }
+        // What came after may be cleaned up by now, or be damaged.
+        let newest = self.log.snapshot().await?;
+        newest.ok_or_else(|| Error::damaged(&self.log.table.name, "vanished"))
     }
 
     /// May the commit after this version clean up the log? Old versions are looked for no more often than checkpoints are
@@ -346,19 +387,17 @@ impl Snapshot {
             })
             .collect();
         let after = self.of_files.after(self.log.table, &self.files, change);
-        let metadata = [
-            ("tsql".to_owned(), serde_json::Value::from(about.detail)),
-            (ATTEMPT.to_owned(), serde_json::Value::from(about.name)),
-            (SEEN.to_owned(), serde_json::json!(about.seen)),
-            (
-                sealed::FILES.to_owned(),
-                serde_json::Value::from(after.to_string()),
-            ),
-        ];
+        let info = CommitInfo::new(
+            &self.log.table.name,
+            self.version() + 1,
+            &about,
+            (after.to_string(), self.counts_after(change)),
+            &change.transactions,
+        );
         let properties = CommitProperties::default()
             .with_max_retries(0)
             .with_cleanup_expired_logs(Some(about.cleans_up))
-            .with_metadata(metadata)
+            .with_metadata(info.fields())
             .with_application_transactions(transactions);
         let operation = if change.rewrite {
             DeltaOperation::Optimize {
@@ -390,6 +429,20 @@ impl Snapshot {
             ) => Attempt::Conflict,
             Err(error) => Attempt::Unclear(failure(self.log.table, error)),
         }
+    }
+
+    /// What the files count after a change, where each says so.
+    fn counts_after(&self, change: &Change) -> Option<(u64, u64)> {
+        let is_left = |file: &&DataFile| !change.remove.iter().any(|old| old.path == file.path);
+        let files = self.files.iter().filter(is_left).chain(&change.add);
+        let first = self.files.first().or(change.add.first())?;
+        first.counts?;
+        files
+            .into_iter()
+            .try_fold((0, 0), |(records, others), file| {
+                let (of_records, of_others) = file.counts?;
+                Some((records + of_records, others + of_others))
+            })
     }
 
     /// Where the table is of an older version than ours: the columns that it has from now on. The

@@ -6,8 +6,8 @@
 //! readers of Delta pass over. Checkpoints are covered too. A commit of another program states none, and is
 //! believed.
 //!
-//! Not covered is what no answer comes from: application transactions, the time and the words of a commit,
-//! tombstones; nor a whole log that is an older one.
+//! Not covered is what no answer comes from: the time of a commit, and tombstones. What a commit says of itself is
+//! covered by [`commit_info`](super::commit_info), a log that is an older one by [`proofs`](super::proofs).
 
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write as _};
@@ -154,7 +154,7 @@ pub(super) fn damaged(table: &Table, what: &str) -> Error {
         table: table.name.clone(),
         message: format!(
             "{what} not what was written: a file of its log is damaged\n\
-             hint: a copy of its folder `{}/_delta_log` has them; TSQL_VERIFY=never reads what there is",
+             hint: `tsql check --repair` restores what is left of `{}/_delta_log`; TSQL_VERIFY=never reads it as it is",
             table.name
         ),
     }

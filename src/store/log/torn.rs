@@ -1,50 +1,71 @@
-//! The last entry of a log that a power cut has left empty or cut off.
+//! The last entry of a log that is empty or cut, and that nothing proves to have been acknowledged.
 //!
-//! Builds before the first release gave an entry its name before its bytes were on the disk. Nobody was
-//! told then that it is there. It is passed over: an entry takes its place that changes nothing, and what was
+//! Builds before the first release gave an entry its name before its bytes were on the disk. Readers skip such an entry
+//! ([`proofs`](super::proofs) says when). The next writer puts an entry in its place that changes nothing; what was
 //! there stays beside it under a name that no listing shows. That is safe because a name that is taken is never
-//! given again: whoever else finds it puts the same in its place, and all go on after it. An entry that is
-//! followed by others was relied on, and stays what it is: damage.
-
-use std::path::Path as FilePath;
+//! given again: whoever else finds it puts the same in its place, and all go on after it.
 
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::json;
 
 use super::Log;
+use super::commit_info::fault;
 use crate::error::{Error, Result};
 use crate::store::Location;
-use crate::store::entries::{FOLDER, entry_path};
+use crate::store::entries::{entry_name, entry_path};
 
 impl Log {
-    /// Puts another entry in the place of the last one, if that is no entry; what was done, in words.
-    pub(crate) async fn pass_over(&self, location: &Location) -> Result<Option<String>> {
-        let Some(store) = location.local_directory() else {
+    /// Puts another entry in the place of that of a version, if it is the last one, cut, and was never acknowledged;
+    /// what was done, in words.
+    pub(crate) async fn pass_over(&self, version: u64) -> Result<Option<String>> {
+        let Some(store) = &self.store else {
             return Ok(None);
         };
-        let Some(version) = last(&store.join(&self.table.name).join(FOLDER)) else {
-            return Ok(None);
-        };
-        let path = format!("{}/{}", self.table.name, entry_path(version));
+        let path = self.path_of(&entry_name(version));
         let file = store.join(&path);
-        let bytes = std::fs::read(&file).map_err(Error::io(&file))?;
-        if !is_cut(&bytes) {
+        let bytes = match std::fs::read(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(Error::io(&file))?,
+        };
+        let is_cut = fault(&self.table.name, version, &bytes).is_some_and(|fault| fault.is_cut);
+        if !is_cut || self.skipped(&self.survey().await?).await? != Some(version) {
             return Ok(None);
         }
-        let mut aside = file.clone().into_os_string();
-        aside.push(format!(".cut#{}", fastrand::u64(..)));
-        std::fs::hard_link(&file, &aside).map_err(Error::io(&file))?;
+        self.replace_entry(version).await?;
+        Ok(Some(format!(
+            "`{path}` was cut off before its commit was acknowledged: replaced by an entry that changes nothing"
+        )))
+    }
+
+    /// Puts an entry that changes nothing in the place of that of a version. One that is there stays beside it under a
+    /// name that no listing shows.
+    pub(super) async fn replace_entry(&self, version: u64) -> Result<()> {
+        self.put_aside(&entry_name(version))?;
         let entry = match version {
             0 => self.first_entry().await?,
             _ => passed_over(),
         };
-        let object = Path::from(path.as_str());
-        let put = location.objects().put(&object, entry).await;
+        let objects = self.log_store.object_store(None);
+        let put = objects.put(&Path::from(entry_path(version)), entry).await;
         put.map_err(Error::Storage)?;
-        Ok(Some(format!(
-            "{path} was cut off, as a power cut does: passed over, nothing of it was acknowledged"
-        )))
+        Ok(())
+    }
+
+    /// Gives a file of the log another name that no listing shows, as well as its own.
+    pub(super) fn put_aside(&self, name: &str) -> Result<()> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let file = store.join(self.path_of(name));
+        let mut aside = file.clone().into_os_string();
+        aside.push(format!(".cut#{}", fastrand::u64(..)));
+        match std::fs::hard_link(&file, &aside) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(&file)(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The entry that makes the table.
@@ -60,34 +81,9 @@ impl Log {
     }
 }
 
-/// The last version of which there is an entry.
-fn last(folder: &FilePath) -> Option<u64> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten();
-    let versions = entries.filter_map(|entry| {
-        let name = entry.file_name();
-        let number = name.to_str()?.strip_suffix(".json")?;
-        number.parse().ok()
-    });
-    versions.max()
-}
-
-/// Ends it early? So it is empty, goes on with zeros, or its last line stops within an object. What is wrong
-/// in another way was whole once, and may have been acknowledged: that is damage.
-fn is_cut(bytes: &[u8]) -> bool {
-    let text = bytes.trim_ascii_end();
-    if matches!(text.last(), None | Some(0)) {
-        return true;
-    }
-    let mut lines = text.rsplit(|&byte| byte == b'\n');
-    let parsed = |line: &[u8]| serde_json::from_slice::<serde_json::Map<_, _>>(line);
-    let last = lines.next().map(parsed);
-    let stops = matches!(last, Some(Err(error)) if error.is_eof());
-    stops && text.last() != Some(&b'}') && lines.all(|line| parsed(line).is_ok())
-}
-
 /// An entry that changes nothing.
 fn passed_over() -> PutPayload {
-    let detail = "an entry that was cut off";
+    let detail = "repair: an entry that was not acknowledged, or is lost";
     let now = chrono::Utc::now().timestamp_millis();
     let info = json!({"commitInfo": {"timestamp": now, "operation": "PASS OVER", "tsql": detail}});
     info.to_string().into()
@@ -109,24 +105,6 @@ mod tests {
             };
             let plan = async |_: &Snapshot| Ok(Some(change.clone()));
             store.commit("graphs", "test", plan).await.unwrap();
-        }
-    }
-
-    #[test]
-    fn what_is_damaged_is_not_cut() {
-        let entry = br#"{"commitInfo":{"timestamp":1}}
-{"add":{"path":"a{b","size":12}}"#;
-        for end in 0..entry.len() {
-            let whole = entry[..end].ends_with(b"}") || entry[..end].ends_with(b"}\n");
-            assert_eq!(super::is_cut(&entry[..end]), !whole, "{end}");
-        }
-        assert!(super::is_cut(&[&entry[..40], &[0; 20]].concat()));
-        for place in 0..entry.len() - 1 {
-            for bit in 0..8 {
-                let mut flipped = entry.to_vec();
-                flipped[place] ^= 1 << bit;
-                assert!(!super::is_cut(&flipped), "{place} {bit}");
-            }
         }
     }
 

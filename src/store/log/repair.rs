@@ -1,0 +1,544 @@
+//! Damage of a log as `check` reports it, and its repair: damaged files are put aside, and what is left is made a version
+//! again. What rows that costs is found by whoever compares the tables afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
+use uuid::Uuid;
+
+use super::commit_info::{CommitInfo, fault};
+use super::damage::{described, missing, plain};
+use super::faults::{Hint, Survey};
+use super::proofs::{Proof, Proofs};
+use super::{About, Attempt, Change, Log, Snapshot};
+use crate::error::{Error, Result};
+use crate::store::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
+
+/// Entries that are written in the place of lost ones at most.
+const FILLED: u64 = 10_000;
+
+/// The newest checkpoints of a log, which are compared with its entries.
+const CHECKED: usize = 50;
+
+/// Versions that a table may be behind what proves it; a proof beyond that is itself damaged.
+const BEHIND: u64 = 10_000;
+
+/// Damage of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogDamage {
+    /// In words, beginning with the file.
+    pub(crate) what: String,
+    /// Nothing was lost by it: readers and writers go on without the file.
+    pub(crate) is_harmless: bool,
+}
+
+impl LogDamage {
+    fn new(what: String) -> Self {
+        Self {
+            what,
+            is_harmless: false,
+        }
+    }
+}
+
+impl Log {
+    /// Adds what all entries of this log state of other tables.
+    pub(crate) async fn add_proofs(&self, proofs: &mut Proofs) -> Result<()> {
+        for (version, entry) in &self.survey().await?.entries {
+            if let Ok(bytes) = self.read(entry).await {
+                proofs.add_entry(&self.table.name, *version, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is wrong with the files of the log; `proof` is what others state of its newest version.
+    pub(crate) async fn damage(&self, proof: Option<&Proof>) -> Result<Vec<LogDamage>> {
+        let survey = self.survey().await?;
+        let mut found = Vec::new();
+        let skipped = self.skipped(&survey).await?;
+        for (version, fault) in self.faulty_entries(&survey, 0).await? {
+            let what = described(&self.path_of(&entry_name(version)), &fault);
+            if Some(version) != skipped {
+                found.push(LogDamage::new(what));
+                continue;
+            }
+            let unnamed = self.unnamed_files(&survey).await?;
+            found.push(match unnamed.first() {
+                Some(file) => {
+                    let file = format!("{}/{file}", self.table.name);
+                    LogDamage::new(format!("{what}, and no entry names `{file}`"))
+                }
+                None => LogDamage {
+                    what: format!("{what}: its commit was never acknowledged"),
+                    is_harmless: true,
+                },
+            });
+        }
+        for version in survey.gaps() {
+            if self.is_missing(&entry_name(version)).await {
+                let path = self.path_of(&entry_name(version));
+                found.push(LogDamage::new(format!("`{path}` is missing")));
+            }
+        }
+        for version in survey.checkpoints.keys().rev().take(CHECKED) {
+            if !self.is_sound_checkpoint(&survey, *version).await? {
+                let path = self.path_of(&checkpoint_name(*version));
+                found.push(LogDamage::new(format!("`{path}` is damaged")));
+            }
+        }
+        let hint = self.path_of(LAST_CHECKPOINT);
+        match survey.hint {
+            Hint::Damaged => found.push(LogDamage::new(format!("`{hint}` is damaged"))),
+            Hint::Version(version) if self.is_missing(&checkpoint_name(version)).await => {
+                let path = self.path_of(&checkpoint_name(version));
+                let what = format!("`{path}` is missing, which `{hint}` names");
+                found.push(LogDamage::new(what));
+            }
+            _ => {}
+        }
+        if let Some(proof) = proof.filter(|proof| survey.newest() < Some(proof.version)) {
+            found.push(LogDamage::new(missing(&self.table.name, proof)));
+        }
+        if found.is_empty()
+            && let Err(error) = self.snapshot().await
+        {
+            let what = plain(&self.table.name, &error);
+            found.push(LogDamage::new(what));
+        }
+        Ok(found)
+    }
+
+    /// Whether there is no such file of the log. It may have been written since the folder was listed.
+    async fn is_missing(&self, name: &str) -> bool {
+        let path = Path::from(format!("{FOLDER}/{name}"));
+        let found = self.log_store.object_store(None).head(&path).await;
+        matches!(found, Err(object_store::Error::NotFound { .. }))
+    }
+
+    /// The data files of a last, cut entry that readers skip.
+    pub(crate) async fn skipped_files(&self) -> Result<Vec<String>> {
+        let survey = self.survey().await?;
+        match self.skipped(&survey).await? {
+            Some(_) => self.unnamed_files(&survey).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The data files that no entry names and that are at least as young as the last entry but one.
+    async fn unnamed_files(&self, survey: &Survey) -> Result<Vec<String>> {
+        let mut entries = survey.entries.values().rev().skip(1);
+        let since = entries.next().map(|entry| entry.last_modified);
+        let named = self.snapshot().await?;
+        let named = named.iter().flat_map(|named| named.files().iter());
+        let named: BTreeSet<&str> = named.map(|file| file.path.as_str()).collect();
+        let files = self.data_files().await?.into_iter();
+        let unnamed = files.filter(|file| {
+            Some(file.last_modified) >= since && !named.contains(file.location.as_ref())
+        });
+        Ok(unnamed.map(|file| file.location.to_string()).collect())
+    }
+
+    /// Puts damaged files aside and makes the newest version of what is left; returns what was wrong, in words. A
+    /// version that `proof` states may be missing afterwards: [`raise`](Self::raise) comes last.
+    ///
+    /// # Errors
+    /// Where nothing is left that a version can be made from, and failures of the storage.
+    pub(crate) async fn repair(&self, proof: Option<&Proof>) -> Result<Vec<String>> {
+        let damage = self.damage(proof).await?;
+        if damage.is_empty() {
+            return Ok(Vec::new());
+        }
+        let survey = self.survey().await?;
+        let base = self.repair_checkpoints(&survey).await?;
+        if let Some(newest) = survey.newest() {
+            self.repair_entries(&survey, base, newest).await?;
+        }
+        let snapshot = match self.raw_newest().await? {
+            Some(snapshot) => snapshot,
+            None => self.snapshot_or_create().await?,
+        };
+        if !self.is_stated(&snapshot).await? {
+            self.commit_nothing(snapshot.version() + 1).await?;
+        }
+        Ok(damage.into_iter().map(|one| one.what).collect())
+    }
+
+    /// Commits changes of nothing until the table has the version that is proven: nobody takes it for an older one
+    /// from then on.
+    pub(crate) async fn raise(&self, proof: &Proof) -> Result<()> {
+        let newest = self
+            .raw_newest()
+            .await?
+            .map_or(0, |newest| newest.version());
+        if proof.version <= newest + BEHIND {
+            self.commit_nothing(proof.version).await?;
+        }
+        Ok(())
+    }
+
+    /// Commits changes of nothing up to a version.
+    async fn commit_nothing(&self, version: u64) -> Result<()> {
+        let newest = async || {
+            let newest = self.raw_newest().await?;
+            newest.ok_or_else(|| Error::damaged(&self.table.name, "vanished"))
+        };
+        let mut snapshot = newest().await?;
+        while snapshot.version() < version {
+            let name = Uuid::new_v4().simple().to_string();
+            let about = About {
+                detail: "repair: log",
+                name: &name,
+                seen: BTreeMap::new(),
+                cleans_up: false,
+            };
+            snapshot = match snapshot.commit(&Change::default(), about).await {
+                Attempt::Committed(next) => *next,
+                Attempt::Conflict => newest().await?,
+                Attempt::Unclear(error) => return Err(error),
+            };
+        }
+        Ok(())
+    }
+
+    /// Deletes checkpoints that are damaged, and what names one that is gone; the newest one that is left.
+    async fn repair_checkpoints(&self, survey: &Survey) -> Result<Option<u64>> {
+        let mut base = None;
+        for version in survey.checkpoints.keys().rev().take(CHECKED) {
+            if self.is_sound_checkpoint(survey, *version).await? {
+                base = base.or(Some(*version));
+            } else {
+                self.remove(&checkpoint_name(*version)).await?;
+            }
+        }
+        let is_named = match survey.hint {
+            Hint::Missing | Hint::Parts => true,
+            Hint::Damaged => false,
+            Hint::Version(version) => base == Some(version),
+        };
+        if !is_named {
+            self.remove(LAST_CHECKPOINT).await?;
+        }
+        Ok(base)
+    }
+
+    /// Puts damaged entries right: those that are the entry of another version go there, in the place of others comes
+    /// one that changes nothing. Those from before a checkpoint go, with all before them.
+    async fn repair_entries(&self, survey: &Survey, base: Option<u64>, newest: u64) -> Result<()> {
+        let faulty = self.faulty_entries(survey, 0).await?;
+        let mut displaced: BTreeMap<u64, Bytes> = BTreeMap::new();
+        for (version, _) in &faulty {
+            let Some(entry) = survey.entries.get(version) else {
+                continue;
+            };
+            let bytes = self.read(entry).await?;
+            let version = CommitInfo::parse(&bytes).and_then(|info| info.version());
+            if let Some(version) = version
+                && fault(&self.table.name, version, &bytes).is_none()
+            {
+                displaced.insert(version, bytes);
+            }
+        }
+        let mut broken: BTreeSet<u64> = faulty.iter().map(|(version, _)| *version).collect();
+        broken.extend(survey.gaps());
+        let first = base.unwrap_or(0);
+        let old = broken.iter().rfind(|version| **version < first).copied();
+        if let Some(old) = old {
+            for version in survey.entries.range(..=old).map(|(version, _)| *version) {
+                self.remove(&entry_name(version)).await?;
+            }
+            for version in survey
+                .checkpoints
+                .range(..=old)
+                .map(|(version, _)| *version)
+            {
+                self.remove(&checkpoint_name(version)).await?;
+            }
+        }
+        let is_needed =
+            |version: &u64| !survey.entries.contains_key(version) && Some(*version) != base;
+        let mut entries = survey.entries.range(first..).map(|(version, _)| *version);
+        let begins = entries.next().unwrap_or(newest);
+        if begins.saturating_sub(first) > FILLED {
+            let what = format!(
+                "the entries of versions {first} to {begins} are lost, and no checkpoint has them"
+            );
+            return Err(Error::damaged(&self.table.name, what));
+        }
+        broken.extend((first..=newest).filter(is_needed));
+        for version in broken.range(first..) {
+            match displaced.get(version) {
+                Some(bytes) => {
+                    self.put_aside(&entry_name(*version))?;
+                    let objects = self.log_store.object_store(None);
+                    let payload = PutPayload::from(bytes.clone());
+                    let put = objects
+                        .put(&Path::from(entry_path(*version)), payload)
+                        .await;
+                    put.map_err(Error::Storage)?;
+                }
+                None => self.replace_entry(*version).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest version, whatever its last entry states of its files. Entries that name files in a way that cannot
+    /// be read are replaced.
+    async fn raw_newest(&self) -> Result<Option<Snapshot>> {
+        loop {
+            let survey = self.survey().await?;
+            let Some(newest) = survey.newest() else {
+                return Ok(None);
+            };
+            let view = self.view(&survey, survey.files.clone())?;
+            let error = match self.load(view, None, false).await {
+                Ok(snapshot) => return Ok(Some(snapshot)),
+                Err(error @ (Error::TooNew { .. } | Error::Storage(_))) => return Err(error),
+                Err(error) => error,
+            };
+            let text = error.to_string();
+            let mut broken = None;
+            for (version, entry) in survey.entries.iter().rev() {
+                let bytes = self.read(entry).await?;
+                let names = file_names(&bytes);
+                if names.iter().any(|name| text.contains(name.as_str())) {
+                    broken = Some(*version);
+                    break;
+                }
+            }
+            // Each time there is one less that names a file.
+            let Some(version) = broken.filter(|version| *version <= newest) else {
+                return Err(error);
+            };
+            self.replace_entry(version).await?;
+        }
+    }
+
+    /// Whether the last entry of a version states its files, or states nothing.
+    async fn is_stated(&self, snapshot: &Snapshot) -> Result<bool> {
+        let confirmed = snapshot.clone().confirmed(&self.log_store).await;
+        match confirmed {
+            Ok(_) => Ok(true),
+            Err(Error::Log { .. } | Error::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a file out of the log. On a local disk it stays beside it under a name that no listing shows.
+    async fn remove(&self, name: &str) -> Result<()> {
+        self.put_aside(name)?;
+        let path = Path::from(format!("{FOLDER}/{name}"));
+        match self.log_store.object_store(None).delete(&path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(Error::Storage(error)),
+        }
+    }
+}
+
+/// The names of the data files that an entry adds.
+fn file_names(entry: &[u8]) -> Vec<String> {
+    let lines = entry.split(|&byte| byte == b'\n');
+    let adds = lines.filter_map(|line| {
+        let action: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let path = action.get("add")?.get("path")?.as_str()?;
+        Some(path.rsplit('/').next()?.to_owned())
+    });
+    adds.filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path as FilePath, PathBuf};
+
+    use crate::store::log::ahead::tests::add;
+    use crate::store::{Change, Snapshot, Store};
+
+    /// A store with so many graphs, each of a commit, and its log of them.
+    async fn with_graphs(folder: &FilePath, graphs: i64) -> (Store, PathBuf) {
+        let at = folder.join("s");
+        let _ = std::fs::remove_dir_all(&at);
+        let store = Store::open_or_create(at.to_str().unwrap()).await.unwrap();
+        for graph in 1..=graphs {
+            add(&store, graph).await;
+        }
+        (store, at.join("graphs/_delta_log"))
+    }
+
+    /// Commits to another table, having read that of the graphs.
+    async fn commit_elsewhere(store: &Store) {
+        let plan = async |_: &Snapshot| {
+            let transactions = vec![("a".to_owned(), 1)];
+            Ok(Some(Change {
+                transactions,
+                ..Change::default()
+            }))
+        };
+        store.commit("texts", "test", plan).await.unwrap();
+    }
+
+    /// The graphs that a new process finds, or the error.
+    async fn graphs(log: &FilePath) -> Result<usize, String> {
+        let store = log.parent().and_then(FilePath::parent).unwrap();
+        let store = Store::open(store.to_str().unwrap()).await.unwrap();
+        let snapshot = store.snapshot("graphs").await;
+        let snapshot = snapshot.map_err(|error| error.to_string())?;
+        Ok(snapshot.map_or(0, |snapshot| snapshot.files().len()))
+    }
+
+    async fn repaired(log: &FilePath) -> Vec<String> {
+        let store = log.parent().and_then(FilePath::parent).unwrap();
+        let store = Store::open(store.to_str().unwrap()).await.unwrap();
+        let store = store.unproven();
+        let done = store.repair_logs().await.unwrap();
+        store.raise_logs().await.unwrap();
+        let store = Store::open(store.location().as_str()).await.unwrap();
+        assert_eq!(store.damage_of_logs().await.unwrap(), []);
+        done.into_iter().map(|(_, what)| what).collect()
+    }
+
+    fn names(log: &FilePath) -> Vec<String> {
+        let entries = std::fs::read_dir(log).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn a_proven_entry_is_damage_and_another_is_an_earlier_version() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_proven in [true, false] {
+            for kept in [None, Some(0), Some(60)] {
+                let (store, log) = with_graphs(folder.path(), 3).await;
+                if is_proven {
+                    commit_elsewhere(&store).await;
+                }
+                let last = log.join("00000000000000000003.json");
+                let whole = std::fs::read(&last).unwrap();
+                match kept {
+                    None => std::fs::remove_file(&last).unwrap(),
+                    Some(kept) => std::fs::write(&last, &whole[..kept]).unwrap(),
+                }
+                let before = names(&log);
+                let found = graphs(&log).await;
+                assert_eq!(names(&log), before, "readers write nothing");
+                let what = format!("{is_proven} {kept:?}: {found:?}");
+                let name = "`graphs/_delta_log/00000000000000000003.json`";
+                match is_proven {
+                    false => assert_eq!(found, Ok(2), "{what}"),
+                    true => {
+                        let error = found.unwrap_err();
+                        assert!(
+                            error.contains(name) && error.contains("--repair"),
+                            "{error}"
+                        );
+                    }
+                }
+                let store = Store::open(store.location().as_str()).await.unwrap();
+                let damage = store.damage_of_logs().await.unwrap();
+                // A data file shows that a cut entry was more than an attempt.
+                let is_damage = is_proven || kept.is_some();
+                assert_eq!(
+                    damage.iter().any(|(_, one)| !one.is_harmless),
+                    is_damage,
+                    "{damage:?}"
+                );
+                assert_eq!(repaired(&log).await.is_empty(), !is_damage, "{what}");
+                assert_eq!(graphs(&log).await, Ok(2), "{what}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_changed_entry_is_named_and_leaves_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, log) = with_graphs(folder.path(), 4).await;
+        for version in 0..=4 {
+            let path = log.join(format!("{version:020}.json"));
+            let whole = std::fs::read(&path).unwrap();
+            for at in [3, whole.len() / 2, whole.len() - 9] {
+                let mut flipped = whole.clone();
+                flipped[at] ^= 1;
+                std::fs::write(&path, &flipped).unwrap();
+                let found = graphs(&log).await;
+                let name = format!("`graphs/_delta_log/{version:020}.json`");
+                // Readers of a log pass over some of what it says.
+                match &found {
+                    Ok(graphs) => assert_eq!(*graphs, 4, "{version} {at}"),
+                    Err(error) => assert!(error.contains(&name), "{version} {at}: {error}"),
+                }
+            }
+            std::fs::write(&path, &whole).unwrap();
+        }
+        let path = log.join("00000000000000000002.json");
+        std::fs::write(&path, "{\"add\":").unwrap();
+        assert!(graphs(&log).await.is_err());
+        assert_eq!(repaired(&log).await.len(), 1);
+        assert_eq!(graphs(&log).await, Ok(3));
+    }
+
+    #[tokio::test]
+    async fn entries_that_changed_places_are_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, log) = with_graphs(folder.path(), 5).await;
+        let [one, other] = [3, 5].map(|version| log.join(format!("{version:020}.json")));
+        let bytes = [&one, &other].map(|path| std::fs::read(path).unwrap());
+        std::fs::write(&one, &bytes[1]).unwrap();
+        std::fs::write(&other, &bytes[0]).unwrap();
+        assert!(graphs(&log).await.unwrap_err().contains("`graphs@3`"));
+        assert_eq!(repaired(&log).await.len(), 2);
+        assert_eq!(graphs(&log).await, Ok(5));
+        // An older one over the newest.
+        std::fs::write(&other, &bytes[0]).unwrap();
+        assert!(graphs(&log).await.is_err());
+        repaired(&log).await;
+        assert_eq!(graphs(&log).await, Ok(4));
+    }
+
+    #[tokio::test]
+    async fn checkpoints_are_passed_over_where_the_entries_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, log) = with_graphs(folder.path(), 23).await;
+        let [one, other] = [10, 20].map(|at| log.join(format!("{at:020}.checkpoint.parquet")));
+        let bytes = [&one, &other].map(|path| std::fs::read(path).unwrap());
+        let hint = log.join("_last_checkpoint");
+        let named = std::fs::read(&hint).unwrap();
+        let restore = || {
+            std::fs::write(&one, &bytes[0]).unwrap();
+            std::fs::write(&other, &bytes[1]).unwrap();
+            std::fs::write(&hint, &named).unwrap();
+        };
+        let mut flipped = bytes[1].clone();
+        flipped[bytes[1].len() / 3] ^= 4;
+        let damages: [&dyn Fn(); 6] = [
+            &|| std::fs::remove_file(&other).unwrap(),
+            &|| std::fs::write(&other, "").unwrap(),
+            &|| std::fs::write(&other, &bytes[1][..100]).unwrap(),
+            &|| std::fs::write(&other, &flipped).unwrap(),
+            &|| std::fs::write(&hint, "{").unwrap(),
+            &|| {
+                std::fs::write(&one, &bytes[1]).unwrap();
+                std::fs::write(&other, &bytes[0]).unwrap();
+            },
+        ];
+        for (number, damage) in damages.iter().enumerate() {
+            restore();
+            damage();
+            assert_eq!(graphs(&log).await, Ok(23), "{number}");
+            let done = repaired(&log).await;
+            assert!(number == 3 || !done.is_empty(), "{number}");
+            assert_eq!(graphs(&log).await, Ok(23), "{number}");
+        }
+        // Without the entries it is lost, and said to be.
+        restore();
+        std::fs::remove_file(log.join("00000000000000000000.json")).unwrap();
+        std::fs::remove_file(&one).unwrap();
+        assert_eq!(graphs(&log).await, Ok(23));
+        std::fs::write(&other, "").unwrap();
+        let error = graphs(&log).await.unwrap_err();
+        assert!(error.contains("graphs/_delta_log/"), "{error}");
+    }
+}
