@@ -2,6 +2,7 @@
 
 pub(crate) mod disturbed;
 pub(crate) mod made;
+pub(crate) mod value_order;
 
 use arrow::array::{
     Array, AsArray as _, BinaryViewArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch,

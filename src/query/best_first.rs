@@ -2,7 +2,6 @@
 //!
 //! The very first one is read in parts, small ones first: pages are chosen where a part begins, and nothing is found before.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
@@ -25,6 +24,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
+use crate::column::value_order::value_order;
 use crate::store::scan_of_store;
 
 /// Rows of the first part.
@@ -115,11 +115,10 @@ fn of_scan(
         files.sort_by(|one, other| {
             let (one, other) = (best(one, place, order), best(other, place, order));
             match (one, other) {
-                (Some(one), Some(other)) if order.descending => other.partial_cmp(one),
-                (Some(one), Some(other)) => one.partial_cmp(other),
-                (one, other) => Some(other.is_some().cmp(&one.is_some())),
+                (Some(one), Some(other)) if order.descending => value_order(other, one),
+                (Some(one), Some(other)) => value_order(one, other),
+                (one, other) => other.is_some().cmp(&one.is_some()),
             }
-            .unwrap_or(Ordering::Equal)
         });
         let mut files = files.into_iter();
         let first = files.next().map(in_parts).unwrap_or_default();

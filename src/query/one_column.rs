@@ -5,7 +5,6 @@
 //! programs fulfils. So it is with the bounds that a join by several columns has of each. And of `graph_id IN (1, 2, ..., 30)`, which is too
 //! long a list for DataFusion to choose pages by, follows that it is in one of a few ranges.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -27,6 +26,8 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::utils::{collect_columns, conjunction, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+
+use crate::column::value_order::value_order;
 
 /// DataFusion chooses pages by lists of so many values, and no longer ones.
 const SHORT_LIST: usize = 20;
@@ -208,14 +209,13 @@ fn ranges(filter: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     });
     let mut values = values.collect::<Option<Vec<ScalarValue>>>()?;
     values.retain(|value| !value.is_null());
-    let order = |one: &ScalarValue, other: &ScalarValue| one.partial_cmp(other);
-    let first = values.first()?;
-    // Bounds of pages leave NaN out.
-    let has_bounds = |value| order(first, value).is_some() && !is_nan(value);
-    if !values.iter().all(has_bounds) {
+    let of_type = values.first()?.data_type();
+    // Pages have bounds of plain columns only, and these leave NaN out.
+    let has_bounds = |value: &ScalarValue| value.data_type() == of_type && !is_nan(value);
+    if of_type.is_nested() || !values.iter().all(has_bounds) {
         return None;
     }
-    values.sort_by(|one, other| order(one, other).unwrap_or(Ordering::Equal));
+    values.sort_by(value_order);
     let ranges = values.chunks(values.len().div_ceil(MOST_RANGES));
     let ranges = ranges.filter_map(|range| {
         let compared = |op, value: &ScalarValue| {
@@ -425,5 +425,29 @@ mod tests {
             let read = read.split(',').next().unwrap();
             assert_eq!(read, pages, "{asked}");
         }
+    }
+
+    #[test]
+    fn lists_of_structs_with_null_are_no_ranges() {
+        use arrow::array::{ArrayRef, Int64Array, StructArray};
+        use arrow::datatypes::Field;
+        use datafusion::physical_expr::expressions::in_list;
+        let pair = |a: Option<i64>, b: Option<i64>| {
+            let column = |value| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+            let field = |name| Arc::new(Field::new(name, DataType::Int64, true));
+            let columns = vec![(field("a"), column(a)), (field("b"), column(b))];
+            ScalarValue::Struct(Arc::new(StructArray::from(columns)))
+        };
+        // So many, in such an order, that a sort by an order that is none would notice.
+        let values = (0..400).map(|row| {
+            let (a, b) = (row * 7 % 40, row * 13 % 30);
+            pair((a % 5 != 0).then_some(a), (b % 3 != 0).then_some(b))
+        });
+        let values: Vec<ScalarValue> = values.collect();
+        let of = Field::new("p", values[0].data_type(), true);
+        let schema = Schema::new(vec![of]);
+        let list = values.into_iter().map(lit).collect();
+        let filter = in_list(col("p", &schema).unwrap(), list, &false, &schema).unwrap();
+        assert!(ranges(&filter).is_none());
     }
 }

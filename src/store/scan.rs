@@ -43,6 +43,7 @@ use super::rollup::{self, KnownSums, Place};
 use super::selectivity::share;
 use super::verified::Files;
 use super::verify::Verify;
+use crate::column::value_order::value_order;
 use crate::schema::{Table, viewed};
 
 /// A footer and the index of pages are read at once where they are no longer than this, if the log does
@@ -114,10 +115,14 @@ impl StoredTable {
         let least = |file: &KnownFile| file.least(first?, &schema);
         let mut files: Vec<_> = files.into_iter().map(|file| (least(&file), file)).collect();
         files.sort_by(|(least_of_a, a), (least_of_b, b)| {
-            let order = a.partition_values().partial_cmp(b.partition_values());
-            let order = order.filter(|order| order.is_ne());
-            order
-                .or_else(|| least_of_a.partial_cmp(least_of_b))
+            let values = a.partition_values().iter().zip(b.partition_values());
+            let orders = values.map(|(one, other)| value_order(one, other));
+            let least = least_of_a.iter().zip(least_of_b);
+            let mut orders = orders
+                .chain([least_of_a.is_some().cmp(&least_of_b.is_some())])
+                .chain(least.map(|(one, other)| value_order(one, other)));
+            orders
+                .find(|order| order.is_ne())
                 .unwrap_or(Ordering::Equal)
         });
         let files = files.into_iter().map(|(_, file)| Arc::new(file)).collect();
