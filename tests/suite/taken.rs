@@ -42,7 +42,7 @@ fn named_files_that_nobody_reads_are_told_and_never_stored() {
         (
             "autotvm.json",
             format!("{AUTOTVM}\n").repeat(40).into_bytes(),
-            "an AutoTVM log (version 0.1)",
+            "an AutoTVM log of version 0.1, as TopHub ships them",
         ),
         ("x.pkl", PICKLE.to_vec(), "a Python pickle"),
         ("x.png", PNG.to_vec(), "a PNG picture"),

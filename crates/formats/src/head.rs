@@ -7,10 +7,10 @@
 use std::io::{self, Read};
 
 use super::beside::Beside;
-use super::lines::is_comment;
+use super::lines::{is_blank, is_comment};
 use super::looks::{self, Looks};
 use super::named::Named;
-use super::{DOCUMENTS, Dialect, Documents};
+use super::{DOCUMENTS, Dialect, Documents, autotvm};
 
 /// How much of a file tells most formats.
 const FIRST_BYTES: usize = 16 << 10;
@@ -117,6 +117,8 @@ impl<R: Read> Head<R> {
             Kind::Blank(Dialect::TENSET)
         } else if let Some(document) = find(|document| document.is_text(&self.bytes)) {
             Kind::Document(document)
+        } else if lines.is_old_autotvm {
+            Kind::Unknown(Looks::new(autotvm::OLD))
         } else if let Some((number, dialect, reason)) = lines.refused {
             Kind::Unknown(Looks::new(format!(
                 "lines like those of {}, none of which is a record (line {number}: {reason})",
@@ -155,7 +157,12 @@ struct Lines {
     has_text: bool,
     /// The first that began like a record: its number, and why it is none.
     refused: Option<(u64, Dialect, String)>,
+    /// One of the first is a record of AutoTVM's version 0.1, which no dialect reads.
+    is_old_autotvm: bool,
 }
+
+/// Lines that are looked at as records of AutoTVM's version 0.1: each is parsed once more.
+const OLD_LINES: u64 = 256;
 
 impl Lines {
     /// Looks at the lines up to `end`; the dialect of the first record.
@@ -165,11 +172,15 @@ impl Lines {
         for line in new.split_inclusive(|&byte| byte == b'\n') {
             self.count += 1;
             let line = line.strip_suffix(b"\n").unwrap_or(line);
-            if line.is_empty() || line == b"\r" || line.starts_with(b"#") {
+            if is_blank(line) || line.starts_with(b"#") {
                 continue;
             }
             self.has_text = true;
             if is_comment(line) {
+                continue;
+            }
+            if self.count <= OLD_LINES && autotvm::is_old_record(line) {
+                self.is_old_autotvm = true;
                 continue;
             }
             let Some(dialect) = Dialect::that_begins(line) else {

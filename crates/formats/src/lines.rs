@@ -220,9 +220,14 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// TVM's reader skips lines that begin with `#` or a space; blank ones hold nothing.
+/// TVM's reader skips lines that begin with `#` or a space; blank ones, of whatever white space, hold nothing.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
-    matches!(line.first(), None | Some(b'#' | b' ')) || line == b"\r"
+    matches!(line.first(), None | Some(b'#' | b' ')) || is_blank(line)
+}
+
+/// Whether a line holds nothing but white space.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii_start().is_empty()
 }
 
 #[cfg(test)]

@@ -18,6 +18,15 @@ impl Looks {
             hint: None,
         }
     }
+
+    /// The same with a way out.
+    #[must_use]
+    pub fn with_hint(self, hint: &'static str) -> Self {
+        Self {
+            hint: Some(hint),
+            ..self
+        }
+    }
 }
 
 impl Looks {
@@ -68,22 +77,52 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Looks> {
 
 /// What a file looks like by its text.
 pub(super) fn like(head: &[u8]) -> Looks {
+    if let Some(encoding) = wide_encoding(head) {
+        return Looks::new(format!("text in {encoding}, where UTF-8 is read")).with_hint(TO_UTF_8);
+    }
     if is_binary(head) {
         return Looks::new("binary data");
     }
     let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    let first: Vec<u8> = first.iter().copied().filter(|&byte| byte != b' ').collect();
-    let has = |text: &[u8]| memchr::memmem::find(&first, text).is_some();
-    // Later versions are read.
-    if first.starts_with(b"{\"i\":[\"") && has(b"\"v\":0.1") {
-        return Looks::new("an AutoTVM log (version 0.1)");
-    }
     match first.first() {
         Some(b'{' | b'[') => Looks::new("JSON"),
         Some(b'<') => Looks::new("XML or HTML"),
         _ => Looks::new("text"),
     }
+}
+
+/// Encodings of text in units of more than a byte by the mark that they begin with: longer marks first.
+const WIDE_MARKS: [(&[u8], &str); 4] = [
+    (b"\xff\xfe\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+];
+
+const TO_UTF_8: &str = "convert it: iconv -t UTF-8 -f ENCODING FILE";
+
+/// Bytes that are looked at for the encoding of a text without a mark.
+const LOOKED_BYTES: usize = 1024;
+
+/// The encoding of a text in units of more than a byte: by its mark, else because every other byte is 0 and the rest is
+/// text.
+fn wide_encoding(head: &[u8]) -> Option<&'static str> {
+    let marked = WIDE_MARKS.iter().find(|(mark, _)| head.starts_with(mark));
+    if let Some((_, encoding)) = marked {
+        return Some(encoding);
+    }
+    let looked = head.get(..LOOKED_BYTES).unwrap_or(head);
+    let (units, _) = looked.as_chunks::<2>();
+    let is_text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let is_wide = |text: usize, zero: usize| {
+        let is_unit = |unit: &[u8; 2]| {
+            let bytes = (unit.get(text).copied(), unit.get(zero).copied());
+            matches!(bytes, (Some(byte), Some(0)) if is_text(byte))
+        };
+        units.len() > 1 && units.iter().all(is_unit)
+    };
+    (is_wide(0, 1) || is_wide(1, 0)).then_some("UTF-16")
 }
 
 /// Bytes that no text has, or too many that are no UTF-8.
@@ -103,13 +142,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_in_wide_units_is_no_binary_data() {
+        let text = "{\"i\": 1}\n# Prüfung\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let wide: Vec<u8> = text
+            .chars()
+            .flat_map(|c| u32::from(c).to_le_bytes())
+            .collect();
+        let plain: Vec<u8> = "[0,1]".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (head, encoding) in [
+            ([b"\xff\xfe".as_slice(), &little].concat(), "UTF-16"),
+            ([b"\xfe\xff".as_slice(), &big].concat(), "UTF-16"),
+            ([b"\xff\xfe\0\0".as_slice(), &wide].concat(), "UTF-32"),
+            (plain, "UTF-16"),
+        ] {
+            let looks = like(&head);
+            assert_eq!(
+                looks.to_string(),
+                format!("text in {encoding}, where UTF-8 is read")
+            );
+            assert!(looks.hint.is_some_and(|hint| hint.contains("UTF-8")));
+        }
+        for head in [b"\0\0\0\0".as_slice(), b"\x01\0\x02\0", b"a\0b", b"a\0"] {
+            assert_eq!(like(head).to_string(), "binary data");
+        }
+    }
+
+    #[test]
     fn formats_of_others_are_named() {
         for (head, words) in [
-            (
-                br#"{"i": ["cuda", "matmul", [], {}, ["matmul"], {"i": 5, "t": "direct", "c": null, "e": []}], "r": [[1.0], 0, 2.0, 3.0], "v": 0.1}"#.as_slice(),
-                "an AutoTVM log (version 0.1)",
-            ),
-            (br#"{"a": 1}"#, "JSON"),
+            (br#"{"a": 1}"#.as_slice(), "JSON"),
             (b"[1, 2]", "JSON"),
             (b"# words\nmore", "text"),
             ("Prüfung".as_bytes(), "text"),

@@ -13,6 +13,7 @@
 //! Format: `python/tvm/autotvm/record.py` of TVM, `encode` and `decode`.
 
 mod line;
+mod old;
 mod render;
 
 use crate::beside::Beside;
@@ -20,6 +21,7 @@ use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
 use crate::spelled::Speller;
 use crate::{Format, Logs};
+pub(crate) use old::{OLD, is_old_record};
 pub use render::write;
 
 /// Its name as dataset and as `--format`.

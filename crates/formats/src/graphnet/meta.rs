@@ -9,6 +9,10 @@ use super::program::Fault;
 /// Begins of the class names by framework: torch, paddle.
 const PREFIXES: [&str; 2] = ["Program_weight_tensor_meta_", "Program_weight_tensor_"];
 
+/// What `min_val` and `max_val` were called before September 2025.
+const LOW: &str = "low";
+const HIGH: &str = "high";
+
 /// Columns that black wraps lines at.
 const WIDTH: usize = 88;
 
@@ -71,8 +75,8 @@ fn attribute(text: &str, tensor: &mut Tensor) -> Option<()> {
         }
         "mean" => tensor.mean = Some(literal(&value)?),
         "std" => tensor.std = Some(literal(&value)?),
-        "min_val" => tensor.min_val = Some(literal(&value)?),
-        "max_val" => tensor.max_val = Some(literal(&value)?),
+        "min_val" | LOW if tensor.min_val.is_none() => tensor.min_val = Some(literal(&value)?),
+        "max_val" | HIGH if tensor.max_val.is_none() => tensor.max_val = Some(literal(&value)?),
         "data" => {
             tensor.data = match &value {
                 Expr::Name("None") => Data::Unlisted,
@@ -177,8 +181,8 @@ fn write_attribute(key: &str, tensor: &Tensor, text: &mut String) {
         }
         "mean" => own_line(number(&tensor.mean)),
         "std" => own_line(number(&tensor.std)),
-        "min_val" => own_line(number(&tensor.min_val)),
-        "max_val" => own_line(number(&tensor.max_val)),
+        "min_val" | LOW => own_line(number(&tensor.min_val)),
+        "max_val" | HIGH => own_line(number(&tensor.max_val)),
         _ => match tensor.data.texts() {
             None => own_line("None".to_owned()),
             Some(texts) => {
