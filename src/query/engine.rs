@@ -33,6 +33,7 @@ use super::in_place::Replaced;
 use super::kept::KeepColumns;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
+use super::not_in::NotIn;
 use super::one_column::BoundsOfColumns;
 use super::ordered::Ordered;
 use super::pruned::GraphsOfParts;
@@ -84,6 +85,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let builder = builder(&limits)?;
     // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
     let builder = builder
+        .with_optimizer_rule(Arc::new(NotIn))
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_optimizer_rule(Arc::new(TakenOut))
         .with_physical_optimizer_rule(Arc::new(WholeFiles))

@@ -37,6 +37,7 @@ mod memory;
 mod mended;
 mod mistakes;
 mod names;
+mod not_in;
 mod one_column;
 mod ordered;
 mod placeholders;
