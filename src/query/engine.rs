@@ -37,6 +37,7 @@ use super::not_in::NotIn;
 use super::one_column::BoundsOfColumns;
 use super::ordered::Ordered;
 use super::pruned::GraphsOfParts;
+use super::range_join::RangeJoins;
 use super::relations::OfQueries;
 use super::running::Running;
 use super::spilling;
@@ -101,6 +102,9 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
         .with_physical_optimizer_rule(Replaced::<ByRuns>::new())
         .with_physical_optimizer_rule(Replaced::<ByNumber>::new())
         .with_physical_optimizer_rule(Replaced::<Ordered>::new())
+        .with_physical_optimizer_rule(Arc::new(RangeJoins {
+            held_bytes: limits.memory_bytes.map(|bytes| bytes / spilling::PART),
+        }))
         .with_physical_optimizer_rule(Arc::new(CatchPanics));
     Ok(context(builder, &limits))
 }

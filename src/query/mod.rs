@@ -42,6 +42,7 @@ mod one_column;
 mod ordered;
 mod placeholders;
 mod pruned;
+mod range_join;
 #[cfg(feature = "ui")]
 mod reading;
 mod relations;
@@ -51,6 +52,7 @@ mod session;
 mod shown;
 #[cfg(test)]
 mod slt;
+mod sort_keys;
 mod spilling;
 pub(crate) mod splits;
 pub(crate) mod statement;

@@ -31,7 +31,7 @@ use datafusion::physical_plan::unnest::UnnestExec;
 const CHOSEN: &str = "join_selection";
 
 /// Part of the limit that a held side may take: there may be some, and sorts, aggregates and windows.
-const PART: usize = 8;
+pub(super) const PART: usize = 8;
 
 /// Bytes of a text or list in memory, and of a row in a hash table, as a guess.
 const TEXT_BYTES: usize = 64;
@@ -85,10 +85,15 @@ impl PhysicalOptimizerRule for SortedWhereLarge {
 
 impl SortedWhereLarge {
     fn is_large(&self, side: &Arc<dyn ExecutionPlan>) -> bool {
-        let row_bytes = row_bytes(&side.schema());
-        let bytes = most_rows(side).map(|rows| rows.saturating_mul(row_bytes));
-        bytes.is_none_or(|bytes| bytes > self.most_bytes)
+        is_larger(side, self.most_bytes)
     }
+}
+
+/// Whether the rows of a plan may take more than so many bytes.
+pub(super) fn is_larger(plan: &Arc<dyn ExecutionPlan>, most_bytes: usize) -> bool {
+    let row_bytes = row_bytes(&plan.schema());
+    let bytes = most_rows(plan).map(|rows| rows.saturating_mul(row_bytes));
+    bytes.is_none_or(|bytes| bytes > most_bytes)
 }
 
 /// Rows that a plan gives at most, as far as that is known. Estimates of filters are not trusted.

@@ -88,6 +88,8 @@ extensions_options! {
     pub(crate) struct Settings {
         /// How often what is read of a data file is compared with its checksums: always, once (each block once in a process and version of the table), never.
         pub(crate) verify: Verify, default = Verify::Always
+        /// Whether joins by inequalities search sorted keys, and do not compare each row with each.
+        pub(crate) range_join: bool, default = true
     }
 }
 
@@ -103,6 +105,7 @@ impl Settings {
     pub(crate) fn of_environment() -> crate::error::Result<Self> {
         Ok(Self {
             verify: Verify::of_environment()?,
+            ..Self::default()
         })
     }
 }

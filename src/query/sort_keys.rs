@@ -1,0 +1,78 @@
+//! Sort keys as bytes and numbers, with floats that compare equal made equal.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray as _};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type};
+
+/// The first 16 bytes as a number; missing ones are 0.
+pub(super) fn prefix(bytes: &[u8]) -> u128 {
+    let mut first = [0; size_of::<u128>()];
+    for (to, from) in first.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    u128::from_be_bytes(first)
+}
+
+/// Floats with one zero and one NaN of each sign. The order of others stays.
+pub(super) fn with_equal_floats(values: ArrayRef) -> ArrayRef {
+    match values.data_type() {
+        DataType::Float64 => {
+            let values = values.as_primitive::<Float64Type>();
+            let equal = |value: f64| match value {
+                0.0 => 0.0,
+                _ if value.is_nan() => f64::NAN.copysign(value),
+                _ => value,
+            };
+            Arc::new(values.unary::<_, Float64Type>(equal))
+        }
+        DataType::Float32 => {
+            let values = values.as_primitive::<Float32Type>();
+            let equal = |value: f32| match value {
+                0.0 => 0.0,
+                _ if value.is_nan() => f32::NAN.copysign(value),
+                _ => value,
+            };
+            Arc::new(values.unary::<_, Float32Type>(equal))
+        }
+        DataType::Float16 => {
+            type Half = <Float16Type as ArrowPrimitiveType>::Native;
+            let values = values.as_primitive::<Float16Type>();
+            let equal = |value: Half| {
+                // Infinity is 0x7c00, all above it is NaN.
+                match value.to_bits() & 0x7fff {
+                    0 => Half::from_bits(0),
+                    0x7c01.. => Half::from_bits(value.to_bits() & 0x8000 | 0x7e00),
+                    _ => value,
+                }
+            };
+            Arc::new(values.unary::<_, Float16Type>(equal))
+        }
+        _ => values,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Array as _, Float32Array, Float64Array};
+    use arrow::row::{RowConverter, SortField};
+
+    use super::*;
+
+    #[test]
+    fn zeros_and_nans_are_equal_and_others_in_order() {
+        let values = [-1e300, -1.0, -0.0, 0.0, 2.5, f64::INFINITY];
+        let array = with_equal_floats(Arc::new(Float64Array::from_iter_values(values)));
+        let converter = RowConverter::new(vec![SortField::new(DataType::Float64)]).unwrap();
+        let rows = converter.convert_columns(&[array]).unwrap();
+        let keys: Vec<u128> = rows.iter().map(|row| prefix(row.data())).collect();
+        assert!(keys.is_sorted() && keys[2] == keys[3] && keys[1] < keys[2] && keys[3] < keys[4]);
+        let nans = [f32::NAN, f32::from_bits(0x7f80_0001), -f32::NAN, -0.0];
+        let nans = with_equal_floats(Arc::new(Float32Array::from_iter(nans.map(Some))));
+        let nans = nans.as_primitive::<Float32Type>();
+        let bits: Vec<u32> = nans.values().iter().map(|value| value.to_bits()).collect();
+        assert_eq!(bits[0], bits[1]);
+        assert_ne!(bits[0], bits[2]);
+        assert_eq!((bits[3], nans.null_count()), (0, 0));
+    }
+}
