@@ -222,6 +222,8 @@ pub(crate) struct Told {
     pub(crate) rejects: Vec<(String, u64, String)>,
     /// What is odd about it: path, line (0 for all of it), reason.
     pub(crate) notes: Vec<(String, u64, String)>,
+    /// What of a sound file is not understood: path, what.
+    pub(crate) remarks: Vec<(String, String)>,
 }
 
 /// What a group has brought, and the rows that are to be committed with its files.

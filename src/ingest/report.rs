@@ -159,6 +159,17 @@ impl Report {
         if strict {
             return Err(Error::Rejected { path, line, reason });
         }
+        self.list_note(path, line, reason);
+        Ok(())
+    }
+
+    /// Notes what of a sound input is not understood, which is no reason to reject it.
+    pub(super) fn remark(&mut self, path: String, reason: String) {
+        self.list_note(path, 0, reason);
+    }
+
+    fn list_note(&mut self, path: String, line: u64, reason: String) {
+        self.notes += 1;
         if self.first_notes.len() < REJECTS_LISTED {
             self.first_notes.push((path, line, reason));
         }

@@ -218,6 +218,9 @@ impl<T: Taking> Whole<'_, T> {
         for (path, line, reason) in told.notes {
             report.note(path, line, reason, self.options.strict)?;
         }
+        for (path, reason) in told.remarks {
+            report.remark(path, reason);
+        }
         if told.closed.is_empty() {
             report.unchanged_files += 1;
         }

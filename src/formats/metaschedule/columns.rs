@@ -50,7 +50,7 @@ impl WorkloadRows {
         let blocks = functions.iter().flat_map(|Function { blocks, .. }| blocks);
         self.blocks.append_value(blocks.map(Some));
         self.versions.push(workload.module.tvm_version.clone());
-        self.forms.push(line.computation.clone());
+        self.forms.push(line.computation.as_ref().ok().cloned());
         self.modules.push(module);
         self.verbatim.append_option(line.verbatim.as_deref());
     }

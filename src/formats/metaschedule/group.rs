@@ -6,7 +6,7 @@ use tsql_codecs::identity::{graph_id, text_id};
 use tsql_formats::metaschedule::NAME;
 
 use super::columns::WorkloadRows;
-use super::parsed::Read;
+use super::parsed::{Read, undecoded};
 use crate::dedupe::Identified;
 use crate::error::Result;
 use crate::formats::graphs::graph_columns;
@@ -56,6 +56,7 @@ impl Group for Gathered {
             Some((path.clone(), other.line, reason))
         });
         let rejects = rejects.collect();
+        let remarks = undecoded(&read.lines).map(|reason| (path.clone(), reason));
         for line in read.lines {
             let key = line.workload.key();
             let graph = key.as_ref().map(|key| graph_id(NAME, key));
@@ -74,6 +75,7 @@ impl Group for Gathered {
             bytes: read.bytes,
             closed: vec![read.closed],
             rejects,
+            remarks: remarks.into_iter().collect(),
             ..Told::default()
         }
     }

@@ -65,7 +65,7 @@ impl Taking for Workloads {
                     closed.open_line = Some("record");
                     lines.push(Line {
                         number,
-                        computation: computation::of_module(&workload.module).ok(),
+                        computation: computation::of_module(&workload.module),
                         workload,
                         verbatim,
                     });

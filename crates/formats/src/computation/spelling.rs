@@ -55,15 +55,18 @@ pub(super) fn dtype(at: At<'_>) -> Result<&'static str, Error> {
     known.ok_or_else(|| Error::wrong(format!("numbers of the type {word:?}")))
 }
 
-/// The value of a constant that is whole: written in it, or later at a place of its own.
+/// The value of a constant that is whole: written in it, or since 0.27, where constants state no data type, at a place of
+/// its own.
 ///
 /// # Errors
 /// It is none.
 pub(super) fn whole(at: At<'_>) -> Result<i64, Error> {
-    if at.type_key() == "IntImm" {
+    let is_constant = kind(at) == "IntImm";
+    let is_written = at.type_key() == "IntImm" || at.node.attributes.contains_key("dtype");
+    if is_constant && is_written {
         return at.whole("value");
     }
-    if kind(at) == "IntImm" {
+    if is_constant {
         let value = at.follow_to("value")?.node.value.as_ref();
         let value = value.and_then(|value| value.as_i64().or(value.as_bool().map(i64::from)));
         if let Some(value) = value {

@@ -5,6 +5,8 @@
 //! ```text
 //! to 0.20  {"root": 1, "nodes": [{"type_key": ""}, {"type_key": "IntImm", "attrs": {"value": "8", ...}}],
 //!           "b64ndarrays": [], "attrs": {"tvm_version": "0.8.dev0"}}
+//! to 0.26  {"root_index": 1, "nodes": [{"type": "None"},
+//!           {"type": "ir.IntImm", "data": {"dtype": "int64", "value": 8, ...}}], "metadata": {"tvm_version": "0.23.0"}}
 //! later    {"root_index": 2, "nodes": [{"type": "None"}, {"type": "int", "data": 8},
 //!           {"type": "ir.IntImm", "data": {"value": 1, ...}}], "metadata": {"tvm_version": "0.27.0"}}
 //! ```

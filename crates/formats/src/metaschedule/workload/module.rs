@@ -162,10 +162,11 @@ fn statements(at: At<'_>) -> Result<Vec<usize>, Error> {
     Ok(within)
 }
 
-/// An extent that is a constant: its value, or in later graphs the place of its value.
+/// An extent that is a constant: its value, or since 0.27, where constants state no data type, the place of its value.
 fn constant(extent: At<'_>) -> Option<i64> {
     match extent.type_key() {
         "IntImm" => extent.whole("value").ok(),
+        "ir.IntImm" if extent.node.attributes.contains_key("dtype") => extent.whole("value").ok(),
         "ir.IntImm" => {
             let value = extent.follow("value").ok()??;
             value.node.value.as_ref()?.as_i64()
