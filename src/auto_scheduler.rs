@@ -13,25 +13,32 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use tsql_formats::Dialect;
 
+use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::line_datasets;
 use crate::formats::lines::{self, Lines};
+use crate::query::collect;
 use crate::store::Store;
 
 /// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
 /// that TVM loads, in the order of their sources and lines; returns their number.
 ///
 /// # Errors
-/// [`Error::Query`] for a predicate that is no SQL.
+/// [`Error::Query`] for a predicate that is no SQL, [`Error::Refused`] where it selects records of a database, whose lines
+/// name their programs by their places in another file: [`export_databases`](crate::metaschedule::export_databases)
+/// writes both.
 pub async fn export_lines(
     store: &Store,
     predicate: &str,
     out: &mut (dyn Write + Send),
 ) -> Result<u64> {
     let context = store.session().await?;
+    reject_lines_of_databases(&context, predicate).await?;
     let mut lines = Vec::new();
     for dialect in Dialect::ALL {
         let own = Lines::load(&context, dialect).await?;
@@ -65,4 +72,30 @@ pub async fn export_lines(
     }
     out.flush().map_err(failed)?;
     Ok(count)
+}
+
+/// Rejects a selection with records whose lines mean nothing without another file.
+async fn reject_lines_of_databases(context: &SessionContext, predicate: &str) -> Result<()> {
+    for dialect in Dialect::ALL {
+        if !dialect.needs_graphs_beside() {
+            continue;
+        }
+        let dataset = dialect.dataset();
+        let sql = format!(
+            "SELECT count(*) AS rows FROM records WHERE dataset = '{dataset}' AND ({predicate})"
+        );
+        let mut count = 0;
+        for batch in collect(context, &sql).await? {
+            let rows = column::numbers::<Int64Type>(&batch, "rows")?;
+            count += rows.values().iter().sum::<i64>();
+        }
+        if count > 0 {
+            return Err(Error::Refused(format!(
+                "{count} of the selected records are {}, whose lines mean nothing without the file of their workloads\n\
+                 hint: `tsql export --format databases -o DIR` writes both files; --where \"dataset <> '{dataset}'\" excludes them",
+                dialect.described()
+            )));
+        }
+    }
+    Ok(())
 }

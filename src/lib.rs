@@ -40,7 +40,7 @@
 //!
 //! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
 //! [`query`], `plot`, [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`]. What is about one dataset is a module of its name:
-//! [`auto_scheduler`], [`tpugraphs`], [`graphnet`].
+//! [`auto_scheduler`], [`metaschedule`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
 //!
@@ -192,6 +192,7 @@ pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;
+pub mod metaschedule;
 #[cfg(feature = "plot")]
 pub mod page;
 pub mod score;

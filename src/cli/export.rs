@@ -2,6 +2,7 @@
 
 mod training;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -10,10 +11,12 @@ use tsql_folders::OutputFile;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::talk::{counted, talk};
+use super::target::Target;
 use crate::auto_scheduler::export_lines;
 use crate::error::Error;
 use crate::export::ExportOptions;
 use crate::graphnet::{HubOptions, export_hub};
+use crate::metaschedule::{DatabaseOptions, export_databases};
 use crate::store::Store;
 use crate::tpugraphs::write_submission;
 use training::Training;
@@ -29,6 +32,8 @@ enum Form {
     Submission,
     /// Parquet of GraphNet's hub: path, content, source_folder
     Graphnet,
+    /// Databases of MetaSchedule, one for each target and platform: both files of each, into the folder -o
+    Databases,
     /// Rows with features, labels and groups, a folder for each part of a split, into the folder -o
     Training,
 }
@@ -40,7 +45,8 @@ enum Form {
 /// compressed are compressed anew: the same bytes inside, another container. The list tsql-export.json
 /// beside them lets `tsql ingest` take them in again as what they were. Files that are there already stay,
 /// unless --overwrite is given. With --format tenset,
-/// the records that --where selects are written as lines that TVM loads; with --format submission,
+/// the records that --where selects are written as lines that TVM loads; with --format databases, those of MetaSchedule
+/// as its databases: tuning records and the workloads that they refer to; with --format submission,
 /// predictions as a file for Kaggle's "Fast or Slow?"; with --format graphnet, the files of the
 /// samples that --where selects as the Parquet file of GraphNet's hub. With --format training, records become
 /// files for training: rows by group, as LightGBM and XGBoost rank them, and a manifest of all that they follow from, which
@@ -53,6 +59,7 @@ enum Form {
     --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet\n  \
     tsql export --format tenset --where \"platform = 'a100' AND error_no = 0\" \\\n      \
     -o best.json\n  \
+    tsql export --format databases --where \"platform = 'a100'\" -o tuned\n  \
     tsql export --format submission --predictions predictions.parquet \\\n      \
     -o submission.csv\n  \
     tsql export --format graphnet --where \"heuristic_tag = 'nlp'\" -o nlp.parquet\n  \
@@ -82,7 +89,7 @@ pub(super) struct Export {
         required_if_eq("format", "submission")
     )]
     predictions: Option<String>,
-    /// Write to this file [default: standard output]; of --format training, to this folder
+    /// Write to this file [default: standard output]; of --format training and databases, to this folder
     #[arg(short, long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
     /// Compare files for training with their manifest, and make them again: what differs, a line each
@@ -109,15 +116,23 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
         let limit = place.memory_limit_bytes();
         return training::write(&store, wanted, predicate, folder, command.overwrite, limit).await;
     }
+    if command.format == Some(Form::Databases) {
+        return databases(&store, &command).await;
+    }
     if command.overwrite {
-        let reason = "--overwrite is for --to and --format training".to_owned();
+        let reason = "--overwrite is for --to and --format training or databases".to_owned();
         return Err(Failure::Usage(reason));
     }
     let written = match &command.output {
         Some(path) => {
             let (output, file) = OutputFile::create(path).map_err(Error::from)?;
-            let written = write(&store, &command, &mut std::io::BufWriter::new(file)).await;
-            written.and_then(|written| Ok(output.finish().map(|()| written)?))
+            let mut out = std::io::BufWriter::new(file);
+            let written = write(&store, &command, &mut out).await;
+            if written.is_ok() {
+                out.flush().map_err(Error::io(path))?;
+                output.finish()?;
+            }
+            written
         }
         None => {
             let mut out = std::io::BufWriter::new(super::stdout::stdout());
@@ -134,6 +149,44 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
         Ok((count, what)) => talk(&counted(count, what)),
     }
     Ok(DONE)
+}
+
+/// Writes databases, and reports them.
+async fn databases(store: &Store, command: &Export) -> Result<u8, Failure> {
+    let Some(folder) = &command.output else {
+        let reason = "databases are written to a folder: -o DIR".to_owned();
+        return Err(Failure::Usage(reason));
+    };
+    let mut options = DatabaseOptions::default().overwrite(command.overwrite);
+    if let Some(predicate) = &command.predicate {
+        options = options.predicate(predicate);
+    }
+    let exported = export_databases(store, folder, &options).await?;
+    for database in &exported.databases {
+        talk(&format!(
+            "{}: {} of {}",
+            visible(&database.folder),
+            counted(database.records, "record"),
+            counted(database.workloads, "workload")
+        ));
+    }
+    if exported.other_records > 0 {
+        talk(&format!(
+            "left out: {} of other formats, which are in no database",
+            counted(exported.other_records, "record")
+        ));
+    }
+    if exported.refused.is_empty() {
+        return Ok(DONE);
+    }
+    let refused = exported.refused.iter();
+    listed(
+        refused
+            .map(|(name, reason)| (name, reason.clone()))
+            .collect(),
+    );
+    talk("hint: --overwrite replaces files that are there");
+    Ok(PARTLY)
 }
 
 /// Writes sources, and says what became of them.

@@ -12,6 +12,7 @@ use super::sources::{File, PARTS, There};
 use crate::chosen::Lines;
 use crate::column;
 use crate::error::Result;
+use crate::formats::rooms;
 use crate::ledger::{Closed, Ledger, Reading, Source};
 use crate::query::collect;
 
@@ -57,7 +58,14 @@ impl Plan {
         context: &SessionContext,
     ) -> Result<Self> {
         let parts = match chosen {
-            Some(chosen) => Some(whole(context, chosen).await?),
+            Some(chosen) => {
+                let mut parts = whole(context, chosen).await?;
+                for room in rooms() {
+                    let referred = room.referred(context, &chosen.sources()).await?;
+                    parts.extend(referred.into_iter().map(|id| (id, true)));
+                }
+                Some(parts)
+            }
             None => None,
         };
         let samples = samples(context).await?;

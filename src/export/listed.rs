@@ -25,7 +25,7 @@ pub(super) fn entry(source: &SourceFile, path: &Path) -> ExportedFile {
 }
 
 /// Writes it into the folder of an export, with what an earlier export into the same folder has left.
-pub(super) fn write(folder: &Path, files: Vec<ExportedFile>, overwrite: bool) -> Result<()> {
+pub(crate) fn write(folder: &Path, files: Vec<ExportedFile>, overwrite: bool) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }

@@ -12,10 +12,10 @@
 //! ```
 
 mod copies;
-mod listed;
-mod names;
+pub(crate) mod listed;
+pub(crate) mod names;
 mod portions;
-mod target;
+pub(crate) mod target;
 mod views;
 
 use serde::Serialize;

@@ -60,7 +60,7 @@ impl Names {
 }
 
 /// A path that stays below the folder that it is joined to, whatever the name says.
-fn plain(name: &str) -> PathBuf {
+pub(crate) fn plain(name: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in naming::parts(&name.replace('\0', "%00")) {
         if part == ".." {

@@ -16,7 +16,7 @@ use crate::formats::Seekable;
 const ZSTD_LEVEL: i32 = 3;
 
 /// A file that is being written.
-pub(super) struct Target {
+pub(crate) struct Target {
     /// `None`: the bytes are only looked at.
     out: Option<Out>,
     path: PathBuf,
@@ -33,7 +33,7 @@ enum Out {
 }
 
 /// What became of a file.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Written,
     /// It was there, with these bytes (in whatever container).
     AsItWas,
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 
 impl Target {
     /// The bytes are not wanted.
-    pub(super) fn nowhere() -> Self {
+    pub(crate) fn nowhere() -> Self {
         Self {
             out: None,
             path: PathBuf::new(),
@@ -52,7 +52,7 @@ impl Target {
         }
     }
 
-    pub(super) fn open(
+    pub(crate) fn open(
         path: PathBuf,
         compression: Option<Compression>,
         overwrite: bool,
@@ -79,7 +79,7 @@ impl Target {
         })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.out {
             None => Ok(()),
             Some(Out::Plain(out)) => out.write_all(bytes),
@@ -90,7 +90,7 @@ impl Target {
     }
 
     /// The file itself and its path, for who seeks in it; `None` where the bytes are not wanted.
-    pub(super) fn file(&mut self) -> Option<(&mut dyn Seekable, &Path)> {
+    pub(crate) fn file(&mut self) -> Option<(&mut dyn Seekable, &Path)> {
         match &mut self.out {
             Some(Out::Plain(plain)) => Some((plain, &self.path)),
             _ => None,
@@ -99,7 +99,7 @@ impl Target {
 
     /// Gives the finished file its name. A file that is there already stays; it is as good if its content
     /// has this hash, or the same bytes.
-    pub(super) fn keep(self, hash: &str) -> Result<Outcome> {
+    pub(crate) fn keep(self, hash: &str) -> Result<Outcome> {
         let path = self.path;
         let plain = match self.out {
             None => return Ok(Outcome::Written),

@@ -4,7 +4,7 @@
 //! ledger ─▶ sources ─▶ portions ─▶ Giver::begin, then for each file Giver::give ─▶ Out ─▶ Proof
 //! ```
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::path::Path;
 
@@ -52,6 +52,15 @@ pub(crate) trait Giving: Sync {
     /// Identifiers of the samples that a predicate over `samples` selects.
     async fn samples(&self, _: &SessionContext, _predicate: &str) -> Result<HashSet<i64>> {
         Ok(HashSet::new())
+    }
+
+    /// The sources of its files that the records of these sources refer to.
+    async fn referred(
+        &self,
+        _: &SessionContext,
+        _records: &BTreeSet<i64>,
+    ) -> Result<BTreeSet<i64>> {
+        Ok(BTreeSet::new())
     }
 
     /// Computes the hashes again that its own rows are known by.

@@ -21,7 +21,7 @@ mod texts;
 pub(crate) mod lines;
 
 pub(crate) mod graphnet;
-mod metaschedule;
+pub(crate) mod metaschedule;
 mod network_info;
 pub(crate) mod tpugraphs;
 

@@ -6,7 +6,7 @@ use tsql_codecs::steps::Filler;
 use tsql_formats::beside::Beside;
 use tsql_formats::computation::of_module;
 use tsql_formats::metaschedule::workload::{self, Line, Workload};
-use tsql_formats::metaschedule::{parse, write};
+use tsql_formats::metaschedule::{parse, renumber, write};
 use tsql_formats::rows::{Measurement, Row, Rows};
 
 use super::rows::{hold, sketch};
@@ -27,6 +27,8 @@ pub(super) fn records(bytes: &[u8]) {
             .collect();
         for (place, row) in rows.records.iter().enumerate() {
             let line = lines[usize::try_from(row.line).expect("it was counted")];
+            let renumbered = renumber(line, 7).expect("a record has a number");
+            assert!(renumbered.trim_ascii_start().starts_with(b"["));
             match kept.get(&place) {
                 Some(&text) => assert_eq!(text, line),
                 None => assert_eq!(rebuilt(&rows, row, crlf), line),

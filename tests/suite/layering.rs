@@ -37,6 +37,7 @@ const RANKS: [&[&str]; 13] = [
         "check",
         "auto_scheduler",
         "graphnet",
+        "metaschedule",
         "page",
         "score",
         "tpugraphs",

@@ -439,3 +439,312 @@ fn a_computation_of_two_tools_is_linked() {
     assert_eq!(place.rows(apart), ["1"]);
     place.ok(&["check"]);
 }
+
+/// The lines of a file.
+fn lines(place: &Place, name: &str) -> Vec<String> {
+    let text = String::from_utf8(place.read(name)).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Structural hash of the workload of each record of a database, and its run times.
+fn tuned(place: &Place, folder: &str) -> BTreeSet<(String, String)> {
+    let workloads = lines(place, &format!("{folder}/{WORKLOADS}"));
+    let records = lines(place, &format!("{folder}/{RECORDS}"));
+    let tuned = records.iter().map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let index = usize::try_from(record[0].as_u64().unwrap()).unwrap();
+        let workload: Value = serde_json::from_str(&workloads[index]).unwrap();
+        let hash = workload[0].as_str().unwrap().to_owned();
+        (hash, record[1][1].to_string())
+    });
+    tuned.collect()
+}
+
+/// What a store says of its records, whatever its numbers are.
+fn told(place: &Place) -> Vec<String> {
+    place.rows(
+        "SELECT platform, workload_key, runtime_ns, error_no, status, config_key, target FROM records \
+         JOIN graphs USING (graph_id) JOIN environments USING (environment_id) ORDER BY 1, 2, 3, 4, 5, 6, 7",
+    )
+}
+
+/// Two databases of one platform, which number the same workloads otherwise.
+fn two_databases() -> Place {
+    let place = Place::new();
+    place.write(&format!("one/gpu/{RECORDS}"), records());
+    place.write(&format!("one/gpu/{WORKLOADS}"), workloads());
+    let other = record(1, 64, 32, "[0.125]") + &record(0, 256, 8, "[0.0625]");
+    place.write(&format!("two/gpu/{RECORDS}"), other);
+    place.write(
+        &format!("two/gpu/{WORKLOADS}"),
+        workload(7, 256) + &workload(LARGE, 64),
+    );
+    place.ok(&["ingest", "-q", "one", "two"]);
+    place
+}
+
+#[test]
+fn lines_of_databases_are_never_exported_without_their_workloads() {
+    let place = two_databases();
+    place.write("log.json", crate::support::log(1, 3));
+    place.ok(&["ingest", "-q", "--platform", "cpu", "log.json"]);
+    place.write("best.json", "what was there");
+    for args in [
+        vec!["export", "--format", "tenset"],
+        vec!["export", "--format", "tenset", "-o", "best.json"],
+        vec![
+            "export",
+            "--format",
+            "tenset",
+            "--where",
+            "platform = 'gpu'",
+        ],
+    ] {
+        let ran = place.tsql(&args);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .contains("6 of the selected records are records of a MetaSchedule database"),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr
+                .contains("hint: `tsql export --format databases -o DIR`"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(ran.stdout, "");
+    }
+    assert_eq!(place.read("best.json"), b"what was there");
+    let chosen = "dataset <> 'metaschedule'";
+    let ran = place.ok(&["export", "--format", "tenset", "--where", chosen]);
+    assert_eq!(ran.stdout.lines().count(), 3);
+}
+
+#[test]
+fn databases_are_exported_as_one_with_their_workloads_renumbered() {
+    let place = two_databases();
+    let said = place
+        .ok(&["export", "--format", "databases", "-o", "out"])
+        .stderr;
+    assert!(
+        said.contains("llvm/gpu: 6 records of 3 workloads"),
+        "{said}"
+    );
+    let hashes = lines(&place, &format!("out/llvm/gpu/{WORKLOADS}"));
+    assert_eq!(hashes.len(), 3);
+    let before: BTreeSet<_> = ["one", "two"]
+        .iter()
+        .flat_map(|one| tuned(&place, &format!("{one}/gpu")))
+        .collect();
+    assert_eq!(tuned(&place, "out/llvm/gpu"), before);
+    // Reading it back gives the same records, with or without the list beside it.
+    for list in [true, false] {
+        if !list {
+            std::fs::remove_file(place.path().join("out/tsql-export.json")).unwrap();
+        }
+        let again = Place::new();
+        let out = place.path().join("out");
+        again.tsql(&["ingest", "-q", out.to_str().unwrap()]);
+        assert_eq!(told(&again), told(&place), "list: {list}");
+        again.ok(&["check"]);
+    }
+    // The same once more is there; something else stays as it is.
+    place.ok(&["export", "--format", "databases", "-o", "out"]);
+    let ran = place.tsql(&[
+        "export",
+        "--format",
+        "databases",
+        "-o",
+        "out",
+        "--where",
+        "runtime_ns > 0",
+    ]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("another file is at") && ran.stderr.contains("hint: --overwrite"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(tuned(&place, "out/llvm/gpu"), before);
+    place.ok(&[
+        "export",
+        "--format",
+        "databases",
+        "-o",
+        "out",
+        "--where",
+        "runtime_ns > 0",
+        "--overwrite",
+    ]);
+    assert_eq!(tuned(&place, "out/llvm/gpu").len(), 4);
+}
+
+#[test]
+fn a_database_that_is_exported_whole_has_the_bytes_that_were_ingested() {
+    let place = Place::new();
+    // Spelled as nobody spells it; a failed record; a workload that no record is of.
+    let odd = record(1, 128, 16, "[0.5]").replace("[1,[[[[", "[ 1,  [[[[");
+    let text = records() + &odd;
+    let graphs = workloads() + &workload(99, 512);
+    place.write(&format!("gpu/{RECORDS}"), &text);
+    place.write(&format!("gpu/{WORKLOADS}"), &graphs);
+    place.ok(&["ingest", "-q", "gpu"]);
+    assert_eq!(
+        place.rows("SELECT sum(verbatim_count) FROM sources WHERE dataset = 'metaschedule'"),
+        ["1"]
+    );
+    place.ok(&["export", "--format", "databases", "-o", "out"]);
+    for (name, text) in [(RECORDS, &text), (WORKLOADS, &graphs)] {
+        let back = place.read(&format!("out/llvm/gpu/{name}"));
+        assert_eq!(&String::from_utf8(back).unwrap(), text, "{name}");
+    }
+    // Of a part, workloads that none of its records is of are left out; the odd line keeps its spelling.
+    place.ok(&[
+        "export",
+        "--format",
+        "databases",
+        "-o",
+        "part",
+        "--where",
+        "workload_index = 1 AND error_no = 0",
+    ]);
+    assert_eq!(
+        lines(&place, &format!("part/llvm/gpu/{WORKLOADS}")).len(),
+        1
+    );
+    let part = lines(&place, &format!("part/llvm/gpu/{RECORDS}"));
+    assert_eq!(part.len(), 3);
+    assert_eq!(part[2], odd.trim_end().replace("[ 1,", "[ 0,"));
+}
+
+#[test]
+fn each_target_and_platform_is_a_database_of_its_own() {
+    let place = Place::new();
+    let cuda = record(0, 64, 8, "[0.5]").replace("llvm", "cuda");
+    let avx = record(0, 64, 8, "[0.25]").replace("\"tag\":\"\"", "\"mcpu\":\"x\",\"tag\":\"\"");
+    place.write(
+        &format!("a/{RECORDS}"),
+        record(1, 128, 4, "[1]") + &cuda + &avx,
+    );
+    place.write(&format!("a/{WORKLOADS}"), workloads());
+    place.write(&format!("b/{RECORDS}"), record(0, 64, 8, "[2]"));
+    place.write(&format!("b/{WORKLOADS}"), workloads());
+    place.ok(&["ingest", "-q", "a", "b"]);
+    let said = place
+        .ok(&["export", "--format", "databases", "-o", "out"])
+        .stderr;
+    assert_eq!(said.matches("1 record of").count(), 4, "{said}");
+    let one = |folder: &str, hash: u64, time: &str| {
+        let wanted = BTreeSet::from([(hash.to_string(), time.to_owned())]);
+        assert_eq!(tuned(&place, &format!("out/{folder}")), wanted, "{folder}");
+    };
+    one("cuda/a", LARGE, "[0.5]");
+    one("llvm/b", LARGE, "[2.0]");
+    let mut both = tuned(&place, "out/llvm/a");
+    both.extend(tuned(&place, "out/llvm-2/a"));
+    assert_eq!(both.len(), 2);
+    let again = Place::new();
+    again.ok(&["ingest", "-q", place.path().join("out").to_str().unwrap()]);
+    assert_eq!(told(&again), told(&place));
+}
+
+#[test]
+fn records_whose_workloads_are_not_there_are_rejected() {
+    let place = Place::new();
+    place.write(&format!("none/{RECORDS}"), records());
+    place.ok(&["ingest", "-q", "none"]);
+    let ran = place.tsql(&["export", "--format", "databases", "-o", "out"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("does not have the workloads of"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .contains("hint: ingest both files of that database into a new store"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!place.path().join("out").exists());
+    // The workloads that came later are found by the folder.
+    place.write(&format!("none/{WORKLOADS}"), workloads());
+    place.ok(&["ingest", "-q", "none"]);
+    place.ok(&["export", "--format", "databases", "-o", "out"]);
+    for (name, text) in [(RECORDS, records()), (WORKLOADS, workloads())] {
+        let back = place.read(&format!("out/llvm/none/{name}"));
+        assert_eq!(String::from_utf8(back).unwrap(), text, "{name}");
+    }
+    let ran = place.tsql(&[
+        "export",
+        "--format",
+        "databases",
+        "-o",
+        "out",
+        "--where",
+        "platform = 'x'",
+    ]);
+    assert!(
+        ran.stderr
+            .contains("no record of a MetaSchedule database matches"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// A record without its workload is a number; so what is copied of a database brings those that it needs.
+#[test]
+fn chosen_records_are_copied_with_their_workloads() {
+    let place = two_databases();
+    for (to, predicate, of) in [
+        ("some", "runtime_ns IS NOT NULL", "runtime_ns IS NOT NULL"),
+        ("whole", "source LIKE 'two/%'", "true"),
+    ] {
+        place.ok(&["copy", ".tsql", to, "--where", predicate]);
+        let store = |args: &[&str]| place.ok(&[&["--store", to], args].concat());
+        let graphs = format!(
+            "SELECT workload_key, runtime_ns, count(*) FROM records JOIN graphs USING (graph_id) WHERE {of} GROUP BY 1, 2 ORDER BY 1, 2"
+        );
+        if to == "some" {
+            let copied = store(&["--format", "csv", &graphs]).stdout;
+            let copied: Vec<String> = copied.lines().skip(1).map(str::to_owned).collect();
+            assert_eq!(copied.len(), 4);
+            let csv = place.ok(&["--format", "csv", &graphs]).stdout;
+            assert_eq!(copied, csv.lines().skip(1).collect::<Vec<_>>());
+        }
+        let known = store(&[
+            "--format",
+            "csv",
+            "SELECT count(*) FROM records r LEFT JOIN workloads w USING (graph_id) WHERE w.graph_id IS NULL",
+        ]);
+        assert_eq!(known.stdout.lines().nth(1), Some("0"), "{to}");
+        let out = format!("out-{to}");
+        store(&["export", "--format", "databases", "-o", &out]);
+        assert!(tuned(&place, &format!("{out}/llvm/gpu")).len() > 1);
+        store(&["check"]);
+    }
+}
+
+/// What is not understood of workloads is counted, and said where.
+#[test]
+fn workloads_that_are_not_understood_are_counted() {
+    let place = Place::new();
+    place.write(&format!("gpu/{RECORDS}"), records());
+    // An extent that is a variable.
+    let extent = r#"{"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "64"}}"#;
+    let variable = r#"{"type_key": "tir.Var", "attrs": {"name": "13", "dtype": "int32"}}"#;
+    let open = tsql_formats::tvm_json::encode(module(64).replace(extent, variable).as_bytes());
+    let open = format!("[\"5\",\"{open}\"]\n");
+    place.write(&format!("gpu/{WORKLOADS}"), workloads() + &open);
+    let said = place.ok(&["ingest", "gpu", "--strict"]).stderr;
+    let wanted = "1 of 3 workloads have no `arguments`, the first in line 3: ";
+    assert!(said.contains(wanted), "{said}");
+    assert!(
+        said.contains(
+            "3 of 3 workloads have no `computation`, the first in line 1: no canonical form: "
+        ),
+        "{said}"
+    );
+}

@@ -1,5 +1,6 @@
 //! What every format has. Each is a module of this crate: how its files are told, read and spelled.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead};
 
@@ -41,6 +42,17 @@ pub trait Logs: Format {
     fn beside(&self, name: &str) -> Option<String> {
         let _ = name;
         None
+    }
+
+    /// Whether lines name their graphs by their places in another file, so that they mean nothing without it.
+    fn needs_graphs_beside(&self) -> bool {
+        false
+    }
+
+    /// The text of such a file that only names graphs, these by their places, so that lines have them.
+    fn graph_names(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
+        let _ = graphs;
+        Vec::new()
     }
 
     /// The names of the graphs in that file, by their lines, as far as it says them.

@@ -1,6 +1,7 @@
 //! The lists of formats. A new one is a line in [`Dialect::ALL`] where its files are lines, in [`DOCUMENTS`]
 //! where they are read as a whole.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use super::beside::Beside;
@@ -105,6 +106,16 @@ impl Dialect {
     /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.
     pub fn beside(self, name: &str) -> Option<String> {
         self.0.beside(name)
+    }
+
+    /// Whether lines name their graphs by their places in another file, so that they mean nothing without it.
+    pub fn needs_graphs_beside(self) -> bool {
+        self.0.needs_graphs_beside()
+    }
+
+    /// The text of such a file that only names graphs, these by their places, so that lines have them.
+    pub fn graph_names(self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
+        self.0.graph_names(graphs)
     }
 
     /// The names of the graphs in such a file, by their lines, as far as it says them.

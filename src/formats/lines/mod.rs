@@ -158,6 +158,16 @@ impl Row<'_> {
     pub(crate) fn source_id(&self) -> i64 {
         self.source_id
     }
+
+    /// Its graph.
+    pub(crate) fn graph_id(&self) -> i64 {
+        self.graph_id
+    }
+
+    /// The place of its graph in the file beside its log, where that has the graphs.
+    pub(crate) fn workload_index(&self) -> Option<i32> {
+        self.result.workload_index
+    }
 }
 
 /// The graphs and environments of a dataset, by their identifiers.
@@ -203,6 +213,12 @@ pub(crate) struct BatchLines<'a> {
 }
 
 impl BatchLines<'_> {
+    /// The key of the graph of a record.
+    pub(crate) fn graph_key(&self, row: &Row<'_>) -> Option<&str> {
+        let key = self.lines.known.graphs.get(&row.graph_id);
+        key.map(String::as_str)
+    }
+
     /// Appends the line of a record, without its line ending but with the `\r` of a `crlf` file.
     pub(crate) fn write(&mut self, row: &Row<'_>, crlf: bool, out: &mut Vec<u8>) -> Result<()> {
         if let Some(text) = row.verbatim {

@@ -23,8 +23,10 @@ mod digits;
 mod key;
 mod line;
 mod render;
+mod renumber;
 pub mod workload;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
 use crate::beside::Beside;
@@ -32,10 +34,21 @@ use crate::parser::{self, Spelling};
 use crate::rows::{Rows, Writer};
 use crate::spelled::Speller;
 use crate::{Format, Logs};
+pub use key::{structural_hash, workload_place};
 pub use render::write;
+pub use renumber::renumber;
 
 /// Its name as dataset and as `--format`.
 pub const NAME: &str = "metaschedule";
+
+/// More workloads than any database has.
+const MOST_WORKLOADS: i32 = 1 << 20;
+
+/// The file of a database with its records, as TVM names it.
+pub const RECORDS_FILE: &str = "database_tuning_record.json";
+
+/// The file of a database with its workloads, as TVM names it.
+pub const WORKLOADS_FILE: &str = "database_workload.json";
 
 /// What the names of both files of a database have, each at the same place.
 const RECORDS: &str = "tuning_record";
@@ -69,6 +82,30 @@ impl Logs for Log {
         let name = name.strip_suffix(".gz").unwrap_or(name);
         let has_records = name.contains(RECORDS);
         has_records.then(|| name.replace(RECORDS, WORKLOADS))
+    }
+
+    fn needs_graphs_beside(&self) -> bool {
+        true
+    }
+
+    /// A line for each place up to the last one, with the structural hash where that is known.
+    fn graph_names(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut next = 0;
+        let hashed = graphs.values().any(|key| structural_hash(key).is_some());
+        for (&place, key) in graphs.range(..MOST_WORKLOADS).filter(|_| hashed) {
+            while next < place {
+                text.extend_from_slice(b"[]\n");
+                next += 1;
+            }
+            if let Some(hash) = structural_hash(key) {
+                text.extend_from_slice(format!("[\"{hash}\",\"\"]\n").as_bytes());
+            } else {
+                text.extend_from_slice(b"[]\n");
+            }
+            next = place.saturating_add(1);
+        }
+        text
     }
 
     fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {

@@ -1,0 +1,47 @@
+//! A tuning record of one database as a record of another one, whose workloads have other places.
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns the line of a tuning record with another workload index, and every other byte as it is. A byte order mark,
+/// which TVM does not read, is left out. `None` for a line that does not begin like a record.
+pub fn renumber(line: &[u8], workload_index: i32) -> Option<Vec<u8>> {
+    let mut line = line;
+    while let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK) {
+        line = rest;
+    }
+    let after = line.trim_ascii_start().strip_prefix(b"[")?;
+    let after = after.trim_ascii_start();
+    let is_end = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();
+    let (index, rest) = after.split_at_checked(after.iter().position(is_end)?)?;
+    let is_index = index
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || *byte == b'-');
+    if index.is_empty() || !is_index {
+        return None;
+    }
+    let (before, _) = line.split_at_checked(line.len() - after.len())?;
+    Some([before, workload_index.to_string().as_bytes(), rest].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_workload_index_changes() {
+        for (line, wanted) in [
+            ("[0,[[[]]]]", "[17,[[[]]]]"),
+            ("[ 12 , [1, 2]]\r", "[ 17 , [1, 2]]\r"),
+            (" [3,[[\"0\"]]]", " [17,[[\"0\"]]]"),
+            ("\u{feff}\u{feff}[3,[]]", "[17,[]]"),
+            ("[-0,[]]", "[17,[]]"),
+        ] {
+            let renumbered = renumber(line.as_bytes(), 17).unwrap();
+            assert_eq!(String::from_utf8(renumbered).unwrap(), wanted);
+        }
+        assert_eq!(renumber(b"[0,[]]", 0).unwrap(), b"[0,[]]");
+        for line in ["", "[]", "{\"a\": 1}", "[[0]]", "# 1"] {
+            assert_eq!(renumber(line.as_bytes(), 1), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Databases of TVM's MetaSchedule: records and the workloads that they refer to, as files that TVM loads.
+//!
+//! ```text
+//! OUT/
+//! ├── tsql-export.json                    what the files are, for the next ingest
+//! └── cuda/a100/                          target kind, platform
+//!     ├── database_workload.json          a line for each program
+//!     └── database_tuning_record.json     a line for each record, which names a line of the other file
+//! ```
+//!
+//! A record names its workload by its line in the other file. So records of several databases get new numbers, and
+//! records whose workload the store does not have are rejected: under any number TVM would take them for records of
+//! another program.
+
+mod exported;
+mod known;
+mod output;
+mod placed;
+mod plan;
+mod selected;
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::export::listed;
+use crate::store::Store;
+
+pub use exported::{DatabaseOptions, ExportedDatabase, ExportedDatabases};
+use plan::{Plan, Written};
+use selected::other_records;
+
+/// Writes the records of MetaSchedule that `options` select as databases below `folder`: one for each target and
+/// platform, with its workloads.
+///
+/// A database keeps the order and, where all records of a file were selected, all workloads of the file that it came
+/// with. So a database that is exported whole has the bytes that were ingested.
+///
+/// # Errors
+/// [`Error::Empty`] where no record is selected, [`Error::Refused`] where the store does not have the workload of one,
+/// [`Error::Query`] for a predicate that is no SQL, [`Error::Io`] where the folder cannot be written.
+pub async fn export_databases(
+    store: &Store,
+    folder: &Path,
+    options: &DatabaseOptions,
+) -> Result<ExportedDatabases> {
+    let context = store.session().await?;
+    let predicate = options.predicate.as_deref().unwrap_or("true");
+    let mut exported = ExportedDatabases {
+        other_records: other_records(&context, predicate).await?,
+        ..ExportedDatabases::default()
+    };
+    let plans = Plan::all(&context, predicate).await?;
+    if plans.is_empty() {
+        return Err(Error::Empty(format!(
+            "no record of a MetaSchedule database matches `{predicate}`\nhint: `--format tenset` exports records of other formats as lines"
+        )));
+    }
+    fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let mut files = Vec::new();
+    for plan in &plans {
+        match plan.write(&context, predicate, folder, options).await? {
+            Written::Files(database) => {
+                files.extend(plan.listed());
+                exported.databases.push(database);
+            }
+            Written::Refused(reason) => {
+                exported.refused.push((plan.folder(), reason));
+            }
+        }
+    }
+    listed::write(folder, files, options.overwrite)?;
+    Ok(exported)
+}

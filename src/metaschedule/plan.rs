@@ -1,0 +1,222 @@
+//! A database that is to be written.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+use tsql_formats::exported::ExportedFile;
+use tsql_formats::metaschedule::{NAME, RECORDS_FILE, WORKLOADS_FILE, renumber, workload};
+use tsql_formats::{Dialect, naming};
+
+use super::exported::{DatabaseOptions, ExportedDatabase};
+use super::known::Known;
+use super::output::Output;
+use super::placed::placed;
+use super::selected::{Selected, selected};
+use crate::error::{Error, Result};
+use crate::export::names::plain;
+use crate::export::target::{Outcome, Target};
+use crate::formats::NO_PLATFORM;
+use crate::formats::lines::{self, Lines};
+use crate::formats::metaschedule::stored::{WorkloadLine, workload_texts};
+
+/// Workloads whose modules are in memory at once.
+const CHUNK: usize = 64;
+
+/// A database that is to be written.
+pub(super) struct Plan {
+    platform: String,
+    target: String,
+    path: PathBuf,
+    environments: BTreeSet<i64>,
+    /// In the order of its file.
+    workloads: Vec<WorkloadLine>,
+    /// Graphs of its records, each with the place of its workload.
+    places: HashMap<i64, i32>,
+    labels: BTreeMap<String, String>,
+}
+
+/// What became of a database.
+pub(super) enum Written {
+    Files(ExportedDatabase),
+    Refused(String),
+}
+
+impl Plan {
+    /// Plans all databases of the records that a predicate selects.
+    pub(super) async fn all(context: &SessionContext, predicate: &str) -> Result<Vec<Self>> {
+        let selected = selected(context, predicate).await?;
+        let known = Known::load(context).await?;
+        let mut groups: BTreeMap<(String, String), Vec<Selected>> = BTreeMap::new();
+        for rows in selected {
+            let source = known.sources.get(&rows.source_id);
+            let platform = source.map_or_else(String::new, |source| source.platform.clone());
+            let target = known.targets.get(&rows.environment_id).cloned();
+            let target = target.unwrap_or_default();
+            groups.entry((platform, target)).or_default().push(rows);
+        }
+        let mut names = HashSet::new();
+        let mut plans = Vec::new();
+        for ((platform, target), rows) in groups {
+            let kind = target_kind(&target);
+            let numbered = (2..).map(|number| format!("{kind}-{number}"));
+            let folders = std::iter::once(kind.clone()).chain(numbered);
+            let mut paths = folders.map(|folder| Path::new(&folder).join(plain(&platform)));
+            let path = paths.find(|path| names.insert(path.clone()));
+            let labels = common_labels(&known, &rows);
+            let (workloads, places) = placed(&known, &rows)?;
+            plans.push(Self {
+                path: path.unwrap_or_default(),
+                environments: rows.iter().map(|rows| rows.environment_id).collect(),
+                platform,
+                target,
+                workloads,
+                places,
+                labels,
+            });
+        }
+        Ok(plans)
+    }
+
+    pub(super) fn folder(&self) -> String {
+        naming::readable_path(&self.path)
+    }
+
+    /// Writes both files, or none of them.
+    pub(super) async fn write(
+        &self,
+        context: &SessionContext,
+        predicate: &str,
+        folder: &Path,
+        options: &DatabaseOptions,
+    ) -> Result<Written> {
+        let path = |name: &str| folder.join(&self.path).join(name);
+        let (records_path, workloads_path) = (path(RECORDS_FILE), path(WORKLOADS_FILE));
+        let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
+        if !options.overwrite && exists(&records_path) != exists(&workloads_path) {
+            let reason = "one of the two files of a database is there already, expected none";
+            return Ok(Written::Refused(reason.to_owned()));
+        }
+        let open = |path: &Path| Target::open(path.to_owned(), None, options.overwrite);
+        let mut workloads = Output::new(open(&workloads_path)?);
+        for chunk in self.workloads.chunks(CHUNK) {
+            for text in workload_texts(context, chunk).await? {
+                workloads.write_line(&text)?;
+            }
+        }
+        let mut records = Output::new(open(&records_path)?);
+        self.write_records(context, predicate, &mut records).await?;
+        if options.overwrite && exists(&records_path) {
+            // Records never exist beside workloads that are not theirs, also after a crash.
+            fs::remove_file(&records_path).map_err(Error::io(&records_path))?;
+        }
+        let database = ExportedDatabase {
+            folder: self.folder(),
+            platform: self.platform.clone(),
+            target: self.target.clone(),
+            records: records.lines,
+            workloads: workloads.lines,
+        };
+        for output in [workloads, records] {
+            if let Outcome::Refused(reason) = output.keep()? {
+                return Ok(Written::Refused(reason));
+            }
+        }
+        Ok(Written::Files(database))
+    }
+
+    async fn write_records(
+        &self,
+        context: &SessionContext,
+        predicate: &str,
+        out: &mut Output,
+    ) -> Result<()> {
+        let environments: Vec<String> = self.environments.iter().map(i64::to_string).collect();
+        let own = format!(
+            "({predicate}) AND platform = '{}' AND environment_id IN ({})",
+            self.platform.replace('\'', "''"),
+            environments.join(", ")
+        );
+        let mut spelled = Lines::load(context, Dialect::METASCHEDULE).await?;
+        let mut rows = lines::selected(context, &format!("'{NAME}'"), &own).await?;
+        let mut line = Vec::new();
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(Error::Query)?;
+            let mut lines = spelled.of(&batch)?;
+            for row in lines::rows_of(&batch)? {
+                line.clear();
+                lines.write(&row, false, &mut line)?;
+                while line.last() == Some(&b'\r') {
+                    line.pop();
+                }
+                let place = self.places.get(&row.graph_id()).copied();
+                let renumbered = place.and_then(|place| renumber(&line, place));
+                let renumbered = renumbered.ok_or_else(|| {
+                    let reason =
+                        format!("a record of source {} names no workload", row.source_id());
+                    Error::damaged("records", reason)
+                })?;
+                out.write_line(&renumbered)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what the list of the export says of both files.
+    pub(super) fn listed(&self) -> [ExportedFile; 2] {
+        [
+            (WORKLOADS_FILE, workload::NAME, NO_PLATFORM),
+            (RECORDS_FILE, NAME, self.platform.as_str()),
+        ]
+        .map(|(file, dataset, platform)| {
+            let path = naming::readable_path(&self.path.join(file));
+            let has_labels = dataset == NAME;
+            ExportedFile {
+                name: path.clone(),
+                path,
+                dataset: dataset.to_owned(),
+                platform: platform.to_owned(),
+                collection: None,
+                split: None,
+                hub_path: None,
+                labels: if has_labels {
+                    self.labels.clone()
+                } else {
+                    BTreeMap::new()
+                },
+            }
+        })
+    }
+}
+
+/// Returns the labels that all sources of a database have.
+fn common_labels(known: &Known, rows: &[Selected]) -> BTreeMap<String, String> {
+    let ids: BTreeSet<i64> = rows.iter().map(|rows| rows.source_id).collect();
+    let sources = ids.iter().filter_map(|id| known.sources.get(id));
+    let labels = sources.map(|source| source.labels.clone().into_map());
+    let common = labels.reduce(|mut common, own| {
+        common.retain(|key, value| own.get(key) == Some(value));
+        common
+    });
+    common.unwrap_or_default()
+}
+
+/// Returns the kind of a target, as the name of a folder.
+fn target_kind(target: &str) -> String {
+    let parsed: Option<serde_json::Value> = serde_json::from_str(target).ok();
+    let kind = parsed
+        .as_ref()
+        .and_then(|target| target.get("kind")?.as_str());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let kind: String = kind
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| is_plain(*c))
+        .collect();
+    if kind.is_empty() {
+        return "no-target".to_owned();
+    }
+    kind
+}
