@@ -31,6 +31,7 @@ fn lines(dialect: Dialect, bytes: &[u8]) {
 
 /// A file of TpuGraphs.
 pub(super) fn npz(bytes: &[u8]) {
+    let _ = tpugraphs::foreign(Cursor::new(bytes));
     let _ = tpugraphs::read(Cursor::new(bytes));
 }
 

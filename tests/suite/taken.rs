@@ -553,3 +553,97 @@ fn bombs_are_refused_in_little_memory() {
     );
     assert_eq!(place.rows("SELECT count(*) FROM lines"), ["512"]);
 }
+
+/// A folder of anything: what no reader takes is listed with what it is, counted, and fails nothing. Named, it does.
+#[test]
+fn foreign_files_of_a_folder_are_listed_and_fail_nothing() {
+    let place = Place::new();
+    let numbers: Vec<f64> = (0..4).map(f64::from).collect();
+    let image = crate::npz::npz(&[crate::npz::array("image", "<i8", &[2, 2], &numbers)]);
+    let graph = crate::npz::npz(&[
+        crate::npz::array("node_feat", "<f4", &[2, 2], &numbers),
+        crate::npz::array("edge_index", "<i8", &[2, 2], &numbers),
+    ]);
+    let wide: Vec<u8> = "{\"a\": 1}\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let old = r#"{"r": [[0.5], 0, 2.5, 1549916400.0], "v": 0.1, "i": ["llvm", "topi_nn_dense", [["TENSOR", [1, 8], "float32"]], {}, ["dense"], {"i": 1, "t": "direct", "c": null, "e": []}]}"#;
+    let foreign: [(&str, Vec<u8>, &str); 8] = [
+        (
+            "image.npz",
+            image.clone(),
+            "an npz file of other arrays than TpuGraphs' (image)",
+        ),
+        (
+            "ogb.npz",
+            graph,
+            "an npz file of other arrays than TpuGraphs' (node_feat, edge_index)",
+        ),
+        (
+            "cut.npz",
+            image[..image.len() / 2].to_vec(),
+            "a damaged npz file of `image.npy`",
+        ),
+        ("packed.npz.gz", gzip(&image), "a compressed npz file"),
+        (
+            "empty.zip",
+            b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec(),
+            "an empty zip archive",
+        ),
+        (
+            "wide.json",
+            [b"\xff\xfe".to_vec(), wide].concat(),
+            "text in UTF-16, where UTF-8 is read",
+        ),
+        (
+            "tophub.log",
+            format!("# a comment\n{old}\n").into_bytes(),
+            "an AutoTVM log of version 0.1, as TopHub ships them",
+        ),
+        (
+            "tophub.tsv",
+            b"llvm\tgANdcQAo\tgANdcQAo\t0.1\n".to_vec(),
+            "an AutoTVM log of version 0.1, as TopHub ships them",
+        ),
+    ];
+    place.write("p/a.json", log(1, 3) + "\t\n  \n\t \t\r\n");
+    for (name, bytes, _) in &foreign {
+        place.write(&format!("p/{name}"), bytes);
+    }
+    let told = place.ok(&["ingest", "p", "--verbose"]).stderr;
+    for (name, _, looks) in &foreign {
+        let line = told
+            .lines()
+            .find(|line| line.starts_with("not taken: ") && line.contains(&format!("p/{name}")));
+        assert!(
+            line.is_some_and(|line| line.contains(looks)),
+            "{name}: {told}"
+        );
+    }
+    assert!(
+        told.contains(&format!("({} not taken)", foreign.len())),
+        "{told}"
+    );
+    assert!(
+        told.contains("taken as         1 auto_scheduler log"),
+        "{told}"
+    );
+    assert!(told.contains("rejects          0"), "{told}");
+    assert_eq!(
+        place.rows("SELECT dataset, count(*) FROM records GROUP BY 1"),
+        ["tenset,3"]
+    );
+    place.assert_sound(&["p/a.json"]);
+    for (name, _, looks) in &foreign {
+        let named = place.tsql(&["ingest", &format!("p/{name}"), "--platform", "p"]);
+        assert_eq!(named.code, Some(1), "{}", named.stderr);
+        assert!(
+            named
+                .stderr
+                .contains(&format!("p/{name}: {looks}, not taken")),
+            "{}",
+            named.stderr
+        );
+    }
+}

@@ -19,7 +19,7 @@ const MAX_NUMBERS: u64 = 1 << 24;
 const MAX_MEMBERS: usize = 64;
 
 /// What follows the name of an array in the archive.
-const SUFFIX: &str = ".npy";
+pub(super) const SUFFIX: &str = ".npy";
 
 /// An open npz file.
 pub(super) struct Archive<R> {

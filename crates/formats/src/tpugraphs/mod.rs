@@ -10,6 +10,7 @@
 //! release's own bytes (opcodes are `uint8`, edges and runtimes `int64`, edges in Fortran order).
 
 mod archive;
+mod foreign;
 mod grouping;
 mod place;
 mod told;
@@ -21,6 +22,7 @@ use ahash::RandomState;
 
 pub use crate::npy::{Dtype, Header};
 use archive::{Archive, Member};
+pub use foreign::foreign;
 use grouping::{Grouped, Grouping, Planes};
 pub use place::Place;
 pub use told::Arrays;

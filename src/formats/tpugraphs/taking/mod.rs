@@ -29,17 +29,32 @@ impl Admitting for Files {
     fn contents(&self, members: Vec<Input>) -> Contents {
         let mut contents = Contents::default();
         for member in members {
-            if Arrays.is_member(&member.name) {
-                contents.taken.push(What::File(member, None));
+            let is_array = Arrays.is_member(&member.name);
+            let other = if is_array {
+                member
+                    .opened()
+                    .ok()
+                    .and_then(|opened| read::foreign(&opened))
             } else {
-                let looks = read::looks(&member);
-                contents.others.push((member, looks));
+                Some(read::looks(&member))
+            };
+            match other {
+                None => contents.taken.push(What::File(member, None)),
+                Some(looks) => contents.others.push((member, looks)),
             }
         }
         contents
     }
 
-    fn admit(&self, input: &Input, _: Option<&Opened>, asked: Option<&str>) -> Result<Admission> {
+    fn admit(
+        &self,
+        input: &Input,
+        opened: Option<&Opened>,
+        asked: Option<&str>,
+    ) -> Result<Admission> {
+        if let Some(looks) = opened.and_then(read::foreign) {
+            return Ok(Admission::Skipped(looks));
+        }
         let platform = platform::said(asked, NAME, Some(PLATFORM), input);
         Ok(Admission::Taken(platform))
     }

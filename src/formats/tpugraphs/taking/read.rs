@@ -1,9 +1,11 @@
 //! Files, and files in archives, on their way to a parser.
 
+use std::io::BufReader;
+
 use tsql_codecs::identity::ContentHasher;
 use tsql_formats::exported::ExportedFile;
-use tsql_formats::tpugraphs::{Arrays, Document, NAME, Place};
-use tsql_formats::{Format as _, Input, Kind, Looks, Opened};
+use tsql_formats::tpugraphs::{self, Arrays, Document, NAME, Place};
+use tsql_formats::{Format as _, Input, Kind, Looks, Opened, Passed};
 
 use crate::error::{Error, Result};
 use crate::formats::taking::{Hand, Piece, What};
@@ -37,6 +39,16 @@ pub(super) fn looks(input: &Input) -> Looks {
         Ok(_) => Looks::new("a log beside npz files"),
         Err(error) => Looks::new(format!("a file that cannot be read ({error})")),
     }
+}
+
+/// Returns what a file is that was taken for one of TpuGraphs by its beginning, and is none.
+pub(super) fn foreign(opened: &Opened) -> Option<Looks> {
+    let stream = opened.stream(&Passed::default());
+    if stream.is_ok_and(|(_, compression)| compression.is_some()) {
+        let looks = Looks::new("a compressed npz file");
+        return Some(looks.with_hint("decompress it: an npz file is compressed within"));
+    }
+    tpugraphs::foreign(BufReader::new(opened.bytes()))
 }
 
 /// Looks at files in order.
