@@ -32,7 +32,7 @@ fn nothing_to_read() {
     assert!(parse("noise\n\n[Proc\n]]][[[\n").is_empty());
     assert!(parse(vec![b'['; 3_000_000]).is_empty());
     let mut parser = Parser::new();
-    parser.push_line(b"p [Config] model: a");
+    parser.push_line(b"p [Config] device: cpu");
     parser.push_line(b"all_close_atol8_rtol5 model_path:/s/a 1");
     assert_eq!(parser.stray_lines(), 1);
     assert!(parser.finish().is_empty());

@@ -13,6 +13,8 @@ mod expr;
 mod lines;
 pub mod log;
 #[cfg(test)]
+mod log_dialects;
+#[cfg(test)]
 mod log_golden;
 #[cfg(test)]
 mod log_nasty;

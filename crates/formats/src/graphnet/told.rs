@@ -1,5 +1,6 @@
 //! What tells files of GraphNet.
 
+use super::log::legacy;
 use super::sample::METADATA;
 use crate::{Documents, Format};
 
@@ -63,7 +64,7 @@ impl Format for BenchmarkLog {
 
 impl Documents for BenchmarkLog {
     fn is_text(&self, head: &[u8]) -> bool {
-        is_log(head)
+        is_log(head) || is_legacy_log(head)
     }
 }
 
@@ -97,9 +98,31 @@ fn is_log(head: &[u8]) -> bool {
     found.iter().filter(|found| **found).count() > 1
 }
 
+/// Does a file have lines of the log of an earlier test compiler, of more than one kind?
+fn is_legacy_log(head: &[u8]) -> bool {
+    let mut first: Option<&str> = None;
+    for at in memchr::memmem::find_iter(head, b" model_path:") {
+        let before = head.get(..at).unwrap_or(&[]);
+        let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+        let rest = head.get(start..).unwrap_or(&[]);
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest
+            .get(..end)
+            .and_then(|line| std::str::from_utf8(line).ok());
+        let Some(key) = line.and_then(legacy::key) else {
+            continue;
+        };
+        match first {
+            Some(first) if first != key => return true,
+            _ => first = Some(key),
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_log;
+    use super::{is_legacy_log, is_log};
 
     #[test]
     fn logs_are_told_from_programs_that_write_them() {
@@ -115,5 +138,19 @@ mod tests {
         assert!(!is_log(
             b"The tag [Processing] begins a record, [Config] follows.\n"
         ));
+    }
+    #[test]
+    fn logs_without_bracket_tags_are_told_by_their_keys() {
+        let line = |key: &str| format!("graph-net-test-compiler-log {key} model_path:/s/x 1\n");
+        let log = format!("Fail to export\n{}{}", line("equal"), line("max_diff"));
+        assert!(is_legacy_log(log.as_bytes()));
+        let old = line("cmp.equal") + &line("cmp.all_close_atol8_rtol8");
+        assert!(is_legacy_log(old.as_bytes()));
+        assert!(!is_legacy_log((line("equal") + &line("equal")).as_bytes()));
+        assert!(!is_legacy_log(
+            (line("loss") + &line("accuracy")).as_bytes()
+        ));
+        let program = "    print(f\"{prompt} equal model_path:{path}\")\n    print(f\"{prompt} max_diff model_path:{path}\")\n";
+        assert!(!is_legacy_log(program.as_bytes()));
     }
 }

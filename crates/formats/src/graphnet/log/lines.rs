@@ -285,11 +285,14 @@ impl Kind {
 /// and for each line a code, the style of its numbers, and how many such lines follow each other.
 pub fn pack(said: &Said, text: &[u8]) -> Vec<u8> {
     let own: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    let first = own.iter().find_map(|line| {
-        let at = memchr::memmem::find(line, b"[Processing] ")?;
-        Some((line.get(..at)?, line.ends_with(b"\r\n")))
-    });
-    let (prompt, crlf) = first.unwrap_or_default();
+    let first = |tag: &[u8]| {
+        own.iter().find_map(|line| {
+            let at = memchr::memmem::find(line, tag)?;
+            Some((line.get(..at)?, line.ends_with(b"\r\n")))
+        })
+    };
+    let begin = first(b"[Processing] ").or_else(|| first(b"[Config] "));
+    let (prompt, crlf) = begin.unwrap_or_default();
     let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
     let mut packed = vec![u8::from(crlf)];
     write_bytes(prompt, &mut packed);

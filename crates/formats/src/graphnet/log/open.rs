@@ -1,5 +1,6 @@
 //! A record of a log while its lines come in.
 
+use super::backend::Backend;
 use super::run::{Block, Performance, Run, Trial};
 use super::tag::Tag;
 use super::text::{keyed, milliseconds, number, put, short, statistics};
@@ -8,13 +9,30 @@ use super::tolerance::is_known_key;
 /// A record under construction.
 #[derive(Debug)]
 pub(super) struct Open {
-    run: Run,
-    blocks: Vec<Block>,
+    pub(super) run: Run,
+    pub(super) blocks: Vec<Block>,
     last_trial: u64,
+    pub(super) dialect: Dialect,
+    /// The configuration of the reference, where another one follows.
+    pub(super) reference: Vec<(String, String)>,
+}
+
+/// How a log writes a record.
+#[derive(Debug)]
+pub(super) enum Dialect {
+    /// From `[Processing]` on.
+    Processing,
+    Backend(Backend),
+    /// Its last line was read.
+    Legacy(bool),
 }
 
 impl Open {
     pub(super) fn new(line: u64) -> Self {
+        Self::of(line, Dialect::Processing)
+    }
+
+    pub(super) fn of(line: u64, dialect: Dialect) -> Self {
         let run = Run {
             line,
             ..Run::default()
@@ -23,6 +41,22 @@ impl Open {
             run,
             blocks: Vec::new(),
             last_trial: 0,
+            dialect,
+            reference: Vec::new(),
+        }
+    }
+
+    pub(super) fn backend(&self) -> Option<&Backend> {
+        match &self.dialect {
+            Dialect::Backend(backend) => Some(backend),
+            _ => None,
+        }
+    }
+
+    pub(super) fn backend_mut(&mut self) -> Option<&mut Backend> {
+        match &mut self.dialect {
+            Dialect::Backend(backend) => Some(backend),
+            _ => None,
         }
     }
 
@@ -84,6 +118,23 @@ impl Open {
     }
 
     pub(super) fn read(&mut self, line: u64, tag: Tag, body: &str) {
+        if matches!(self.dialect, Dialect::Legacy(_)) {
+            // Its own lines have no tags; those of trials are of the next record.
+            return;
+        }
+        let compares = matches!(
+            tag,
+            Tag::Datatype | Tag::DatatypeMatch | Tag::Shape | Tag::Correctness | Tag::Speedup
+        ) || tag == Tag::Performance && body.starts_with("[compiled]");
+        if let Some(backend) = self.backend_mut() {
+            backend.is_compared |= compares;
+            if tag == Tag::Config && body.trim_start().starts_with("model: ") {
+                backend.sides += 1;
+                if backend.sides == 2 {
+                    self.reference = std::mem::take(&mut self.run.config);
+                }
+            }
+        }
         match tag {
             Tag::Processing => self.processing(line, body),
             Tag::Config => self.config(line, body),
@@ -136,11 +187,13 @@ impl Open {
     }
 
     fn profiling(&mut self, body: &str) {
-        let Some(device) = body.trim_start().strip_prefix("Using device: ") else {
+        let body = body.trim_start();
+        if let Some(device) = body.strip_prefix("Using device: ") {
+            let device = device.split(", warm up").next().unwrap_or(device).trim();
+            self.run.device.get_or_insert_with(|| device.to_owned());
+        } else if !body.starts_with("Warm up ") {
             return;
-        };
-        let device = device.split(", warm up").next().unwrap_or(device).trim();
-        self.run.device.get_or_insert_with(|| device.to_owned());
+        }
         if self
             .blocks
             .last()
@@ -255,7 +308,11 @@ impl Open {
             self.run
                 .note(line, format!("[Performance][{}]: {problem}", short(side)));
         }
+        // The log of each side says `eager`, which of the target is another one.
+        let is_target = |backend: &Backend| backend.sides > 1 && !backend.is_compared;
+        let is_target = self.backend().is_some_and(is_target);
         match side {
+            "eager" if is_target => self.run.compiled_performance = Some(performance),
             "eager" => self.run.eager_performance = Some(performance),
             "compiled" => self.run.compiled_performance = Some(performance),
             _ => self
@@ -294,7 +351,14 @@ impl Open {
             let words = phases.split_whitespace();
             let known = words
                 .take_while(|word| word.starts_with("eager:") || word.starts_with("compiled:"));
-            self.run.phases = Some(known.collect::<Vec<_>>().join(" "));
+            let phases = known.collect::<Vec<_>>().join(" ");
+            self.run.phases = match self.run.phases.take() {
+                Some(reference) if self.backend().is_some_and(|backend| backend.sides > 1) => {
+                    let target = phases.replace("eager:", "compiled:");
+                    Some(format!("{reference} {target}"))
+                }
+                _ => Some(phases),
+            };
         } else if let Some(status) = body.strip_prefix("status:") {
             let word = status.split_whitespace().next().unwrap_or_default();
             let known = ["success", "failed"]
@@ -312,6 +376,11 @@ impl Open {
     }
 
     pub(super) fn close(mut self, last_line: u64, cut: &str) -> Run {
+        match self.dialect {
+            Dialect::Backend(_) => self.state_reference(),
+            Dialect::Legacy(_) => self.check_trials(),
+            Dialect::Processing => {}
+        }
         let last_line = last_line.max(self.run.line);
         self.run.lines = last_line - self.run.line + 1;
         let run = &self.run;

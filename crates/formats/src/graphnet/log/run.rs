@@ -1,6 +1,8 @@
 //! One record of a benchmark log, and what it says about success and correctness.
 
-use super::tolerance::{FIRST_TOLERANCE, LAST_TOLERANCE, tolerance_key};
+use super::tolerance::{
+    FIRST_TOLERANCE, LAST_TOLERANCE, stated_tolerances, tolerance, tolerance_key,
+};
 
 /// One timed repeat (`Trial 1: e2e=.. ms, gpu=.. ms`).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +41,17 @@ pub struct Performance {
     pub(crate) kernel_median: Option<f64>,
 }
 
+impl Performance {
+    /// Statistics of a log that prints a mean and nothing else, in milliseconds.
+    pub(super) fn of_mean(mean: f64) -> Self {
+        Self {
+            raw: format!("{{\"e2e\": {{\"mean\": {mean}}}}}"),
+            e2e_mean: Some(mean),
+            ..Self::default()
+        }
+    }
+}
+
 /// What `detect_sample_status` of upstream's `analysis_util.py` looks for in the lines of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -52,12 +65,12 @@ pub struct Marks {
     pub datatype: bool,
 }
 
-/// One record of a log: from a `[Processing]` line to the next one.
+/// One record of a log: from the line that begins it, `[Processing]` as a rule, to the next one.
 ///
 /// In a run on a second device "eager" is the reference device and "compiled" the target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Line number of the `[Processing]` line, from 1.
+    /// Line number of the line that begins it, from 1.
     pub line: u64,
     /// Number of lines up to the next record or the end of the log.
     pub lines: u64,
@@ -125,6 +138,12 @@ impl Run {
         }
     }
 
+    /// Value of a `[Config]` key.
+    pub fn config(&self, key: &str) -> Option<&str> {
+        let found = self.config.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// Values of a correctness key, without brackets.
     pub fn values(&self, key: &str) -> Option<&[f64]> {
         let found = self.correctness.iter().find(|(name, _)| name == key);
@@ -175,7 +194,17 @@ pub fn stated_status(run: &Run) -> Option<&'static str> {
 /// all levels pass. If `[equal]` was not fully readable, the outputs are counted by the data types
 /// where these are more. Source: `check_sample_correctness` in `analysis_util.py`, without its
 /// check of the status.
+///
+/// Of a log that names its comparisons by tolerances and states no data types, a level passes where comparisons that were
+/// at least as strict passed for all types of floats.
 pub fn passes(run: &Run) -> u32 {
+    if run
+        .correctness
+        .iter()
+        .any(|(key, _)| stated_tolerances(key).is_some())
+    {
+        return legacy_passes(run);
+    }
     let stated = run.values("equal").map_or(0, <[f64]>::len);
     let outputs = if run.equal_is_malformed {
         stated.max(run.eager_datatypes.len())
@@ -200,6 +229,30 @@ pub fn passes(run: &Run) -> u32 {
                 .is_some_and(|value| *value != 0.0)
         });
         if passed {
+            bits |= 1 << bit;
+        }
+    }
+    bits
+}
+
+/// At which tolerance levels every output of a record of a log of 2025-08 passes, of whatever type of floats it is.
+fn legacy_passes(run: &Run) -> u32 {
+    const FLOATS: [&str; 4] = ["float16", "bfloat16", "float32", "float64"];
+    let all = |values: &[f64]| values.iter().all(|value| *value != 0.0);
+    let is_equal = run.values("equal").is_some_and(all) && !run.equal_is_malformed;
+    let passed = run.correctness.iter().filter(|(_, values)| all(values));
+    let passed: Vec<(f64, f64)> = passed
+        .filter_map(|(key, _)| stated_tolerances(key))
+        .collect();
+    let mut bits = 0;
+    for (bit, t) in (0_u32..).zip(FIRST_TOLERANCE..=LAST_TOLERANCE) {
+        let is_passed = |dtype: &&str| {
+            let (absolute, relative) = tolerance(dtype, t).unwrap_or_default();
+            passed
+                .iter()
+                .any(|stricter| stricter.0 <= absolute && stricter.1 <= relative)
+        };
+        if is_equal || FLOATS.iter().all(is_passed) {
             bits |= 1 << bit;
         }
     }

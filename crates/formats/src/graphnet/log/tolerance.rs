@@ -59,6 +59,18 @@ static KNOWN_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     keys
 });
 
+/// Returns absolute and relative tolerance of a key of the logs of 2025-08: of `all_close_atol5_rtol2` 1e-5 and 1e-2.
+pub(super) fn stated_tolerances(key: &str) -> Option<(f64, f64)> {
+    let (absolute, relative) = key.strip_prefix("all_close_atol")?.split_once("_rtol")?;
+    let power = |digits: &str| {
+        digits
+            .parse::<i32>()
+            .ok()
+            .map(|digits| 10_f64.powi(-digits))
+    };
+    Some((power(absolute)?, power(relative)?))
+}
+
 /// A number as Python's `%.2E` writes it: the exponent has a sign and at least two digits.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.2E}");

@@ -80,6 +80,6 @@ impl Taking for Logs {
     }
 
     fn parse(work: Work) -> Result<Read, String> {
-        Ok(read::parse(work))
+        read::parse(work)
     }
 }

@@ -108,13 +108,21 @@ fn unread(error: Error, path: String, hand: &mut Hand<'_, Work>) -> Result<Optio
 }
 
 /// The runs of a log.
-pub(super) fn parse(work: Work) -> Read {
+///
+/// # Errors
+/// A log without any.
+pub(super) fn parse(work: Work) -> std::result::Result<Read, String> {
     let Work { reading, bytes, .. } = &work;
     let mut parser = Parser::new();
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         parser.push_line(line);
     }
     let (runs, stray) = (parser.finish(), parser.stray_lines());
+    if runs.is_empty() {
+        return Err(format!(
+            "a benchmark log without a record: {stray} lines with tags, none of which begins one, as `[Processing]` and `[Config] model` do"
+        ));
+    }
     let mut told = Told {
         bytes: bytes.len() as u64 - reading.first_byte,
         ..Told::default()
@@ -140,14 +148,14 @@ pub(super) fn parse(work: Work) -> Read {
     let packed = packed.unwrap_or_default().into_iter().map(Some);
     let packed = packed.chain(std::iter::repeat(None));
     let new_runs = runs.into_iter().skip(work.known).zip(packed);
-    Read {
+    Ok(Read {
         told,
         rows: new_runs
             .map(|(run, text)| Row::new(run, source_id, text))
             .collect(),
         text,
         new_bytes,
-    }
+    })
 }
 
 /// A log's row in the ledger.
@@ -175,12 +183,13 @@ fn closed(work: &Work, runs: &[Run], text: Option<&(i64, Vec<u8>)>) -> Closed {
     }
 }
 
-/// The first hardware that a log names, of which a platform can have the name.
+/// The first hardware that a log configures, else profiles, of which a platform can have the name.
 pub(super) fn hardware(log: &Opened, input: &Input) -> Result<Option<String>> {
     let log = log.stream(&Passed::default());
     let (log, _) = log.map_err(Error::io(&input.file))?;
     let mut lines = BufReader::new(log.take(LOG_BYTES));
     let mut line = Vec::new();
+    let mut profiled = None;
     loop {
         line.clear();
         let read = (&mut lines)
@@ -188,13 +197,20 @@ pub(super) fn hardware(log: &Opened, input: &Input) -> Result<Option<String>> {
             .read_until(b'\n', &mut line)
             .map_err(Error::io(&input.file))?;
         if read == 0 {
-            return Ok(None);
+            return Ok(profiled);
         }
         let text = String::from_utf8_lossy(&line);
         if let Some((_, name)) = text.split_once("[Config] hardware:") {
             let name = name.trim();
             if platform::is_name(name) {
                 return Ok(Some(name.to_owned()));
+            }
+        } else if let Some((_, device)) = text.split_once("[Profiling] Using device: ") {
+            // `cuda:0 NVIDIA A100-SXM4-40GB, warm up 3, trials 5`
+            let device = device.split(", warm up").next().unwrap_or(device);
+            let name = device.split_once(' ').map_or("", |(_, name)| name.trim());
+            if profiled.is_none() && platform::is_name(name) {
+                profiled = Some(name.to_owned());
             }
         }
     }

@@ -1,0 +1,104 @@
+//! Logs of upstream's test compiler as of July and August 2025, before lines had bracket tags.
+//!
+//! ```text
+//! [Profiling] Using device: cuda:0 NVIDIA A100-SXM4-40GB, warm up 3, trials 5         standard output, eager
+//! Trial 1: 9.36 ms
+//! graph-net-test-compiler-log equal model_path:/samples/timm/x 1 1                    a value for each output
+//! graph-net-test-compiler-log all_close_atol8_rtol8 model_path:/samples/timm/x 1 0
+//! graph-net-test-compiler-log duration model_path:/samples/timm/x eager:8.6400 compiled:8.4100
+//! ```
+//!
+//! Until 2025-08-28 keys began with `cmp.`, and durations were seconds; since then they are milliseconds. No line names
+//! the data types of outputs, nor the compiler.
+
+use super::text::number;
+
+/// A line about a sample.
+#[derive(Debug, PartialEq)]
+pub(super) struct Line<'a> {
+    /// Without the prefix `cmp.`.
+    pub(super) key: &'a str,
+    pub(super) model_path: &'a str,
+    pub(super) value: Value,
+    /// What the line says could not be read as a whole.
+    pub(super) is_malformed: bool,
+}
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+pub(super) enum Value {
+    /// One number for each output.
+    Outputs(Vec<f64>),
+    /// Milliseconds of the eager and the compiled side.
+    Durations(Option<f64>, Option<f64>),
+}
+
+/// Keys, or what they begin with.
+const KEYS: [&str; 6] = [
+    "equal",
+    "all_close_atol",
+    "max_diff",
+    "mean_diff",
+    "diff_count_atol",
+    "duration",
+];
+
+/// Returns the key of a line of this dialect.
+pub(in crate::graphnet) fn key(line: &str) -> Option<&str> {
+    parse(line).map(|line| line.key)
+}
+
+/// Reads a line of this dialect: one word of prompt, key, path, values.
+pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+    let (before, after) = line.split_once(" model_path:")?;
+    let mut words = before.split(' ');
+    let (_prompt, stated) = (words.next().filter(|word| !word.is_empty())?, words.next()?);
+    if words.next().is_some() {
+        return None;
+    }
+    let key = stated.strip_prefix("cmp.").unwrap_or(stated);
+    let is_key = |known: &str| {
+        let is_family = known.ends_with("_atol") && key.contains("_rtol");
+        key == known || is_family && key.starts_with(known)
+    };
+    if !KEYS.into_iter().any(is_key) {
+        return None;
+    }
+    let (model_path, values) = after.split_once(' ').unwrap_or((after, ""));
+    if model_path.is_empty() {
+        return None;
+    }
+    let mut is_malformed = false;
+    let value = if key == "duration" {
+        let to_ms = if stated == key { 1.0 } else { 1000.0 };
+        let mut side = |name: &str| {
+            let mut words = values.split_whitespace();
+            let word = words.find_map(|word| word.strip_prefix(name));
+            let (value, whole) = word.map(number).unwrap_or_default();
+            is_malformed |= !whole;
+            value.map(|value| value * to_ms)
+        };
+        Value::Durations(side("eager:"), side("compiled:"))
+    } else {
+        let mut numbers = Vec::new();
+        for word in values.split_whitespace() {
+            let (value, whole) = number(word);
+            numbers.extend(value);
+            is_malformed |= !whole;
+        }
+        Value::Outputs(numbers)
+    };
+    Some(Line {
+        key,
+        model_path,
+        value,
+        is_malformed,
+    })
+}
+
+/// Returns the milliseconds of a trial: `Trial 1: 9.36 ms`.
+pub(super) fn trial(line: &str) -> Option<(u64, f64)> {
+    let (index, time) = line.trim().strip_prefix("Trial ")?.split_once(": ")?;
+    let time = time.strip_suffix(" ms")?;
+    Some((index.parse().ok()?, time.parse().ok()?))
+}
