@@ -6,91 +6,19 @@ use std::sync::Arc;
 use arrow::array::{Array as _, ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use datafusion::logical_expr::Expr;
-use datafusion::prelude::{SessionContext, col, lit};
+use datafusion::prelude::{SessionContext, lit};
 
+use super::doubled;
+use super::label::Label;
 use super::ledger::Correction;
 use super::options::{Corrected, CorrectionOptions, Kind};
 use crate::chosen::{among, everything, nothing};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::formats::{NO_PLATFORM, platform};
+use crate::formats::NO_PLATFORM;
 use crate::ingest::commits::claim;
 use crate::query::collect;
 use crate::store::{Partition, Snapshot, Store};
-
-/// A label that a person gave to a source, and its right value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Label {
-    /// The platform of its records.
-    Platform(String),
-    /// Their collection; `None` where they are of none.
-    Collection(Option<String>),
-    /// Their split; `None` where they are of none.
-    Split(Option<String>),
-}
-
-impl std::str::FromStr for Label {
-    type Err = Error;
-
-    /// Reads `platform=k80`; `split=` takes the label away.
-    fn from_str(text: &str) -> Result<Self> {
-        let wrong = |reason: String| Error::Argument {
-            name: "set",
-            reason,
-        };
-        let known = "hint: platform=NAME, collection=NAME and split=NAME can be set";
-        let Some((name, value)) = text.split_once('=') else {
-            return Err(wrong(format!("`{text}` is no label and value\n{known}")));
-        };
-        let maybe = || (!value.is_empty()).then(|| value.to_owned());
-        match name {
-            "platform" => {
-                platform::check(value, "--set")?;
-                Ok(Self::Platform(value.to_owned()))
-            }
-            "collection" => Ok(Self::Collection(maybe())),
-            "split" => Ok(Self::Split(maybe())),
-            _ if crate::schema::table("records")?
-                .columns
-                .iter()
-                .any(|column| column.name == name) =>
-            {
-                Err(wrong(format!(
-                    "`{name}` was measured, or follows from what was: such values are never changed\nhint: `tsql retract` takes wrong measurements out of all answers"
-                )))
-            }
-            _ => Err(wrong(format!("no label `{name}`\n{known}"))),
-        }
-    }
-}
-
-impl std::fmt::Display for Label {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, value) = self.pair();
-        write!(formatter, "{name}={}", value.unwrap_or_default())
-    }
-}
-
-impl Label {
-    /// Its column, and the value.
-    fn pair(&self) -> (&'static str, Option<&str>) {
-        match self {
-            Self::Platform(name) => ("platform", Some(name)),
-            Self::Collection(name) => ("collection", name.as_deref()),
-            Self::Split(name) => ("split", name.as_deref()),
-        }
-    }
-
-    /// A row that has another value.
-    fn differs(&self) -> Expr {
-        let (name, value) = self.pair();
-        match value {
-            Some(value) => col(name).eq(lit(value)).is_not_true(),
-            None => col(name).is_not_null(),
-        }
-    }
-}
 
 /// Sources that are corrected.
 struct Sources {
@@ -106,7 +34,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Empty`] where nothing is chosen, [`Error::Argument`] where everything is without
-    /// [`CorrectionOptions::all`], no reason is given, or a label cannot be set for these sources; [`Error::Refused`] while
+    /// [`CorrectionOptions::all`], no reason is given, a label cannot be set for these sources, or the store has the same file with
+    /// the label that is set, so that its records would count twice; [`Error::Refused`] while
     /// another correction is at work, [`Error::Query`] for a predicate that is no SQL.
     pub async fn correct(
         &self,
@@ -135,6 +64,7 @@ impl Store {
             if !options.all && chosen.are_all {
                 return Err(everything("sources"));
             }
+            doubled::check(&self.session().await?, &chosen.ids, labels).await?;
         }
         if options.dry_run {
             return Ok(done);

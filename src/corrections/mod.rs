@@ -24,10 +24,12 @@
 //! ```
 
 mod correct;
+mod doubled;
+mod label;
 mod ledger;
 mod options;
 mod retract;
 
-pub use correct::Label;
+pub use label::Label;
 pub use ledger::Correction;
 pub use options::{Corrected, CorrectionOptions, Kind};
