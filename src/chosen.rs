@@ -48,6 +48,14 @@ impl Lines {
         }
     }
 
+    /// Adds those of others.
+    pub(crate) fn extend(&mut self, others: &Self) {
+        for (source, lines) in &others.0 {
+            self.0.entry(*source).or_default().extend(lines);
+        }
+        self.sort();
+    }
+
     /// Brings what was added into its order.
     pub(crate) fn sort(&mut self) {
         for lines in self.0.values_mut() {

@@ -134,6 +134,8 @@ mod readme;
 mod real_logs;
 #[path = "suite/refused.rs"]
 mod refused;
+#[path = "suite/replaced.rs"]
+mod replaced;
 #[cfg(feature = "s3")]
 #[path = "suite/s3.rs"]
 mod s3;

@@ -4,6 +4,7 @@
 //! correct   records ─▶ retracted ─▶ sources (their files)      labels of whole sources
 //! retract   retracted ─▶ records                               rows copied, then taken out
 //! restore   records ─▶ retracted                               rows put back, then taken out
+//! replace   retracted ─▶ records ─▶ sources                    rows copied, then taken out as those of another file come
 //! ```
 //!
 //! Each is written into `corrections` before it begins and marked there when it is done, and one of them is at work at a
@@ -28,6 +29,7 @@ mod doubled;
 mod label;
 mod ledger;
 mod options;
+mod replace;
 mod retract;
 
 pub use label::Label;

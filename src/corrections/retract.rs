@@ -124,7 +124,7 @@ impl Store {
 
     /// Copies rows of one table into another one, but for those that it has; with the retraction that they are of, where
     /// it keeps that.
-    async fn copy_lines(
+    pub(super) async fn copy_lines(
         &self,
         (from, to): (&str, &str),
         lines: &Lines,
@@ -211,7 +211,12 @@ impl Store {
         Ok(known)
     }
 
-    async fn take_out_lines(&self, table: &str, lines: &Lines, begun: &Correction) -> Result<u64> {
+    pub(super) async fn take_out_lines(
+        &self,
+        table: &str,
+        lines: &Lines,
+        begun: &Correction,
+    ) -> Result<u64> {
         let filter = lines.filter();
         let detail = format!("{} {}", begun.kind.name(), begun.correction_id);
         self.take_out(table, &detail, async |_| Ok(Some(filter.clone())))
@@ -219,7 +224,7 @@ impl Store {
     }
 
     /// What a correction that was broken off has done, with what was left to do.
-    async fn done_of(&self, begun: &Correction, left: Corrected) -> Result<Corrected> {
+    pub(super) async fn done_of(&self, begun: &Correction, left: Corrected) -> Result<Corrected> {
         let mut done = Corrected {
             records: begun.record_count.unwrap_or(0).max(left.records),
             sources: begun.source_count.unwrap_or(0).max(left.sources),

@@ -27,6 +27,7 @@ mod options;
 pub(crate) mod orphans;
 mod paced;
 mod parts;
+mod repeated;
 mod report;
 mod stream;
 mod whole;
@@ -52,7 +53,8 @@ pub use lines::Position;
 pub use options::{AppendOptions, Event, IngestOptions, Progress};
 #[cfg(any(test, fuzzing))]
 pub(crate) use paced::Handed;
-pub use report::{Report, SkippedFile};
+pub use repeated::RepeatedFile;
+pub use report::{ReplacedFile, Report, SkippedFile};
 pub use stream::Appender;
 
 /// How often an ingest begins again because another one has committed one of its files.
@@ -122,6 +124,9 @@ impl Store {
             report.unlabelled_files = report.unchanged_files;
         }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
+        if !options.dry_run {
+            report.repeated_files = self.repeated(&report.versions).await?;
+        }
         report.elapsed = started.elapsed();
         if report.bytes_out > 0 && !options.dry_run {
             report.unmerged = self.merge_small().await;

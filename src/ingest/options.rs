@@ -8,6 +8,7 @@ use std::time::Duration;
 use tsql_formats::exported::SIDECAR;
 use tsql_formats::{Input, Named};
 
+use crate::chosen::Lines;
 use crate::error::{Error, Result};
 use crate::formats::StreamFormat;
 use crate::ledger::{Labelling, Labels, Ledger};
@@ -31,7 +32,12 @@ pub struct IngestOptions {
     pub(crate) stop: Arc<AtomicBool>,
     /// Logs that are committed together at most.
     pub(crate) group_files: usize,
+    /// Records that leave as a new source comes, by that source: those of its earlier versions.
+    pub(crate) replacing: Replacing,
 }
+
+/// Records of earlier versions, by the source that takes their place.
+pub(crate) type Replacing = Arc<HashMap<i64, Lines>>;
 
 impl Default for IngestOptions {
     fn default() -> Self {
@@ -48,6 +54,7 @@ impl Default for IngestOptions {
             progress: Arc::new(|_| {}),
             stop,
             group_files: 8192,
+            replacing: Replacing::default(),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tsql_formats::{Input, Looks, Named, exported};
 
+use super::repeated::RepeatedFile;
 use crate::error::{Error, Result};
 use crate::formats::{KnownSample, NO_PLATFORM};
-use crate::ledger::Closed;
+use crate::ledger::{Closed, Versions};
 
 /// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
 const REJECTS_LISTED: usize = 20;
@@ -39,6 +40,18 @@ impl SkippedFile {
     }
 }
 
+/// A file that took the place of its earlier versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ReplacedFile {
+    /// How it was named.
+    pub path: String,
+    /// Names of the earlier versions in the store.
+    pub earlier: Vec<String>,
+    /// Records of these, which are in `retracted` since.
+    pub records: u64,
+}
+
 /// What an ingest did.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
@@ -58,6 +71,13 @@ pub struct Report {
     pub grown_files: u64,
     /// Files of whose name the store has another one: path, and the name that each got in the store.
     pub renamed_files: Vec<(String, String)>,
+    /// Those of them that repeat records of an earlier version, so that these count twice.
+    pub repeated_files: Vec<RepeatedFile>,
+    /// Files that took the place of their earlier versions.
+    pub replaced_files: Vec<ReplacedFile>,
+    /// Files of whose name the store has others.
+    #[serde(skip)]
+    pub(crate) versions: Vec<Versions>,
     /// Files that were taken as what the list of a `tsql export` beside them says.
     pub exported_files: u64,
     /// Files that no reader takes. Nothing of them is in the store, so that a later version may.
@@ -155,7 +175,6 @@ impl Report {
         reason: String,
         strict: bool,
     ) -> Result<()> {
-        self.notes += 1;
         if strict {
             return Err(Error::Rejected { path, line, reason });
         }
@@ -173,7 +192,6 @@ impl Report {
         if self.first_notes.len() < REJECTS_LISTED {
             self.first_notes.push((path, line, reason));
         }
-        Ok(())
     }
 
     /// Counts files of an export, and says where they are not taken as what they were, because a format
@@ -250,6 +268,9 @@ impl Report {
             *self.kinds.entry(kind).or_default() += count;
         }
         self.renamed_files.extend(other.renamed_files);
+        self.repeated_files.extend(other.repeated_files);
+        self.replaced_files.extend(other.replaced_files);
+        self.versions.extend(other.versions);
         self.skipped_files.extend(other.skipped_files);
         self.platforms.extend(other.platforms);
         self.failed_files.extend(other.failed_files);

@@ -18,7 +18,7 @@ use super::workers::{Desk, Pool, caught};
 use super::{Event, IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::taking::{Given, Group, Piece, Taking, Told};
-use crate::ledger::{Alias, Closed, Ledger};
+use crate::ledger::{Alias, Closed, Ledger, Versions};
 use crate::store::Store;
 
 /// What became of a piece of the input, in order.
@@ -27,6 +27,7 @@ enum Message<P> {
     Read(Box<P>),
     Unchanged(u64),
     Alias { alias: Box<Alias>, path: String },
+    Versions(Versions),
     Failed(Failed),
 }
 
@@ -89,6 +90,9 @@ fn read<T: Taking>(
             }
         })
     });
+    for versions in ledger.take_versions() {
+        desk.tell(Message::Versions(versions))?;
+    }
     let reason = match read {
         Ok(Ok(listened)) => return listened,
         Ok(Err(error)) => error.to_string(),
@@ -131,7 +135,8 @@ pub(super) async fn run<T: Taking>(
         }
     };
     let orphans = Orphans::find(store, &ledger, &scope, T::TABLES).await?;
-    let mut commits = Commits::new(store, &ledger, orphans, options.labelling()?);
+    let commits = Commits::new(store, &ledger, orphans, options.labelling()?);
+    let mut commits = commits.replacing(&options.replacing);
     if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
     }
@@ -194,6 +199,7 @@ impl<T: Taking> Whole<'_, T> {
                 self.report.renamed(&closed);
                 self.closed.push(closed);
             }
+            Message::Versions(versions) => self.report.versions.push(versions),
             Message::Failed(failed) => {
                 self.refused.extend(failed.source_id);
                 return self.fail(failed.path, failed.reason);

@@ -17,7 +17,7 @@ use tsql_formats::naming::numbered;
 pub(crate) use closed::{About, Closed, application, source_columns};
 pub(crate) use labels::{Labelling, Labels, parse as parse_label};
 pub(crate) use prefixes::PIECE_BYTES;
-pub(crate) use source::{Alias, Plan, Reading, Source};
+pub(crate) use source::{Alias, Plan, Reading, Source, Versions};
 
 use crate::column;
 use crate::dedupe::ReadFiles;
@@ -43,6 +43,8 @@ pub(crate) struct Ledger {
     /// Records and other lines that all its rows stand for.
     pub(crate) record_count: u64,
     pub(crate) other_count: u64,
+    /// Files that were planned and nobody has asked for: those with earlier versions.
+    versions: Vec<Versions>,
 }
 
 impl Ledger {
@@ -80,6 +82,7 @@ impl Ledger {
             "platform",
             "first_platform",
             "name",
+            "path",
             "end_byte",
             "first_line",
             "line_count",
@@ -128,6 +131,7 @@ impl Ledger {
             texts("line_ending")?,
         );
         let (collections, splits) = (texts("collection")?, texts("split")?);
+        let paths = texts("path")?;
         let samples = integers("sample_id")?;
         let first_platforms = texts("first_platform")?;
         let (arrays, arrays_hashes) = (texts("arrays")?, texts("arrays_hash")?);
@@ -142,6 +146,7 @@ impl Ledger {
                 platform: platforms.value(row).to_owned(),
                 first_platform: column::text_at(first_platforms, row).map(str::to_owned),
                 name: names.value(row).to_owned(),
+                path: paths.value(row).to_owned(),
                 segments: segments.value(row) + 1,
                 end_byte: ends.value(row).unsigned_abs(),
                 last_line: (lines.value(row) + counts.value(row) - 1).unsigned_abs(),
@@ -168,6 +173,11 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// The files that were planned since the last call and have earlier versions.
+    pub(crate) fn take_versions(&mut self) -> Vec<Versions> {
+        std::mem::take(&mut self.versions)
     }
 
     /// The sources of this size on a platform that have rows of their own.

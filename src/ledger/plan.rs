@@ -6,7 +6,7 @@ use tsql_formats::{Compression, Input, Opened};
 
 use super::Ledger;
 use super::prefixes::Prefixes;
-use super::source::{Alias, Plan, Reading, Source, UNCOMMITTED};
+use super::source::{Alias, Plan, Reading, Source, UNCOMMITTED, Versions};
 use crate::error::{Error, Result};
 
 impl Ledger {
@@ -20,9 +20,33 @@ impl Ledger {
         opened: &Opened,
         compression: Option<Compression>,
     ) -> Result<Plan> {
-        let plan = self.look(dataset, platform, input, opened, compression)?;
+        let mut versions = Versions {
+            path: input.path.clone(),
+            new: None,
+            same: None,
+            earlier: Vec::new(),
+        };
+        let plan = self.look(
+            dataset,
+            platform,
+            input,
+            (opened, compression),
+            &mut versions,
+        )?;
         self.name(dataset, &plan);
+        self.add_versions(&plan, versions);
         Ok(plan)
+    }
+
+    fn add_versions(&mut self, plan: &Plan, versions: Versions) {
+        if versions.earlier.is_empty() {
+            return;
+        }
+        let new = match plan {
+            Plan::Read(reading) => Some(reading.source_id),
+            Plan::Unchanged | Plan::Alias(_) => None,
+        };
+        self.versions.push(Versions { new, ..versions });
     }
 
     /// Another name that this run gives: a third file of that name and these bytes is nothing new.
@@ -37,8 +61,8 @@ impl Ledger {
         dataset: &str,
         platform: &str,
         input: &Input,
-        opened: &Opened,
-        compression: Option<Compression>,
+        (opened, compression): (&Opened, Option<Compression>),
+        versions: &mut Versions,
     ) -> Result<Plan> {
         let same_name = self.of_name(&input.name);
         let size = opened.size().map_err(Error::io(&input.file))?;
@@ -57,8 +81,15 @@ impl Ledger {
                 .filter(|source| prefixes.hash_at(source.end_byte) == Some(&source.content_hash))
                 .copied()
                 .collect();
+            let others = same_name.iter().filter(|source| {
+                let is_begun = prefixes.hash_at(source.end_byte) == Some(&source.content_hash);
+                !is_begun && source.may_be_earlier(platform)
+            });
+            let others = others.map(|source| source.as_earlier(&input.path));
+            versions.earlier.extend(others);
             begun.sort_by_key(|source| source.end_byte);
             if let Some(longest) = begun.last() {
+                versions.same = Some(longest.source_id);
                 if longest.end_byte == prefixes.size {
                     return Ok(Plan::Unchanged);
                 }
@@ -98,7 +129,22 @@ impl Ledger {
         alike: impl Fn(&Source) -> bool,
     ) -> Plan {
         let plan = self.look_for_document(dataset, platform, named, (bytes, content_hash), alike);
+        let others = self.of_name(named).into_iter().filter(|source| {
+            source.content_hash != content_hash && source.may_be_earlier(platform)
+        });
+        let earlier = others.map(|source| source.as_earlier(named)).collect();
+        let mut same = self
+            .of_name(named)
+            .into_iter()
+            .filter(|source| source.content_hash == content_hash && source.is_on(platform));
+        let versions = Versions {
+            path: named.to_owned(),
+            new: None,
+            same: same.next().map(|source| source.source_id),
+            earlier,
+        };
         self.name(dataset, &plan);
+        self.add_versions(&plan, versions);
         plan
     }
 

@@ -11,6 +11,8 @@ pub(crate) struct Source {
     /// The one that it was ingested for, where that was corrected.
     pub(crate) first_platform: Option<String>,
     pub(crate) name: String,
+    /// How it was named when it was ingested last.
+    pub(crate) path: String,
     /// The next segment's number.
     pub(crate) segments: i32,
     pub(crate) end_byte: u64,
@@ -44,6 +46,7 @@ impl Source {
             platform: reading.platform.clone(),
             first_platform: reading.first_platform.clone(),
             name: reading.name.clone(),
+            path: String::new(),
             segments: UNCOMMITTED,
             end_byte,
             last_line: 0,
@@ -127,5 +130,49 @@ impl Reading {
             first_line: 1,
             crlf: None,
         }
+    }
+}
+
+/// A file of whose name the store has others, which are no beginnings of it: earlier versions, as a rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Versions {
+    /// How it was named.
+    pub(crate) path: String,
+    /// The source that it becomes; `None` where nothing of it is read.
+    pub(crate) new: Option<i64>,
+    /// The source that it is, or begins with.
+    pub(crate) same: Option<i64>,
+    pub(crate) earlier: Vec<Earlier>,
+}
+
+/// A source that may be an earlier version of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Earlier {
+    pub(crate) source_id: i64,
+    pub(crate) name: String,
+    /// It was ingested from the same place, as far as its path and its name tell.
+    pub(crate) is_same_place: bool,
+}
+
+impl Source {
+    /// This source as an earlier version of what is at `path`.
+    pub(super) fn as_earlier(&self, path: &str) -> Earlier {
+        let plain = |path: &str| path.trim_start_matches("./").to_owned();
+        // A file that was found in a folder has the folder's name before its own.
+        let is_same_place = self.name.contains('/') || plain(&self.path) == plain(path);
+        Earlier {
+            source_id: self.source_id,
+            name: self.name.clone(),
+            is_same_place,
+        }
+    }
+
+    /// Whether it may be an earlier version of a file on a platform: it has rows of its own.
+    pub(super) fn may_be_earlier(&self, platform: &str) -> bool {
+        self.is_on(platform)
+            && self.same_as.is_none()
+            && self.sample_id.is_none()
+            && self.segments != UNCOMMITTED
+            && self.end_byte > 0
     }
 }

@@ -58,6 +58,7 @@ use crate::store::Store;
     logs/*.log      # GraphNet; the logs name their hardware\n  \
     tsql ingest --dry-run \\\n      \
     data/                 # what of all this would be taken, and as what?\n  \
+    tsql ingest --replace logs/a100/tuning.json   # it was edited\n  \
     tsql ingest --format autotvm odd.txt --platform k80\n  \
     tsql ingest --part $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
@@ -78,6 +79,10 @@ pub(super) struct Ingest {
     /// Write nothing: read everything, and say what would be taken, refused and passed over
     #[arg(long)]
     dry_run: bool,
+    /// Let each file take the place of its earlier versions: those that were ingested from the same path and differ from
+    /// how it begins. Their records are retracted as the new ones come; `tsql restore` puts them back
+    #[arg(long, conflicts_with = "dry_run")]
+    replace: bool,
     /// Take one of N parts of the files: `--part 3/8`, one for each task of a Slurm array or a Kubernetes job. All at
     /// once may write to the same store
     #[arg(long, value_name = "I/N")]
@@ -124,7 +129,11 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         stop,
         ..IngestOptions::default()
     };
-    let ingested = store.ingest(&command.inputs, &options).await;
+    let ingested = if command.replace {
+        store.ingest_replacing(&command.inputs, &options).await
+    } else {
+        store.ingest(&command.inputs, &options).await
+    };
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

@@ -7,7 +7,7 @@ use indicatif::HumanBytes;
 
 use super::super::talk::{counted, talk};
 use crate::formats::Level;
-use crate::ingest::{Report, SkippedFile};
+use crate::ingest::{RepeatedFile, Report, SkippedFile};
 use crate::store::Location;
 
 /// Refused lines of each kind that are shown.
@@ -61,6 +61,9 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
             "... and {unlisted} more that have other names in the store"
         ));
     }
+    for line in repeated(report) {
+        talk(&line);
+    }
     for line in known_samples(report) {
         talk(&line);
     }
@@ -70,6 +73,49 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
     for line in summary(report, dry_run) {
         talk(&line);
     }
+}
+
+/// Which files repeat what an earlier version says, and which took the place of one.
+fn repeated(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for file in report.repeated_files.iter().take(SHOWN) {
+        let RepeatedFile {
+            path,
+            earlier,
+            records,
+            repeated,
+            ..
+        } = file;
+        lines.push(format!(
+            "{path}: {repeated} of its {records} records are those of `{earlier}`, an earlier version, and count twice"
+        ));
+        lines.push(if file.is_replaceable {
+            "hint: the same command with --replace keeps the new version only".to_owned()
+        } else {
+            let name = earlier.replace('\'', "''");
+            format!("hint: `tsql retract --where \"source = '{name}'\" --why ...` keeps the new version only")
+        });
+    }
+    let more = report.repeated_files.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!(
+            "... and {more} more that repeat an earlier version"
+        ));
+    }
+    for file in report.replaced_files.iter().take(SHOWN) {
+        let (path, earlier) = (&file.path, file.earlier.join(", "));
+        let records = counted(file.records, "record");
+        lines.push(format!(
+            "{path}: in the place of {earlier}, of which {records} were retracted"
+        ));
+    }
+    let more = report.replaced_files.len().saturating_sub(SHOWN);
+    if more > 0 {
+        lines.push(format!(
+            "... and {more} more in the place of earlier versions"
+        ));
+    }
+    lines
 }
 
 /// Which samples are like others, at which level.

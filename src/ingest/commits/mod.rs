@@ -23,17 +23,21 @@ mod others;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
+use datafusion::logical_expr::Expr;
 
-use super::orphans::{Orphans, Rows};
+use super::options::Replacing;
+use super::orphans::Orphans;
+use crate::chosen::Lines;
 use crate::column;
 use crate::dedupe::{ReadFiles, one_file};
 use crate::error::Result;
 use crate::ledger::{Closed, Labelling, Ledger, application, source_columns};
 use crate::store::file::DataFile;
-use crate::store::{Change, Rests, Snapshot, Store};
+use crate::store::{Change, RETRACTED, Rests, Snapshot, Store};
 use others::Others;
 pub(super) use written::Written;
 
@@ -55,6 +59,8 @@ pub(crate) struct Commits<'a> {
     /// What the ledger says of sources since this run has read it.
     entries: HashMap<i64, Entry>,
     read: ReadFiles,
+    /// Records that leave as a source comes.
+    replacing: Replacing,
     /// Rows that were taken out.
     pub(super) replaced: u64,
 }
@@ -100,7 +106,17 @@ impl<'a> Commits<'a> {
             orphans,
             entries: HashMap::new(),
             read: ledger.read.clone(),
+            replacing: Replacing::default(),
             replaced: 0,
+        }
+    }
+
+    /// Lets records of earlier versions leave in the commit that brings those of a new one.
+    #[must_use]
+    pub(super) fn replacing(self, replacing: &Replacing) -> Self {
+        Self {
+            replacing: Arc::clone(replacing),
+            ..self
         }
     }
 
@@ -117,7 +133,9 @@ impl<'a> Commits<'a> {
         let tables: Vec<_> = self.orphans.versions.keys().copied().collect();
         for table in tables {
             let old = self.orphans.of(table, &ids);
-            if !self.rows(table, "mend", Vec::new(), &named, &old).await? {
+            let old = (!old.is_empty()).then(|| old.filter(table));
+            let is_done = self.rows(table, "mend", Vec::new(), &named, old).await?;
+            if !is_done {
                 return Ok(false);
             }
         }
@@ -139,17 +157,39 @@ impl<'a> Commits<'a> {
         let named: BTreeMap<String, i64> = closed.iter().map(Closed::transaction).collect();
         let named: Vec<_> = named.into_iter().collect();
         let detail = format!("ingest of {} files", closed.len());
+        let earlier = self.earlier(closed);
         for (place, (table, files)) in rows.into_iter().enumerate() {
             let is_named = place == 0 || !claimed.is_empty();
             let old = self.orphans.of(table, &claimed);
-            if (is_named || !files.is_empty())
-                && !self.rows(table, &detail, files, &named, &old).await?
+            let old = (!old.is_empty()).then(|| old.filter(table));
+            let is_kept = RETRACTED.iter().any(|(kept, _)| *kept == table);
+            let earlier = earlier.as_ref().filter(|_| is_kept).map(Lines::filter);
+            let is_replaced = earlier.is_some();
+            let old = old.into_iter().chain(earlier).reduce(Expr::or);
+            let replaced = self.replaced;
+            if (is_named || is_replaced || !files.is_empty())
+                && !self.rows(table, &detail, files, &named, old).await?
             {
                 return Ok(false);
+            }
+            if is_replaced {
+                // These were left by no interrupted run.
+                self.replaced = replaced;
             }
         }
         self.orphans.forget(&claimed);
         self.sources(closed).await
+    }
+
+    /// The records of earlier versions of these files.
+    fn earlier(&self, closed: &[Closed]) -> Option<Lines> {
+        let ids = closed.iter().map(|file| file.reading.source_id);
+        let lines = ids.filter_map(|id| self.replacing.get(&id));
+        lines.fold(None, |all: Option<Lines>, lines| {
+            let mut all = all.unwrap_or_default();
+            all.extend(lines);
+            Some(all)
+        })
     }
 
     /// Claims all rows of these sources that the ledger does not know.
@@ -187,7 +227,7 @@ impl<'a> Commits<'a> {
         detail: &str,
         add: Vec<DataFile>,
         named: &[(String, i64)],
-        old: &Rows,
+        old: Option<Expr>,
     ) -> Result<bool> {
         let others = self.others.entry(table).or_default();
         let (mut version, mut replaced) = (None, 0);
@@ -200,9 +240,8 @@ impl<'a> Commits<'a> {
                     return Ok(None);
                 }
                 let mut change = Change::default();
-                if !old.is_empty() {
-                    let filter = old.filter(table);
-                    let taken = store.without(table, snapshot, &filter, &mut rests);
+                if let Some(filter) = &old {
+                    let taken = store.without(table, snapshot, filter, &mut rests);
                     (replaced, change) = taken.await?;
                 }
                 change.add.extend(add.iter().cloned());

@@ -88,7 +88,8 @@ pub(super) async fn run_reader(
     let ledger = options.ledger(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
     let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
-    let mut commits = Commits::new(store, &ledger, orphans, options.labelling()?);
+    let commits = Commits::new(store, &ledger, orphans, options.labelling()?);
+    let mut commits = commits.replacing(&options.replacing);
     if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
     }
@@ -168,6 +169,7 @@ impl Lines<'_> {
                 self.report.renamed(&closed);
                 self.closed.push(closed);
             }
+            Message::Versions(versions) => self.report.versions.push(versions),
             Message::Failed { path, reason } => self.report.failed_files.push((path, reason)),
         }
         Ok(true)

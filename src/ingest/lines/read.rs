@@ -16,7 +16,7 @@ use super::super::workers::{Desk, Ordered, Pool, caught};
 use super::super::{Event, Progress};
 use super::position::Position;
 use crate::error::Result;
-use crate::ledger::{Alias, Ledger, PIECE_BYTES, Plan, Reading, Source};
+use crate::ledger::{Alias, Ledger, PIECE_BYTES, Plan, Reading, Source, Versions};
 
 /// Parsed chunks that may wait while rows are written: so parsing goes on, also of files of a quarter of a chunk.
 const READY: usize = 192;
@@ -60,6 +60,8 @@ pub(in crate::ingest) enum Message {
         path: String,
         dialect: Dialect,
     },
+    /// The store has earlier versions of it.
+    Versions(Versions),
     /// It could not be read.
     Failed { path: String, reason: String },
 }
@@ -197,6 +199,9 @@ impl Reader<'_> {
         let plan = self
             .ledger
             .plan(dataset, platform, &job.input, &opened, job.compression);
+        for versions in self.ledger.take_versions() {
+            self.send(Message::Versions(versions))?;
+        }
         match plan {
             Ok(Plan::Unchanged) => self.send(Message::Unchanged),
             Ok(Plan::Alias(alias)) => {

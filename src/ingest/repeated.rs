@@ -1,0 +1,127 @@
+//! Files that were edited and ingested again: how much of what they say the store has from an earlier version.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::Int64Type;
+use arrow::row::{RowConverter, SortField};
+use datafusion::prelude::col;
+use futures::StreamExt as _;
+use serde::Serialize;
+use twox_hash::XxHash3_64;
+
+use crate::chosen::among;
+use crate::column;
+use crate::error::{Error, Result};
+use crate::ledger::Versions;
+use crate::store::Store;
+
+/// A file that repeats records of an earlier version of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RepeatedFile {
+    /// How it was named.
+    pub path: String,
+    /// Name of the earlier version in the store: the one that it repeats most of.
+    pub earlier: String,
+    /// Records of the file that the store has now.
+    pub records: u64,
+    /// Those of them that the earlier version has, too.
+    pub repeated: u64,
+    /// [`IngestOptions::replace`](crate::IngestOptions::replace) puts it in the place of the earlier version: that was
+    /// ingested from the same place.
+    pub is_replaceable: bool,
+}
+
+/// What a measurement is told by: all that its line says.
+const COLUMNS: [&str; 11] = [
+    "graph_id",
+    "config_id",
+    "environment_id",
+    "runtime_ns",
+    "repeat_count",
+    "repeats",
+    "error_no",
+    "all_cost_digits",
+    "all_cost_exponent",
+    "measured_at_s",
+    "measured_at_fraction",
+];
+
+/// How many records a source has of each content, by its hash.
+type Contents = HashMap<u64, u64>;
+
+impl Store {
+    /// Returns those files that repeat records of an earlier version.
+    pub(super) async fn repeated(&self, files: &[Versions]) -> Result<Vec<RepeatedFile>> {
+        let mut repeated = Vec::new();
+        for file in files {
+            let Some(new) = file.new else { continue };
+            let ids = file.earlier.iter().map(|earlier| earlier.source_id);
+            let contents = self.contents(ids.chain([new])).await?;
+            let Some(own) = contents.get(&new) else {
+                continue;
+            };
+            let common = |earlier: &Contents| -> u64 {
+                let both = own.iter().map(|(hash, count)| {
+                    let other = earlier.get(hash).copied().unwrap_or(0);
+                    other.min(*count)
+                });
+                both.sum()
+            };
+            let counts = file.earlier.iter().map(|earlier| {
+                let count = contents.get(&earlier.source_id).map_or(0, common);
+                (count, earlier)
+            });
+            let most = counts.max_by_key(|(count, _)| *count);
+            let Some((count, earlier)) = most.filter(|(count, _)| *count > 0) else {
+                continue;
+            };
+            repeated.push(RepeatedFile {
+                path: file.path.clone(),
+                earlier: earlier.name.clone(),
+                records: own.values().sum(),
+                repeated: count,
+                is_replaceable: earlier.is_same_place,
+            });
+        }
+        Ok(repeated)
+    }
+
+    /// The records of some sources by their contents.
+    async fn contents(&self, ids: impl Iterator<Item = i64>) -> Result<HashMap<i64, Contents>> {
+        let mut contents: HashMap<i64, Contents> = HashMap::new();
+        let Some(snapshot) = self.snapshot("records").await? else {
+            return Ok(contents);
+        };
+        let columns = ["source_id"].into_iter().chain(COLUMNS).map(col);
+        let frame = self.frame("records", &snapshot)?;
+        let frame = frame.filter(among(ids)).map_err(Error::Query)?;
+        let frame = frame
+            .select(columns.collect::<Vec<_>>())
+            .map_err(Error::Query)?;
+        let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
+        let mut converter: Option<RowConverter> = None;
+        let internal = |error: arrow::error::ArrowError| Error::Internal(error.to_string());
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(Error::Query)?;
+            let sources = column::numbers::<Int64Type>(&batch, "source_id")?.clone();
+            let own = batch.columns().get(1..).unwrap_or(&[]);
+            if converter.is_none() {
+                let fields = own
+                    .iter()
+                    .map(|column| SortField::new(column.data_type().clone()));
+                converter = Some(RowConverter::new(fields.collect()).map_err(internal)?);
+            }
+            let Some(converter) = &mut converter else {
+                continue;
+            };
+            let keys = converter.convert_columns(own).map_err(internal)?;
+            for (source, key) in sources.values().iter().zip(keys.iter()) {
+                let hash = XxHash3_64::oneshot(key.as_ref());
+                let of_source = contents.entry(*source).or_default();
+                *of_source.entry(hash).or_default() += 1;
+            }
+        }
+        Ok(contents)
+    }
+}
