@@ -11,7 +11,6 @@ use tsql_folders::OutputFile;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::talk::{counted, talk};
-use super::target::Target;
 use crate::auto_scheduler::export_lines;
 use crate::error::Error;
 use crate::export::ExportOptions;
