@@ -12,7 +12,7 @@ use tsql::tpugraphs::{
     Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Pick, Picking, Tensor, TrainingGraphs,
     training_files, training_graphs,
 };
-use tsql::training::{Position, RowsIter, RowsOptions, TrainingRows};
+use tsql::training::{Position, RowsIter, RowsOptions, TrainingBatch, TrainingRows};
 
 use crate::buffer::Buffer;
 use crate::errors::{argument, raised};
@@ -20,8 +20,8 @@ use crate::result::Batch;
 use crate::runtime::{LOOK_EVERY, look, wait};
 use crate::store::{Store, json};
 
-/// A batch of rows: epoch, step, rows and the sizes of groups.
-type Rows = (u64, u64, Batch, Option<Vec<u64>>);
+/// A batch of rows: epoch, number in the epoch, rows, the sizes of groups, and whether it is padding.
+type Rows = (u64, u64, Batch, Option<Vec<u64>>, bool);
 
 /// Options of a row loader, as Python hands them over.
 #[derive(FromPyObject)]
@@ -34,6 +34,7 @@ struct RowsHow {
     shuffle: bool,
     seed: u64,
     drop_last: bool,
+    pad: bool,
     rank: u64,
     world: u64,
     prefetch: usize,
@@ -53,6 +54,7 @@ struct GraphsHow {
     balance: Option<String>,
     shuffle: bool,
     drop_last: bool,
+    pad: bool,
     rank: u64,
     world: u64,
     prefetch: usize,
@@ -67,6 +69,7 @@ impl Store {
             .shuffle(how.shuffle)
             .seed(how.seed)
             .drop_last(how.drop_last)
+            .pad(how.pad)
             .rank(how.rank, how.world)
             .prefetch(how.prefetch)
             .threads(how.threads);
@@ -116,6 +119,7 @@ impl Store {
             .form(form)
             .shuffle(how.shuffle)
             .drop_last(how.drop_last)
+            .pad(how.pad)
             .rank(how.rank, how.world)
             .prefetch(how.prefetch)
             .threads(how.threads);
@@ -161,8 +165,20 @@ impl RowLoader {
         self.0.group_count()
     }
 
+    /// Batches of an epoch for this rank, with padding.
     fn batch_count(&self, epoch: u64) -> u64 {
         self.0.batch_count(epoch)
+    }
+
+    /// Steps of this rank after so many batches of all ranks.
+    fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
+        let left = self.0.steps_left(Position { epoch, batch });
+        left.map_err(|error| raised(py, &error))
+    }
+
+    /// Batches of an epoch for all ranks, without padding.
+    fn total(&self, epoch: u64) -> u64 {
+        self.0.total_batches(epoch)
     }
 
     fn rows(&self, py: Python<'_>, indices: Vec<u64>) -> PyResult<Batch> {
@@ -170,10 +186,9 @@ impl RowLoader {
         rows.map(Batch).map_err(|error| raised(py, &error))
     }
 
-    fn batch(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<Rows> {
-        let batch = py.detach(|| self.0.batch(Position { epoch, step }));
-        let batch = batch.map_err(|error| raised(py, &error))?;
-        Ok((epoch, step, Batch(batch.rows), batch.group_sizes))
+    fn batch(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<Rows> {
+        let made = py.detach(|| self.0.batch(Position { epoch, batch }));
+        made.map(row_batch).map_err(|error| raised(py, &error))
     }
 
     fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
@@ -181,9 +196,9 @@ impl RowLoader {
         rows.map(Self).map_err(|error| raised(py, &error))
     }
 
-    /// The rest of an epoch.
-    fn start(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<RowSteps> {
-        let rows = self.0.iter(Position { epoch, step });
+    /// The rest of an epoch, after so many batches of all ranks.
+    fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<RowSteps> {
+        let rows = self.0.iter(Position { epoch, batch });
         let rows = rows.map_err(|error| raised(py, &error))?;
         Ok(RowSteps(Mutex::new(rows)))
     }
@@ -204,14 +219,20 @@ impl RowSteps {
             });
             if let Some(next) = waited {
                 let next = next.transpose().map_err(|error| raised(py, &error))?;
-                return Ok(next.map(|batch| {
-                    let Position { epoch, step } = batch.position;
-                    (epoch, step, Batch(batch.rows), batch.group_sizes)
-                }));
+                return Ok(next.map(row_batch));
             }
             look(py)?;
         }
     }
+}
+
+fn row_batch(batch: TrainingBatch) -> Rows {
+    let Position {
+        epoch,
+        batch: number,
+    } = batch.position;
+    let rows = Batch(batch.rows);
+    (epoch, number, rows, batch.group_sizes, batch.is_padding)
 }
 
 /// Graphs of a selection of files.
@@ -225,8 +246,20 @@ impl GraphLoader {
         json(py, &self.0.files())
     }
 
+    /// Steps of an epoch for this rank, with padding.
     fn step_count(&self) -> u64 {
         self.0.step_count()
+    }
+
+    /// Steps of this rank after so many of all ranks.
+    fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
+        let left = self.0.steps_left(Position { epoch, batch });
+        left.map_err(|error| raised(py, &error))
+    }
+
+    /// Steps of an epoch for all ranks, without padding.
+    fn total(&self) -> u64 {
+        self.0.total_steps()
     }
 
     fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
@@ -234,21 +267,21 @@ impl GraphLoader {
         graphs.map(Self).map_err(|error| raised(py, &error))
     }
 
-    fn step<'py>(&self, py: Python<'py>, epoch: u64, step: u64) -> PyResult<Bound<'py, PyDict>> {
-        let made = py.detach(|| self.0.step(Position { epoch, step }));
+    fn step<'py>(&self, py: Python<'py>, epoch: u64, batch: u64) -> PyResult<Bound<'py, PyDict>> {
+        let made = py.detach(|| self.0.step(Position { epoch, batch }));
         arrays(py, made.map_err(|error| raised(py, &error))?)
     }
 
     /// Makes a step and gives nothing of it but the number of its samples: what the library's call alone takes.
-    fn made(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<usize> {
-        let made = py.detach(|| self.0.step(Position { epoch, step }));
+    fn made(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<usize> {
+        let made = py.detach(|| self.0.step(Position { epoch, batch }));
         let made = made.map_err(|error| raised(py, &error))?;
         Ok(made.samples.values.len())
     }
 
-    /// The rest of an epoch.
-    fn start(&self, py: Python<'_>, epoch: u64, step: u64) -> PyResult<GraphSteps> {
-        let graphs = self.0.iter(Position { epoch, step });
+    /// The rest of an epoch, after so many steps of all ranks.
+    fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<GraphSteps> {
+        let graphs = self.0.iter(Position { epoch, batch });
         let graphs = graphs.map_err(|error| raised(py, &error))?;
         Ok(GraphSteps(Mutex::new(graphs)))
     }
@@ -280,7 +313,8 @@ impl GraphSteps {
 fn arrays(py: Python<'_>, step: GraphStep) -> PyResult<Bound<'_, PyDict>> {
     let of = PyDict::new(py);
     of.set_item("epoch", step.position.epoch)?;
-    of.set_item("step", step.position.step)?;
+    of.set_item("number", step.position.batch)?;
+    of.set_item("is_padding", step.is_padding)?;
     of.set_item("id", step.id)?;
     of.set_item("split", step.split)?;
     of.set_item("graph_id", step.graph_id)?;

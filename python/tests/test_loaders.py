@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import pickle
 from pathlib import Path
@@ -69,6 +70,52 @@ def test_ranks_share_the_rows(store: tsql.Store, world: int) -> None:
     assert len({len(part) for part in parts}) == 1
     flat = [line for part in parts for batch in part for line in batch]
     assert len(set(flat)) == 456
+
+
+def test_a_state_of_one_rank_is_that_of_all(store: tsql.Store) -> None:
+    def rank(number: int, world: int, **options: object) -> tsql.TrainingRows:
+        return store.training_rows(SQL, batch_rows=20, group="graph_id", rank=number, world=world, **options)  # type: ignore[arg-type]
+
+    for before, after in [(1, 2), (2, 1), (2, 3), (3, 2)]:
+        ranks = [rank(number, before, pad=False) for number in range(before)]
+        taken = [line for one in ranks for batch in itertools.islice(one, 1) for line in lines(batch)]
+        states = [one.state_dict() for one in ranks]
+        assert len({(state["epoch"], state["batches"]) for state in states}) == 1
+        resumed = [rank(number, after, pad=False) for number in range(after)]
+        for one in resumed:
+            one.load_state_dict(states[0])
+        taken += [line for one in resumed for batch in one for line in lines(batch)]
+        assert len(taken) == len(set(taken)) == 456
+
+
+def test_states_of_before_count_steps_of_their_rank(store: tsql.Store) -> None:
+    rows = store.training_rows(SQL, batch_rows=20, rank=1, world=2)
+    state = rows.state_dict()
+    del state["batches"], state["recipe"]["pad"]
+    rows.load_state_dict(state | {"step": 3})
+    assert next(iter(rows)).number == 7
+
+
+def test_a_batch_is_looked_at_without_being_taken(store: tsql.Store) -> None:
+    rows = store.training_rows(SQL, batch_rows=50, seed=7)
+    first = lines(rows.peek())
+    assert lines(rows.peek()) == first
+    every = [lines(batch) for batch in rows]
+    assert every[0] == first and sum(map(len, every)) == 456
+    assert rows.peek().epoch == 1 and rows.state_dict()["epoch"] == 1
+    with pytest.raises(tsql.errors.EmptyError):
+        store.training_rows(f"SELECT * FROM ({SQL}) WHERE false").peek()
+
+
+def test_padding_is_told(store: tsql.Store, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tsql"):
+        store.training_rows(SQL, batch_rows=20, world=4)
+    assert "23 batches for 4 ranks: 1 repeated" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO", "tsql"):
+        for options in ({"world": 1}, {"world": 4, "pad": False}, {"world": 4, "drop_last": True}, {"world": 23}):
+            store.training_rows(SQL, batch_rows=20, **options)  # type: ignore[arg-type]
+    assert "repeated" not in caplog.text
 
 
 def test_groups_stay_together(store: tsql.Store) -> None:

@@ -219,6 +219,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         shuffle: bool = True,
         seed: int = 0,
         drop_last: bool = False,
+        pad: bool = True,
         rank: int = 0,
         world: int = 1,
         prefetch: int = 8,
@@ -236,7 +237,13 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         The rows are written once into the user's cache folder and found there by the next process. With a `group`
         column, its rows stay together and `batch.group_sizes` tells how many each has. The values of a `balance` column take
         turns: each comes as often as any other, whatever the number of its rows. `part_of_split` in the query
-        keeps a task, or whatever is not to leak, in one part. Of `world` processes each takes its `rank`.
+        keeps a task, or whatever is not to leak, in one part.
+
+        Of `world` processes each takes its `rank`: together they get the batches that one would get. Where these are no multiple
+        of `world`, the first ones of the epoch are repeated at its end, so that every rank has equally many, as synchronous
+        training needs; `batch.is_padding` marks them. With `pad=False` each batch comes exactly once, as an evaluation needs, and
+        the last ranks may have one less. `drop_last` leaves out a last batch of fewer rows, and those that not every rank would
+        get one of.
         """
         recipe = {
             "sql": sql,
@@ -247,13 +254,14 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
             "shuffle": shuffle,
             "seed": seed,
             "drop_last": drop_last,
+            "pad": pad,
             "rank": rank,
             "world": world,
             "prefetch": prefetch,
             "threads": threads,
         }
         loader = TrainingRows(self, recipe)
-        loader._native()
+        loader._tell_padding()
         return loader
 
     def training_graphs(
@@ -269,6 +277,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         balance: str | None = None,
         shuffle: bool = True,
         drop_last: bool = False,
+        pad: bool = True,
         rank: int = 0,
         world: int = 1,
         prefetch: int = 4,
@@ -279,7 +288,8 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         `names` are collections (`"layout:xla:random"`), files (`"layout:xla:random:resnet50"`), or the last parts of
         these. `pick` is one of `random`, `best`, `worst`, `baseline`, `gumbel` (as upstream trains), `close`
         (neighbours by runtime) and `all`; with `unique`, configurations that were measured again count once. With `balance`, SQL
-        over `sources`, files of one value are a family, and families take turns: each comes as often as any other.
+        over `sources`, files of one value are a family, and families take turns: each comes as often as any other. `rank`,
+        `world`, `pad` and `drop_last` are those of `training_rows`.
         """
         recipe = {
             "names": [names] if isinstance(names, str) else list(names),
@@ -292,13 +302,14 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
             "balance": balance,
             "shuffle": shuffle,
             "drop_last": drop_last,
+            "pad": pad,
             "rank": rank,
             "world": world,
             "prefetch": prefetch,
             "threads": threads,
         }
         loader = TrainingGraphs(self, recipe)
-        loader._native()
+        loader._tell_padding()
         return loader
 
     def training_files(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from . import _native
 from ._facts import Column, columns_of
 from ._result import Batch, numpy_of, torch_of
-from .errors import ArgumentError
+from .errors import ArgumentError, EmptyError
 
 if TYPE_CHECKING:
     import numpy
@@ -26,15 +26,29 @@ S = TypeVar("S")
 
 
 class TrainingBatch(Batch):
-    """Rows of a step. `group_sizes` are those of the groups in it, in their order, where rows are grouped."""
+    """Rows of a step. `group_sizes` are those of the groups in it, in their order, where rows are grouped.
 
-    __slots__ = ("epoch", "group_sizes", "step")
+    `step` counts the batches of this rank, `number` those of all ranks; `is_padding` marks one that another rank has, too.
+    """
 
-    def __init__(self, native: _native.Batch, epoch: int, step: int, group_sizes: list[int] | None) -> None:
+    __slots__ = ("epoch", "group_sizes", "is_padding", "number", "step")
+
+    def __init__(
+        self,
+        native: _native.Batch,
+        epoch: int,
+        step: int,
+        group_sizes: list[int] | None,
+        *,
+        number: int = 0,
+        is_padding: bool = False,
+    ) -> None:
         super().__init__(native)
         self.epoch = epoch
         self.step = step
         self.group_sizes = group_sizes
+        self.number = number
+        self.is_padding = is_padding
 
 
 class GraphStep:
@@ -45,14 +59,17 @@ class GraphStep:
     - of the graph: `node_features` (nodes, 140), `opcodes` (nodes), `edges` (edges, 2), `slots`, `splits`,
       `group_of_slot` (slots), `layouts_of_code` (groups, codes, 18).
 
-    Where a file has none of a kind, that array has no rows.
+    Where a file has none of a kind, that array has no rows. `step` counts the steps of this rank, `number` those of all ranks;
+    `is_padding` marks one that another rank has, too.
     """
 
-    __slots__ = ("_arrays", "epoch", "graph_id", "id", "is_layout", "split", "step")
+    __slots__ = ("_arrays", "epoch", "graph_id", "id", "is_layout", "is_padding", "number", "split", "step")
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, told: dict[str, Any], step: int) -> None:
         self.epoch: int = told.pop("epoch")
-        self.step: int = told.pop("step")
+        self.step = step
+        self.number: int = told.pop("number")
+        self.is_padding: bool = told.pop("is_padding")
         self.id: str = told.pop("id")
         self.split: str | None = told.pop("split")
         self.graph_id: int = told.pop("graph_id")
@@ -77,8 +94,10 @@ class _Loader(Generic[S]):
     def __init__(self, store: Store, recipe: Mapping[str, Any]) -> None:
         self._store = store.pin() if store._native.at is None and store.location != "memory:" else store
         self._recipe = dict(recipe)
-        self._epoch = 0
-        self._step = 0
+        self._place = 0, 0
+        """The epoch, and how many of its batches all ranks together have taken."""
+        self._steps: Any = None
+        """What `iterable` gave."""
         self._open: tuple[int, Any] | None = None
 
     def _make(self) -> Any:
@@ -91,26 +110,98 @@ class _Loader(Generic[S]):
             self._open = os.getpid(), self._make()
         return self._open[1]
 
-    def _steps(self, epoch: int) -> int:
+    def _total(self, epoch: int) -> int:
+        """Batches of an epoch for all ranks."""
+        raise NotImplementedError
+
+    def _rank_steps(self, epoch: int) -> int:
+        """Batches of an epoch for this rank."""
         raise NotImplementedError
 
     def _given(self, told: Any) -> S:
         raise NotImplementedError
 
+    def _made(self, epoch: int, number: int) -> S:
+        """The batch with this number in the epoch, whichever rank takes it."""
+        raise NotImplementedError
+
+    def _step_of(self, number: int) -> int:
+        step: int = (number - self._recipe["rank"]) // self._recipe["world"]
+        return max(step, 0)
+
+    def _steps_left(self, epoch: int, batches: int) -> int:
+        """Steps of this rank in an epoch of which all ranks have taken so many batches."""
+        left: int = self._native().steps_left(epoch, batches)
+        return left
+
+    def _step_after(self, epoch: int, batches: int, step: int) -> S:
+        """A step of this rank, counted from where so many batches were taken."""
+        return self._made(epoch, batches + step * self._recipe["world"] + self._recipe["rank"])
+
+    def _at(self, epoch: int, step: int) -> S:
+        """A step of this rank in a whole epoch."""
+        steps = self._rank_steps(epoch)
+        if not 0 <= step < steps:
+            raise ArgumentError(f"epoch {epoch} has no step {step}: it has {steps}, from 0", name="step")
+        return self._step_after(epoch, 0, step)
+
+    def _move(self, epoch: int, batches: int, steps: int) -> None:
+        """Takes note of steps that were given, counted from where so many batches were taken."""
+        self._place = epoch, min(batches + steps * self._recipe["world"], self._total(epoch))
+
+    def _tell_padding(self) -> None:
+        """Tells the logger `tsql` where batches are repeated."""
+        world, total = self._recipe["world"], self._total(0)
+        missing = -total % world
+        if missing and total and self._recipe["pad"] and not self._recipe["drop_last"]:
+            import logging
+
+            told = "epoch 0 has %d batches for %d ranks: %d repeated at its end (`is_padding`), none with pad=False"
+            logging.getLogger("tsql").info(told, total, world, missing)
+
+    def _check_place(self) -> None:
+        """Raises where nobody knows which batches were used."""
+        if self._steps is not None and self._steps.last_epoch() is not None:
+            hint = "hint: `dataloader(num_workers=...)` of the loader counts them; `load_state_dict` sets a place"
+            message = "worker processes of a DataLoader took batches, and which of them were used is not known"
+            raise ArgumentError(f"{message}\n{hint}", name="iterable")
+
     @property
     def epoch(self) -> int:
         """The epoch that comes next, or is under way."""
-        return self._epoch
+        begun: int | None = None if self._steps is None else self._steps.last_epoch()
+        return self._place[0] if begun is None else begun
 
     def __iter__(self) -> Iterator[S]:
-        """The rest of the epoch; after its end the next one begins."""
-        epoch = self._epoch
-        steps = self._native().start(epoch, self._step)
+        """The rest of the epoch; after its end the next one begins.
+
+        A batch counts as taken when it is given: a loop that is left goes on with the next one. `peek` looks at it without taking it.
+        """
+        self._check_place()
+        epoch, batches = self._place
+        steps = self._native().start(epoch, batches)
+        count = 0
         while (told := steps.next()) is not None:
             given = self._given(told)
-            self._step += 1
+            count += 1
+            self._move(epoch, batches, count)
             yield given
-        self._epoch, self._step = epoch + 1, 0
+        self._place = epoch + 1, 0
+        if self._steps is not None:
+            self._steps.publish(False)
+
+    def peek(self) -> S:
+        """The batch that comes next, which is still there for the loop that follows.
+
+        Raises `tsql.errors.EmptyError` where this rank has none.
+        """
+        self._check_place()
+        epoch, batches = self._place
+        if self._steps_left(epoch, batches) == 0 and batches > 0:
+            epoch, batches = epoch + 1, 0
+        if self._steps_left(epoch, batches) == 0:
+            raise EmptyError("this rank has no batch in an epoch")
+        return self._step_after(epoch, batches, 0)
 
     def epochs(self, count: int) -> Iterator[S]:
         """So many epochs, beginning with the rest of this one."""
@@ -118,13 +209,20 @@ class _Loader(Generic[S]):
             yield from self
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: all that is needed to go on there."""
-        return {"epoch": self._epoch, "step": self._step, "version": self._store._native.at, "recipe": self._recipe}
+        """Where it is: all that is needed to go on there.
+
+        `batches` are those of the epoch that all ranks together have taken, given that each has taken as many steps as this
+        one: the state of one rank is that of all.
+        """
+        self._check_place()
+        epoch, batches = self._place
+        return {"epoch": epoch, "batches": batches, "version": self._store._native.at, "recipe": self._recipe}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on where another loader was, which may have been one of more or fewer processes.
+        """Goes on where other ranks were, which may have been more or fewer: no batch of the epoch is left out or comes twice
+        (but for padding at its end).
 
-        Raises `tsql.errors.ArgumentError` where that one had other rows or another order.
+        Raises `tsql.errors.ArgumentError` where they had other rows or another order.
         """
         own = {name: value for name, value in self._recipe.items() if name not in _FREE}
         other = {name: value for name, value in state["recipe"].items() if name not in _FREE}
@@ -132,24 +230,49 @@ class _Loader(Generic[S]):
             differ = [name for name in own if own[name] != other.get(name)] or ["version"]
             hint = f"hint: tsql.open(..., at={state['version']!r}), and the same arguments"
             raise ArgumentError(f"the state is that of another loader: {', '.join(differ)} differ\n{hint}", name="state")
-        self._epoch, self._step = state["epoch"], state["step"]
+        batches = state["batches"] if "batches" in state else state["step"] * state["recipe"]["world"]
+        self._place = state["epoch"], min(batches, self._total(state["epoch"]))
+        if self._steps is not None:
+            self._steps.publish(False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self._store, "recipe": self._recipe, "epoch": self._epoch, "step": self._step}
+        return {"store": self._store, "recipe": self._recipe, "place": self._place}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._store, self._recipe = state["store"], state["recipe"]
-        self._epoch, self._step, self._open = state["epoch"], state["step"], None
+        self._store, self._recipe, self._place = state["store"], state["recipe"], state["place"]
+        self._open = self._steps = None
+
+    def dataloader(self, **options: Any) -> Any:
+        """A `torch.utils.data.DataLoader` of its steps as dictionaries of tensors: `rows.dataloader(num_workers=2, pin_memory=True)`.
+
+        It takes what torch's takes, but for batches and samplers. Each loop over it is the rest of an epoch, and `state_dict` of
+        this loader counts the steps that the loop was given, whatever workers had made ahead. Without workers the library's own
+        threads make steps ahead. Workers are started by a `forkserver` unless `multiprocessing_context` says otherwise, so a
+        script that has some needs `if __name__ == "__main__":`.
+        """
+        from ._torch import StepLoader
+
+        self._check_place()
+        return StepLoader(self, self.iterable(), options)
 
     def iterable(self) -> Any:
-        """A `torch.utils.data.IterableDataset` for `DataLoader(..., batch_size=None)`: with any number of workers, the
-        sequence is that of a plain loop. (Without workers the library's own threads make steps ahead.)"""
-        from ._torch import iterable
+        """A `torch.utils.data.IterableDataset` for a `DataLoader(..., batch_size=None, multiprocessing_context="forkserver")` that is
+        made elsewhere.
 
-        return iterable(self)
+        Without workers it is this loader. With workers each loop is the next epoch, in the order of a plain loop; which steps
+        the loop was given is known to the `DataLoader` only, so `state_dict` raises `tsql.errors.ArgumentError` then:
+        `dataloader` makes one that tells.
+        """
+        from ._torch import Steps
+
+        if self._steps is None:
+            self._steps = Steps(self)
+        elif self._steps.last_epoch() is None:
+            self._steps.publish(False)
+        return self._steps
 
 
-_FREE = ("prefetch", "threads", "rank", "world")
+_FREE = ("prefetch", "threads", "rank", "world", "pad")
 """Arguments that may differ where a state is loaded."""
 
 
@@ -165,20 +288,29 @@ class TrainingRows(_Loader[TrainingBatch]):
         return self._store._native.training_rows(self._recipe["sql"], how)
 
     def _given(self, told: Any) -> TrainingBatch:
-        epoch, step, batch, group_sizes = told
-        return TrainingBatch(batch, epoch, step, group_sizes)
+        epoch, number, batch, group_sizes, is_padding = told
+        return TrainingBatch(
+            batch, epoch, self._step_of(number), group_sizes, number=number, is_padding=is_padding
+        )
 
-    def _steps(self, epoch: int) -> int:
+    def _made(self, epoch: int, number: int) -> TrainingBatch:
+        return self._given(self._native().batch(epoch, number))
+
+    def _total(self, epoch: int) -> int:
+        total: int = self._native().total(epoch)
+        return total
+
+    def _rank_steps(self, epoch: int) -> int:
         steps: int = self._native().batch_count(epoch)
         return steps
 
     def batch(self, epoch: int, step: int) -> TrainingBatch:
-        """The batch of a step, whichever was the last."""
-        return self._given(self._native().batch(epoch, step))
+        """The batch of a step of this rank in a whole epoch, whichever was the last."""
+        return self._at(epoch, step)
 
     def batch_count(self, epoch: int = 0) -> int:
-        """Batches of an epoch; with groups, epochs may differ."""
-        return self._steps(epoch)
+        """Batches of a whole epoch for this rank, padding included; with groups, epochs may differ."""
+        return self._rank_steps(epoch)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -220,14 +352,21 @@ class TrainingGraphs(_Loader[GraphStep]):
         return self._store._native.training_graphs(self._recipe["names"], how)
 
     def _given(self, told: Any) -> GraphStep:
-        return GraphStep(told)
+        return GraphStep(told, self._step_of(told["number"]))
 
-    def _steps(self, epoch: int) -> int:
+    def _made(self, epoch: int, number: int) -> GraphStep:
+        return self._given(self._native().step(epoch, number))
+
+    def _total(self, epoch: int) -> int:
+        total: int = self._native().total()
+        return total
+
+    def _rank_steps(self, epoch: int) -> int:
         return self.__len__()
 
     def step(self, epoch: int, step: int) -> GraphStep:
-        """A step, whichever was the last."""
-        return self._given(self._native().step(epoch, step))
+        """A step of this rank in a whole epoch, whichever was the last."""
+        return self._at(epoch, step)
 
     batch = step
 
@@ -237,7 +376,7 @@ class TrainingGraphs(_Loader[GraphStep]):
         return [file["id"] for file in json.loads(self._native().files())]
 
     def __len__(self) -> int:
-        """Steps of an epoch."""
+        """Steps of a whole epoch for this rank, padding included."""
         count: int = self._native().step_count()
         return count
 

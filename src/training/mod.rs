@@ -16,7 +16,7 @@
 //! let first = epoch.next().unwrap()?;
 //! let sizes = first.group_sizes.unwrap();
 //! assert_eq!(sizes.iter().sum::<u64>(), first.rows.num_rows() as u64);
-//! // All that is needed to go on with the second step, in another process.
+//! // All that is needed to go on with the second batch, in another process.
 //! let position = epoch.position();
 //! assert_eq!(rows.iter(position)?.next().unwrap()?.position, position);
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
@@ -52,7 +52,7 @@ pub(crate) use files::{
     KeySum, MANIFEST, TRAINING_FILES, compared, file_told, manifest_version, read, split_told,
 };
 pub use options::RowsOptions;
-pub(crate) use order::{Order, Units};
+pub(crate) use order::{Order, Share, Units};
 pub(crate) use permutation::mixed;
 pub use position::Position;
 pub(crate) use prefetch::{Ahead, Prefetch};

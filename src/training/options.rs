@@ -20,6 +20,7 @@ pub struct RowsOptions {
     pub(crate) shuffle: bool,
     pub(crate) seed: u64,
     pub(crate) drop_last: bool,
+    pub(crate) pad: bool,
     pub(crate) rank: u64,
     pub(crate) world: u64,
     pub(crate) prefetch: usize,
@@ -40,6 +41,7 @@ impl Default for RowsOptions {
             shuffle: true,
             seed: 0,
             drop_last: false,
+            pad: true,
             rank: 0,
             world: 1,
             prefetch: 8,
@@ -96,15 +98,23 @@ impl RowsOptions {
     }
 
     /// Leaves out the last batch of an epoch where it has fewer rows than the others (not of groups, whose batches
-    /// differ anyway), and those that not every rank would get one of. Otherwise the first ones of the epoch are given
-    /// again until each rank has as many.
+    /// differ anyway), and those that not every rank would get one of. No batch comes twice then.
     #[must_use]
     pub fn drop_last(self, drop_last: bool) -> Self {
         Self { drop_last, ..self }
     }
 
+    /// Gives every rank equally many batches, as synchronous training needs: where the batches of an epoch are no multiple of
+    /// the ranks, its first ones are repeated at its end, marked by [`TrainingBatch::is_padding`](super::TrainingBatch). This
+    /// is the default. Without padding each batch comes exactly once, as an evaluation needs, and the last ranks may have one
+    /// batch less. With one rank, or with `drop_last`, there is nothing to pad.
+    #[must_use]
+    pub fn pad(self, pad: bool) -> Self {
+        Self { pad, ..self }
+    }
+
     /// Of `world` processes that share the batches the one with this number, from 0. Step `s` of rank `r` is the batch
-    /// `s * world + r` of the epoch: together they give what one alone gives.
+    /// `s * world + r` of the epoch: together they give what one alone gives, plus padding (see [`RowsOptions::pad`]).
     #[must_use]
     pub fn rank(self, rank: u64, world: u64) -> Self {
         Self {

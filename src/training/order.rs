@@ -27,6 +27,7 @@ pub(crate) struct Order {
     shuffle: bool,
     seed: u64,
     drop_last: bool,
+    pad: bool,
     rank: u64,
     world: u64,
     /// Ends of the batches among the shuffled groups of the epoch that was last asked for.
@@ -67,6 +68,7 @@ impl Order {
             shuffle: options.shuffle,
             seed: options.seed,
             drop_last: options.drop_last,
+            pad: options.pad,
             rank: options.rank,
             world: options.world.max(1),
             packed: Mutex::new(None),
@@ -109,18 +111,58 @@ impl Order {
         }
     }
 
-    /// Batches of an epoch for this rank: as many as for the others.
+    /// Batches of an epoch for this rank.
     pub(crate) fn steps(&self, epoch: u64) -> u64 {
-        let batches = self.batches(epoch);
+        self.steps_of(self.batches(epoch))
+    }
+
+    /// Steps of this rank while the ranks share so many batches.
+    fn steps_of(&self, batches: u64) -> u64 {
         if self.drop_last {
             batches / self.world
-        } else {
+        } else if self.pad {
             batches.div_ceil(self.world)
+        } else {
+            batches.saturating_sub(self.rank).div_ceil(self.world)
         }
     }
 
-    /// Batches of an epoch for all ranks.
-    fn batches(&self, epoch: u64) -> u64 {
+    /// The rest of an epoch for this rank, after the batches before `from`, which ranks took together.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the epoch has fewer batches.
+    pub(crate) fn share(&self, from: Position) -> Result<Share> {
+        let (epoch, batches) = (from.epoch, self.batches(from.epoch));
+        let Some(left) = batches.checked_sub(from.batch) else {
+            return Err(Error::Argument {
+                name: "from",
+                reason: format!(
+                    "epoch {epoch} has {batches} batches: it cannot go on at {}",
+                    from.batch
+                ),
+            });
+        };
+        let steps = self.steps_of(left);
+        let dropped = match self.drop_last {
+            true => left.saturating_sub(steps.saturating_mul(self.world)),
+            false => 0,
+        };
+        Ok(Share {
+            from,
+            steps,
+            end: batches - dropped,
+            rank: self.rank,
+            world: self.world,
+        })
+    }
+
+    /// True for a batch at the end of an epoch that repeats one of its first, so that ranks have equally many.
+    pub(crate) fn is_padding(&self, at: Position) -> bool {
+        at.batch >= self.batches(at.epoch)
+    }
+
+    /// Batches of an epoch for all ranks, without padding.
+    pub(crate) fn batches(&self, epoch: u64) -> u64 {
         match &self.units {
             Units::Rows(_) if self.drop_last => self.places() / self.batch_rows,
             Units::Rows(_) => self.places().div_ceil(self.batch_rows),
@@ -128,21 +170,25 @@ impl Order {
         }
     }
 
-    /// The rows of a step.
+    /// The rows of a batch; numbers from that of the last batch on are those of padding.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step.
+    /// [`Error::Argument`] where the epoch has no such batch.
     pub(crate) fn chosen(&self, at: Position) -> Result<Chosen> {
-        let steps = self.steps(at.epoch);
-        if at.step >= steps {
-            let (epoch, step) = (at.epoch, at.step);
+        let batches = self.batches(at.epoch);
+        let padding = match batches {
+            0 => 0,
+            _ if self.pad && !self.drop_last => self.world - 1,
+            _ => 0,
+        };
+        if at.batch >= batches.saturating_add(padding) {
+            let (epoch, batch) = (at.epoch, at.batch);
             return Err(Error::Argument {
-                name: "step",
-                reason: format!("epoch {epoch} has no step {step}: it has {steps}, from 0"),
+                name: "batch",
+                reason: format!("epoch {epoch} has no batch {batch}: it has {batches}, from 0"),
             });
         }
-        // The last step gives the first batches again to ranks that would have none.
-        let batch = (at.step * self.world + self.rank) % self.batches(at.epoch).max(1);
+        let batch = at.batch % batches.max(1);
         Ok(match &self.units {
             Units::Rows(_) => {
                 let first = batch * self.batch_rows;
@@ -200,6 +246,48 @@ impl Order {
     }
 }
 
+/// The batches of an epoch that one rank takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    from: Position,
+    steps: u64,
+    /// The batch after the last one that some rank takes.
+    end: u64,
+    rank: u64,
+    world: u64,
+}
+
+impl Share {
+    /// How many they are.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.from.epoch
+    }
+
+    /// The batch of a step, counted from the first one of this share.
+    pub(crate) fn batch(&self, step: u64) -> Position {
+        let batch = step.saturating_mul(self.world).saturating_add(self.rank);
+        Position {
+            batch: self.from.batch.saturating_add(batch),
+            ..self.from
+        }
+    }
+
+    /// Where all ranks go on after so many steps: the next epoch once nobody has any left. Without padding this rank may be at
+    /// its end while others have one more; its rest is empty then, and leads to the next epoch.
+    pub(crate) fn position(&self, steps: u64) -> Position {
+        let batches = steps.saturating_mul(self.world);
+        let batch = self.from.batch.saturating_add(batches);
+        if self.steps == 0 || batch >= self.end {
+            return Position::start_of(self.from.epoch.saturating_add(1));
+        }
+        Position { batch, ..self.from }
+    }
+}
+
 /// The rows of the group at a place of an epoch.
 fn group(ends: &[u64], sequence: &Sequence, place: usize) -> Range<u64> {
     let place = usize::try_from(sequence.at(place as u64)).unwrap_or(usize::MAX);
@@ -217,8 +305,12 @@ mod tests {
     }
 
     fn epoch(order: &Order, epoch: u64) -> Vec<Chosen> {
-        let steps = 0..order.steps(epoch);
-        let chosen = steps.map(|step| order.chosen(Position { epoch, step }).unwrap());
+        rest(order, Position::start_of(epoch))
+    }
+
+    fn rest(order: &Order, from: Position) -> Vec<Chosen> {
+        let share = order.share(from).unwrap();
+        let chosen = (0..share.steps()).map(|step| order.chosen(share.batch(step)).unwrap());
         chosen.collect()
     }
 
@@ -297,6 +389,91 @@ mod tests {
         }
     }
 
+    /// Batches of rows or groups by the number of their batch, with families in turns or without.
+    fn orders(options: &RowsOptions) -> [Order; 3] {
+        [
+            order(&Units::Rows(103), options),
+            order(&groups(), options),
+            order(&Units::Rows(103), options).in_turns(Arc::from([80, 103])),
+        ]
+    }
+
+    #[test]
+    fn an_epoch_resumes_with_any_number_of_ranks() {
+        let alone = orders(&RowsOptions::default().batch_rows(4));
+        for (kind, alone) in alone.iter().enumerate() {
+            let batches = alone.batches(3);
+            let whole = epoch(alone, 3);
+            for (before, after, steps) in resumptions(&[1, 2, 3, 4, 7], batches) {
+                let of = |rank: u64, world: u64, pad: bool| {
+                    let options = RowsOptions::default().batch_rows(4).pad(pad);
+                    orders(&options.rank(rank, world))
+                        .into_iter()
+                        .nth(kind)
+                        .unwrap()
+                };
+                // All ranks took so many steps, then another number of them goes on.
+                let mut taken = Vec::new();
+                let first = of(0, before, false).share(Position::start_of(3)).unwrap();
+                let state = first.position(steps);
+                for rank in 0..before {
+                    let share = of(rank, before, false)
+                        .share(Position::start_of(3))
+                        .unwrap();
+                    assert!(share.steps() == 0 || share.position(steps) == state);
+                    let own = (0..steps.min(share.steps())).map(|step| share.batch(step).batch);
+                    taken.extend(own);
+                }
+                if state.epoch == 3 {
+                    for rank in 0..after {
+                        let share = of(rank, after, false).share(state).unwrap();
+                        taken.extend((0..share.steps()).map(|step| share.batch(step).batch));
+                    }
+                }
+                taken.sort_unstable();
+                assert!(
+                    taken.iter().copied().eq(0..batches),
+                    "{before} {after} {steps}"
+                );
+                // With padding every rank has as many, and what comes twice is marked.
+                if state.epoch == 3 {
+                    let padded: Vec<_> = (0..after).map(|rank| of(rank, after, true)).collect();
+                    let shares = padded.iter().map(|order| order.share(state).unwrap());
+                    let shares: Vec<_> = shares.collect();
+                    assert!(
+                        shares
+                            .iter()
+                            .all(|share| share.steps() == shares[0].steps())
+                    );
+                    let all = shares.iter().zip(&padded).flat_map(|(share, order)| {
+                        (0..share.steps()).map(|step| (order, share.batch(step)))
+                    });
+                    let (padding, own): (Vec<_>, Vec<_>) =
+                        all.partition(|(order, at)| order.is_padding(*at));
+                    let mut own: Vec<u64> = own.iter().map(|(_, at)| at.batch).collect();
+                    own.sort_unstable();
+                    assert!(own.into_iter().eq(state.batch..batches));
+                    for (order, at) in padding {
+                        let first =
+                            &whole[usize::try_from(at.batch - batches).unwrap() % whole.len()];
+                        assert_eq!(&order.chosen(at).unwrap(), first);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ranks before, ranks after, and steps of those before.
+    fn resumptions(worlds: &[u64], batches: u64) -> Vec<(u64, u64, u64)> {
+        let mut all = Vec::new();
+        for &before in worlds {
+            for &after in worlds {
+                all.extend((0..=batches.div_ceil(before)).map(|steps| (before, after, steps)));
+            }
+        }
+        all
+    }
+
     #[test]
     fn families_take_turns_by_rows_and_by_groups() {
         // Families of 15 and 7 rows, of four groups and two.
@@ -359,6 +536,6 @@ mod tests {
         let none = order(&Units::Rows(0), &options);
         assert_eq!(none.steps(0), 0);
         let told = none.chosen(Position::default()).unwrap_err().to_string();
-        assert!(told.contains("epoch 0 has no step 0: it has 0"), "{told}");
+        assert!(told.contains("epoch 0 has no batch 0: it has 0"), "{told}");
     }
 }

@@ -2,21 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A step of an epoch. What it gives follows from this, the selection and the options alone.
+/// A place in the sequence of batches that all ranks share. What follows it depends on this, the selection and the options
+/// alone, so a run resumes there with any number of ranks.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Position {
     /// From 0.
     pub epoch: u64,
-    /// Step of the epoch that comes next, from 0.
-    pub step: u64,
+    /// The batch of the epoch, from 0: one of all ranks together, so a step of `n` ranks is `n` batches.
+    pub batch: u64,
 }
 
 impl Position {
-    /// The first step of an epoch.
+    /// The first batch of an epoch.
     #[must_use]
     pub fn start_of(epoch: u64) -> Self {
-        Self { epoch, step: 0 }
+        Self { epoch, batch: 0 }
     }
 }

@@ -8,11 +8,13 @@ use arrow::datatypes::SchemaRef;
 
 use super::cache::{Kept, kept};
 use super::options::RowsOptions;
-use super::order::Order;
+use super::order::{Order, Share};
 use super::position::Position;
 use super::prefetch::{Ahead, Prefetch};
 use super::selection::Selection;
-use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
 use crate::store::Store;
 
 /// The rows of a query over a store as it was, in batches of any epoch.
@@ -33,8 +35,11 @@ struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TrainingBatch {
-    /// The step that it is.
+    /// Its number in the epoch. That of padding is not below the number of batches.
     pub position: Position,
+    /// True where it repeats one of the first batches of the epoch, so that all ranks have as many: see
+    /// [`RowsOptions::pad`].
+    pub is_padding: bool,
     /// The rows.
     pub rows: RecordBatch,
     /// How many rows each group has, in their order, where rows are in groups: what LightGBM and `XGBoost` call
@@ -118,11 +123,25 @@ impl TrainingRows {
         &self.0.options
     }
 
-    /// Steps of an epoch, the same for all ranks. With groups epochs may differ: what fits together depends on the
-    /// order.
+    /// Batches of an epoch for this rank, padding included: the same for all ranks unless padding is off. With groups epochs
+    /// may differ: what fits together depends on the order.
     #[must_use]
     pub fn batch_count(&self, epoch: u64) -> u64 {
         self.0.order.steps(epoch)
+    }
+
+    /// Batches of an epoch for all ranks together, without padding.
+    #[must_use]
+    pub fn total_batches(&self, epoch: u64) -> u64 {
+        self.0.order.batches(epoch)
+    }
+
+    /// Batches of this rank in the rest of an epoch, of which all ranks have taken those before `from`.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the epoch has no such batch.
+    pub fn steps_left(&self, from: Position) -> Result<u64> {
+        Ok(self.0.order.share(from)?.steps())
     }
 
     /// These rows, by their numbers from 0, in this order.
@@ -133,46 +152,36 @@ impl TrainingRows {
         self.0.kept.file.gather(indices)
     }
 
-    /// The batch of a step.
+    /// A batch, whichever rank takes it.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step.
+    /// [`Error::Argument`] where the epoch has no such batch.
     pub fn batch(&self, position: Position) -> Result<TrainingBatch> {
         let chosen = self.0.order.chosen(position)?;
         Ok(TrainingBatch {
             position,
             rows: self.rows(&chosen.rows)?,
             group_sizes: chosen.group_sizes,
+            is_padding: self.0.order.is_padding(position),
         })
     }
 
-    /// The batches of an epoch from a step on, made ahead by threads that begin with the first one. `from` may be the end
-    /// of the epoch.
+    /// The batches of this rank in the rest of an epoch, made ahead by threads that begin with the first one. Batches before
+    /// `from` were taken by all ranks together, however many they were. `from` may be the end of the epoch.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step.
+    /// [`Error::Argument`] where the epoch has no such batch.
     pub fn iter(&self, from: Position) -> Result<RowsIter> {
-        let (epoch, steps) = (from.epoch, self.batch_count(from.epoch));
-        if from.step > steps {
-            let reason = format!(
-                "epoch {epoch} has {steps} steps: it cannot go on at {}",
-                from.step
-            );
-            return Err(Error::Argument {
-                name: "from",
-                reason,
-            });
-        }
+        let share = self.0.order.share(from)?;
         let ahead = Ahead {
             steps: self.0.options.prefetch,
             threads: self.0.options.threads,
         };
         let rows = self.clone();
-        let make = move |step| rows.batch(Position { epoch, step });
+        let make = move |step| rows.batch(share.batch(step));
         Ok(RowsIter {
-            epoch,
-            steps,
-            prefetch: Prefetch::new(from.step..steps, ahead, make),
+            share,
+            prefetch: Prefetch::new(0..share.steps(), ahead, make),
         })
     }
 }
@@ -180,21 +189,16 @@ impl TrainingRows {
 /// The batches of an epoch, in their order.
 #[derive(Debug)]
 pub struct RowsIter {
-    epoch: u64,
-    steps: u64,
+    share: Share,
     prefetch: Prefetch<TrainingBatch>,
 }
 
 impl RowsIter {
-    /// Where to go on: the step that `next` gives, whatever was made ahead; after the last one the next epoch.
+    /// Where all ranks go on, given that each has taken as many batches as this one; what was made ahead does not count.
+    /// After the last batch it is the next epoch.
     #[must_use]
     pub fn position(&self) -> Position {
-        let (epoch, step) = (self.epoch, self.prefetch.position());
-        if step < self.steps {
-            Position { epoch, step }
-        } else {
-            Position::start_of(epoch.saturating_add(1))
-        }
+        self.share.position(self.prefetch.position())
     }
 
     /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True
@@ -212,7 +216,7 @@ impl Iterator for RowsIter {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.steps.saturating_sub(self.prefetch.position());
+        let left = self.share.steps().saturating_sub(self.prefetch.position());
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         (left, Some(left))
     }

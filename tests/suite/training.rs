@@ -322,7 +322,10 @@ async fn what_cannot_be_is_refused_with_a_reason() {
         assert!(told.contains(reason), "{told}");
     }
     let rows = rows(&store, SQL, &options).await;
-    let beyond = Position { epoch: 0, step: 99 };
+    let beyond = Position {
+        epoch: 0,
+        batch: 99,
+    };
     assert!(rows.batch(beyond).is_err() && rows.iter(beyond).is_err());
     assert!(rows.for_rank(3, 3).is_err());
 }
@@ -340,7 +343,7 @@ async fn a_process_of_several() {
     let sql = "SELECT a.runtime_ns, b.line FROM records AS a CROSS JOIN records AS b";
     let rows = rows(&store, sql, &options).await;
     assert!(rows.len() > 200_000);
-    let batch = rows.batch(Position { epoch: 1, step: 5 }).unwrap();
+    let batch = rows.batch(Position { epoch: 1, batch: 5 }).unwrap();
     let sum: u64 = runtimes(&batch.rows)
         .into_iter()
         .flatten()
@@ -408,7 +411,7 @@ async fn families_take_turns_whatever_their_size() {
     );
     assert_eq!(counts.iter().map(|(rows, _)| rows).sum::<usize>(), 480);
     // It goes on in the middle as it would have, and is kept under a name of its own.
-    let second = Position { epoch: 1, step: 3 };
+    let second = Position { epoch: 1, batch: 3 };
     let again = rows(&store, sql, &options).await;
     assert_eq!(
         epoch(&again, second),

@@ -261,7 +261,7 @@ async fn what_cannot_be_is_refused_with_a_reason() {
         assert!(told.contains(reason), "{told}");
     }
     let graphs = graphs(&store, &["net1"], &plain).await;
-    let beyond = Position { epoch: 0, step: 2 };
+    let beyond = Position { epoch: 0, batch: 2 };
     assert!(graphs.step(beyond).is_err() && graphs.iter(beyond).is_err());
 }
 

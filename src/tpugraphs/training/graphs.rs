@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Loader;
 use crate::store::Store;
-use crate::training::{Ahead, Order, Position, Prefetch, Units, mixed};
+use crate::training::{Ahead, Order, Position, Prefetch, Share, Units, mixed};
 
 /// Stack of threads that plan and answer questions; what is not used of it takes no memory.
 const STACK_BYTES: usize = 16 << 20;
@@ -184,13 +183,27 @@ impl TrainingGraphs {
         &self.0.options
     }
 
-    /// Steps of each epoch, the same for all ranks.
+    /// Steps of each epoch for this rank, padding included: the same for all ranks unless padding is off.
     #[must_use]
     pub fn step_count(&self) -> u64 {
         self.0.order.steps(0)
     }
 
-    /// A step. Files that are opened for it stay open for those after it.
+    /// Steps of each epoch for all ranks together, without padding.
+    #[must_use]
+    pub fn total_steps(&self) -> u64 {
+        self.0.order.batches(0)
+    }
+
+    /// Steps of this rank in the rest of an epoch, of which all ranks have taken those before `from`.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the epoch has no such step.
+    pub fn steps_left(&self, from: Position) -> Result<u64> {
+        Ok(self.0.order.share(from)?.steps())
+    }
+
+    /// A step, whichever rank takes it. Files that are opened for it stay open for those after it.
     ///
     /// # Errors
     /// [`Error::Argument`] where the epoch has no such step, and failures of the storage.
@@ -198,14 +211,13 @@ impl TrainingGraphs {
         self.made(position)
     }
 
-    /// The steps of an epoch from one on, made ahead by threads that begin with the first one. `from` may be the end of
-    /// the epoch.
+    /// The steps of this rank in the rest of an epoch, made ahead by threads that begin with the first one. Steps before `from`
+    /// were taken by all ranks together, however many they were. `from` may be the end of the epoch.
     ///
     /// # Errors
     /// [`Error::Argument`] where the epoch has no such step.
     pub fn iter(&self, from: Position) -> Result<GraphsIter> {
-        let end = Position::start_of(from.epoch.saturating_add(1));
-        self.until(from, Some(end))
+        self.until(from, true)
     }
 
     /// As [`TrainingGraphs::iter`], epoch after epoch without an end.
@@ -213,35 +225,28 @@ impl TrainingGraphs {
     /// # Errors
     /// As [`TrainingGraphs::iter`].
     pub fn epochs(&self, from: Position) -> Result<GraphsIter> {
-        self.until(from, None)
+        self.until(from, false)
     }
 
-    fn until(&self, from: Position, end: Option<Position>) -> Result<GraphsIter> {
-        let steps = self.step_count();
-        if from.step > steps {
-            let (epoch, step) = (from.epoch, from.step);
-            let reason = format!("epoch {epoch} has {steps} steps: it cannot go on at {step}");
-            return Err(Error::Argument {
-                name: "from",
-                reason,
-            });
-        }
-        let number = |at: Position| at.epoch.saturating_mul(steps).saturating_add(at.step);
-        // Ranks without a step have none in any epoch.
-        let last = if steps == 0 {
-            0
-        } else {
-            end.map_or(u64::MAX, number)
+    fn until(&self, from: Position, one_epoch: bool) -> Result<GraphsIter> {
+        let rest = Steps {
+            first: self.0.order.share(from)?,
+            later: self.0.order.share(Position::default())?,
+        };
+        // A rank without a step in an epoch has none in any.
+        let end = match one_epoch || rest.later.steps() == 0 {
+            true => rest.first.steps(),
+            false => u64::MAX,
         };
         let ahead = Ahead {
             steps: self.0.options.prefetch,
             threads: self.0.options.threads,
         };
         let graphs = self.clone();
-        let make = move |number| graphs.made(position(number, steps));
+        let make = move |number| graphs.made(rest.at(number));
         Ok(GraphsIter {
-            steps,
-            prefetch: Prefetch::new(number(from)..last, ahead, make),
+            rest,
+            prefetch: Prefetch::new(0..end, ahead, make),
         })
     }
 
@@ -259,7 +264,9 @@ impl TrainingGraphs {
         let arrays = graphs.arrays.of(&open)?;
         let split = file.split.clone();
         let form = graphs.options.form;
-        open.graph.step(position, split, samples, form, arrays)
+        let mut step = open.graph.step(position, split, samples, form, arrays)?;
+        step.is_padding = graphs.order.is_padding(position);
+        Ok(step)
     }
 
     fn file_at(&self, position: Position) -> Result<usize> {
@@ -277,8 +284,7 @@ impl TrainingGraphs {
             return Ok(open);
         }
         let mut wanted = Vec::new();
-        for step in self.together(position, state.1.opened())? {
-            let file = self.file_at(Position { step, ..position })?;
+        for file in self.together(position, state.1.opened())? {
             if state.1.find(file).is_none() && !wanted.contains(&file) {
                 wanted.push(file);
             }
@@ -294,23 +300,27 @@ impl TrainingGraphs {
         found.ok_or_else(lost)
     }
 
-    /// The steps whose files are opened together: from this one on, as long as half of what may be open is not full. At
-    /// least this one, and no more than were opened before: each time reads all places of the tables that files lie in, so few times
-    /// are best, and the first step is not to wait for all of them.
-    fn together(&self, from: Position, opened: usize) -> Result<Range<u64>> {
+    /// The files that are opened together: of this rank's steps from this one on, as long as half of what may be open is not
+    /// full. At least this one, and no more than were opened before: each time reads all places of the tables that files lie
+    /// in, so few times are best, and the first step is not to wait for all of them.
+    fn together(&self, from: Position, opened: usize) -> Result<Vec<usize>> {
         let options = &self.0.options;
         let (graphs, samples) = (options.open_graphs / 2, options.open_samples / 2);
         let graphs = graphs.min(opened.max(FIRST_GRAPHS));
-        let (mut end, mut sum) = (from.step, 0_u64);
-        while end < self.step_count() {
-            let file = self.file_at(Position { step: end, ..from })?;
+        let (mut at, mut sum, mut files) = (from, 0_u64, Vec::new());
+        loop {
+            let file = self.file_at(at)?;
             sum += self.0.files.get(file).map_or(0, |file| file.sample_count);
-            if end > from.step && (end - from.step >= graphs as u64 || sum > samples) {
+            if !files.is_empty() && (files.len() >= graphs || sum > samples) {
                 break;
             }
-            end += 1;
+            files.push(file);
+            at.batch = at.batch.saturating_add(options.world);
+            if at.batch >= self.total_steps() {
+                break;
+            }
         }
-        Ok(from.step..end)
+        Ok(files)
     }
 }
 
@@ -346,27 +356,60 @@ fn lost() -> Error {
     Error::Internal("a file of the selection is lost".to_owned())
 }
 
-/// The position of the step with this number, counted through all epochs of so many steps.
-fn position(number: u64, steps: u64) -> Position {
-    Position {
-        epoch: number / steps.max(1),
-        step: number % steps.max(1),
+/// The steps of a rank: the rest of an epoch, then whole ones.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    first: Share,
+    later: Share,
+}
+
+impl Steps {
+    /// The epoch of the step with this number, and where in the epoch's share it is.
+    fn place(&self, number: u64) -> (u64, Share, u64) {
+        match number.checked_sub(self.first.steps()) {
+            None => (self.first.epoch(), self.first, number),
+            Some(beyond) => {
+                let steps = self.later.steps().max(1);
+                let epoch = self.first.epoch().saturating_add(1 + beyond / steps);
+                (epoch, self.later, beyond % steps)
+            }
+        }
+    }
+
+    /// The step with this number.
+    fn at(&self, number: u64) -> Position {
+        let (epoch, share, step) = self.place(number);
+        let batch = share.batch(step).batch;
+        Position { epoch, batch }
+    }
+
+    /// Where all ranks go on after so many.
+    fn position(&self, number: u64) -> Position {
+        let Some(last) = number.checked_sub(1) else {
+            return self.first.position(0);
+        };
+        let (epoch, share, step) = self.place(last);
+        let at = share.position(step + 1);
+        Position {
+            epoch: epoch + (at.epoch - share.epoch()),
+            ..at
+        }
     }
 }
 
 /// Steps in their order.
 #[derive(Debug)]
 pub struct GraphsIter {
-    steps: u64,
+    rest: Steps,
     prefetch: Prefetch<GraphStep>,
 }
 
 impl GraphsIter {
-    /// Where to go on: the step that `next` gives, whatever was made ahead; after the last one of an epoch the first of
-    /// the next.
+    /// Where all ranks go on, given that each has taken as many steps as this one; what was made ahead does not count.
+    /// After the last step of an epoch it is the next one.
     #[must_use]
     pub fn position(&self) -> Position {
-        position(self.prefetch.position(), self.steps)
+        self.rest.position(self.prefetch.position())
     }
 
     /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True

@@ -21,6 +21,7 @@ pub struct GraphsOptions {
     pub(super) balance: Option<String>,
     pub(super) shuffle: bool,
     pub(super) drop_last: bool,
+    pub(super) pad: bool,
     pub(super) rank: u64,
     pub(super) world: u64,
     pub(super) prefetch: usize,
@@ -41,6 +42,7 @@ impl GraphsOptions {
             balance: None,
             shuffle: true,
             drop_last: false,
+            pad: true,
             rank: 0,
             world: 1,
             prefetch: 4,
@@ -80,11 +82,16 @@ impl GraphsOptions {
         Self { shuffle, ..self }
     }
 
-    /// Leaves out the files that not every rank would get one of; otherwise the first ones of the epoch are given again
-    /// until each rank has as many.
+    /// Leaves out the files that not every rank would get one of.
     #[must_use]
     pub fn drop_last(self, drop_last: bool) -> Self {
         Self { drop_last, ..self }
+    }
+
+    /// Gives every rank equally many files: see [`RowsOptions::pad`].
+    #[must_use]
+    pub fn pad(self, pad: bool) -> Self {
+        Self { pad, ..self }
     }
 
     /// Of `world` processes that share the files the one with this number, from 0: its step `s` is the file
@@ -136,6 +143,7 @@ impl GraphsOptions {
             .shuffle(self.shuffle)
             .seed(self.picking.seed)
             .drop_last(self.drop_last)
+            .pad(self.pad)
             .rank(self.rank, self.world)
             .threads(self.threads)
     }

@@ -58,8 +58,11 @@ pub struct GraphArrays {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GraphStep {
-    /// The step that it is.
+    /// Its number in the epoch. That of padding is not below the number of steps.
     pub position: Position,
+    /// True where it repeats one of the first steps of the epoch, so that all ranks have as many: see
+    /// [`RowsOptions::pad`](crate::training::RowsOptions::pad).
+    pub is_padding: bool,
     /// The file: `<collection>:<name>`.
     pub id: String,
     /// `train`, `valid` or `test`, where the file's path says so.
@@ -175,6 +178,7 @@ impl TrainingGraph {
         let only = |is_there: bool| if is_there { count } else { 0 };
         Ok(GraphStep {
             position,
+            is_padding: false,
             id: self.id.clone(),
             split,
             graph_id: self.graph_id,

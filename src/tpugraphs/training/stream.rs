@@ -104,7 +104,7 @@ impl StepTable {
         let mut columns: Vec<ArrayRef> = vec![
             repeated(&step.id, rows)?,
             Arc::new(number(step.position.epoch)),
-            Arc::new(number(step.position.step)),
+            Arc::new(number(step.position.batch)),
             Arc::new(UInt32Array::from(step.samples.values)),
             Arc::new(Int64Array::from(step.config_ids.values)),
             Arc::new(known(step.runtimes_ns.values, 0)),
