@@ -129,7 +129,7 @@ pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
             let written = write(&store, &command, &mut out).await;
             if written.is_ok() {
                 out.flush().map_err(Error::io(path))?;
-                output.finish()?;
+                output.finish().map_err(Error::from)?;
             }
             written
         }

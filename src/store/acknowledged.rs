@@ -81,7 +81,7 @@ impl Store {
 
     /// Whether rows of a table are hidden that the ingest log does not know.
     fn hides_rows_of(&self, table: &str) -> bool {
-        is_of_sources(table) && self.location().far("").is_none()
+        is_of_sources(table) && !self.location().is_far()
     }
 
     async fn known_to(

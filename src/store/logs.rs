@@ -23,7 +23,7 @@ impl Store {
         let mut found = Vec::new();
         for table in schema::tables()? {
             let log = Log::new(self.location(), table)?;
-            let damage = log.damage(proofs.of(&table.name)).await?;
+            let damage = log.damage(self.location(), proofs.of(&table.name)).await?;
             found.extend(damage.into_iter().map(|one| (table.name.as_str(), one)));
         }
         Ok(found)
@@ -34,7 +34,7 @@ impl Store {
     pub(crate) async fn lost_sources(&self) -> Result<Vec<[String; 3]>> {
         let log = Log::new(self.location(), schema::table(INGEST_LOG)?)?;
         let mut found = Vec::new();
-        for file in log.skipped_files().await? {
+        for file in log.skipped_files(self.location()).await? {
             let object = Path::from(format!("{INGEST_LOG}/{file}"));
             let read = self.location().objects().get(&object).await;
             let bytes = read.map_err(Error::Storage)?.bytes().await;
@@ -54,7 +54,7 @@ impl Store {
             let _turn = self.turn(&table.name).await;
             let log = Log::new(self.location(), table)?;
             let proof: Option<&Proof> = proofs.of(&table.name);
-            let repaired = log.repair(proof).await?;
+            let repaired = log.repair(self.location(), proof).await?;
             done.extend(repaired.into_iter().map(|what| (table.name.as_str(), what)));
         }
         Ok(done)

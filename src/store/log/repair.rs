@@ -14,6 +14,7 @@ use super::faults::{Hint, Survey};
 use super::proofs::{Proof, Proofs};
 use super::{About, Attempt, Change, Log, Snapshot};
 use crate::error::{Error, Result};
+use crate::store::Location;
 use crate::store::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
 
 /// Entries that are written in the place of lost ones at most.
@@ -55,7 +56,11 @@ impl Log {
     }
 
     /// All that is wrong with the files of the log; `proof` is what others state of its newest version.
-    pub(crate) async fn damage(&self, proof: Option<&Proof>) -> Result<Vec<LogDamage>> {
+    pub(crate) async fn damage(
+        &self,
+        location: &Location,
+        proof: Option<&Proof>,
+    ) -> Result<Vec<LogDamage>> {
         let survey = self.survey().await?;
         let mut found = Vec::new();
         let skipped = self.skipped(&survey).await?;
@@ -65,7 +70,7 @@ impl Log {
                 found.push(LogDamage::new(what));
                 continue;
             }
-            let unnamed = self.unnamed_files(&survey).await?;
+            let unnamed = self.unnamed_files(location, &survey).await?;
             found.push(match unnamed.first() {
                 Some(file) => {
                     let file = format!("{}/{file}", self.table.name);
@@ -119,22 +124,22 @@ impl Log {
     }
 
     /// The data files of a last, cut entry that readers skip.
-    pub(crate) async fn skipped_files(&self) -> Result<Vec<String>> {
+    pub(crate) async fn skipped_files(&self, location: &Location) -> Result<Vec<String>> {
         let survey = self.survey().await?;
         match self.skipped(&survey).await? {
-            Some(_) => self.unnamed_files(&survey).await,
+            Some(_) => self.unnamed_files(location, &survey).await,
             None => Ok(Vec::new()),
         }
     }
 
     /// The data files that no entry names and that are at least as young as the last entry but one.
-    async fn unnamed_files(&self, survey: &Survey) -> Result<Vec<String>> {
+    async fn unnamed_files(&self, location: &Location, survey: &Survey) -> Result<Vec<String>> {
         let mut entries = survey.entries.values().rev().skip(1);
         let since = entries.next().map(|entry| entry.last_modified);
         let named = self.snapshot().await?;
         let named = named.iter().flat_map(|named| named.files().iter());
         let named: BTreeSet<&str> = named.map(|file| file.path.as_str()).collect();
-        let files = self.data_files().await?.into_iter();
+        let files = self.data_files(location).await?.into_iter();
         let unnamed = files.filter(|file| {
             Some(file.last_modified) >= since && !named.contains(file.location.as_ref())
         });
@@ -146,8 +151,12 @@ impl Log {
     ///
     /// # Errors
     /// Where nothing is left that a version can be made from, and failures of the storage.
-    pub(crate) async fn repair(&self, proof: Option<&Proof>) -> Result<Vec<String>> {
-        let damage = self.damage(proof).await?;
+    pub(crate) async fn repair(
+        &self,
+        location: &Location,
+        proof: Option<&Proof>,
+    ) -> Result<Vec<String>> {
+        let damage = self.damage(location, proof).await?;
         if damage.is_empty() {
             return Ok(Vec::new());
         }
