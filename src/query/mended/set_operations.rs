@@ -20,6 +20,10 @@ use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::{Expr, ExprFunctionExt as _, Join, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
+/// Names of the numbers on either side.
+const LEFT_NTH: &str = "__left_nth";
+const RIGHT_NTH: &str = "__right_nth";
+
 /// The rule that numbers rows.
 #[derive(Debug)]
 pub(super) struct EveryRowCounts;
@@ -50,12 +54,21 @@ fn is_set_operation(join: &Join) -> bool {
         && join.on.len() == columns
         && join.right.schema().fields().len() == columns
         && !matches!(join.left.as_ref(), LogicalPlan::Distinct(_))
+        && !is_numbered(join)
+}
+
+/// A plan is analyzed more than once: a query that is read again, as a common table is, has its numbers.
+fn is_numbered(join: &Join) -> bool {
+    let is_named = |expr: &Expr, name: &str| matches!(expr, Expr::Column(column) if column.relation.is_none() && column.name == name);
+    join.on
+        .last()
+        .is_some_and(|(left, right)| is_named(left, LEFT_NTH) && is_named(right, RIGHT_NTH))
 }
 
 fn numbered_join(join: &Join) -> Result<LogicalPlan> {
     let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = join.on.iter().cloned().unzip();
-    let (left, left_nth) = numbered(&join.left, left_keys, "__left_nth")?;
-    let (right, right_nth) = numbered(&join.right, right_keys, "__right_nth")?;
+    let (left, left_nth) = numbered(&join.left, left_keys, LEFT_NTH)?;
+    let (right, right_nth) = numbered(&join.right, right_keys, RIGHT_NTH)?;
     let mut on = join.on.clone();
     on.push((left_nth, right_nth));
     let joined = Join::try_new(

@@ -10,7 +10,7 @@ use datafusion::prelude::SessionContext;
 use crate::query::engine::engine;
 use crate::query::sums::tests::{answer, store};
 
-async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
+pub(super) async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
     let lines = text.lines().filter(|line| line.starts_with('|')).skip(1);
@@ -20,7 +20,7 @@ async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
         .collect()
 }
 
-async fn refusal(context: &SessionContext, sql: &str) -> String {
+pub(super) async fn refusal(context: &SessionContext, sql: &str) -> String {
     let refused = match context.sql(sql).await {
         Ok(frame) => frame.collect().await.unwrap_err(),
         Err(error) => error,
@@ -47,6 +47,30 @@ async fn set_operations_count_rows() {
     assert_eq!(rows(&context, sql).await, ["1"]);
     let sql = "(SELECT 1 AS x UNION ALL SELECT 1 UNION ALL SELECT 1) EXCEPT ALL (SELECT 1) EXCEPT ALL (SELECT 1)";
     assert_eq!(rows(&context, sql).await, ["1"]);
+    // Below others, which are analyzed more than once.
+    let both = format!("{left} INTERSECT ALL {right}");
+    for (sql, wanted) in [
+        (
+            format!("SELECT count(*) FROM ({both} UNION ALL ({both})) AS u"),
+            "6",
+        ),
+        (
+            format!("WITH r AS ({both}) SELECT count(*) FROM r AS p, r AS q"),
+            "9",
+        ),
+        (
+            format!("SELECT count(*) FROM (({both}) EXCEPT ALL ({both})) AS u"),
+            "0",
+        ),
+        (
+            format!(
+                "SELECT count(*) FROM (({both}) INTERSECT ALL ({both} UNION ALL ({both}))) AS u"
+            ),
+            "3",
+        ),
+    ] {
+        assert_eq!(rows(&context, &sql).await, [wanted], "{sql}");
+    }
 }
 
 #[tokio::test]
