@@ -9,7 +9,9 @@
 //! | `x NOT IN (1, NULL) AND x IN (2)` | forgets the NULL | [`nulls_of_lists`] puts it beside the list |
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
-//! | `count(*) OVER () ... ORDER BY ... LIMIT 1` | may limit the rows before the window | [`window_limits`] keeps the limit above |
+//! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
+//! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
+//! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
@@ -19,7 +21,9 @@
 
 pub(super) mod chains;
 mod distinct_from;
+mod limit_barrier;
 mod limits;
+mod missing_sorts;
 mod nulls_of_lists;
 mod samples;
 mod set_operations;
@@ -34,6 +38,7 @@ mod zeros;
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 
 /// A session with all of them.
 pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
@@ -47,10 +52,31 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
-        .with_optimizer_rule(Arc::new(window_limits::WindowsSeeAllRows))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
-        .with_physical_optimizer_rules(window_top_k::physical_rules())
+        .with_physical_optimizer_rules(repaired(window_top_k::physical_rules()))
         .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
         .with_physical_optimizer_rule(Arc::new(limits::LimitsChooseNoRows))
+}
+
+/// DataFusion's physical rules, with ours around or in the place of some.
+fn repaired(
+    rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
+) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut repaired = Vec::new();
+    for rule in rules {
+        if rule.name() == missing_sorts::BEFORE {
+            repaired.push(Arc::new(missing_sorts::MissingSorts) as _);
+        }
+        let is_sorted = rule.name() == limit_barrier::PLACES_SORTS;
+        repaired.push(match rule.name() {
+            limit_barrier::PLACES_SORTS => Arc::new(limit_barrier::BehindBarriers(rule)) as _,
+            window_limits::REPLACED => Arc::new(window_limits::LimitsPastWindows) as _,
+            _ => rule,
+        });
+        if is_sorted {
+            repaired.push(Arc::new(missing_sorts::MissingSorts));
+        }
+    }
+    repaired
 }
