@@ -12,6 +12,7 @@
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
+//! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
@@ -23,6 +24,7 @@ pub(super) mod chains;
 mod distinct_from;
 mod limit_barrier;
 mod limits;
+mod merge_join;
 mod missing_sorts;
 mod nulls_of_lists;
 mod samples;
@@ -72,6 +74,7 @@ fn repaired(
         repaired.push(match rule.name() {
             limit_barrier::PLACES_SORTS => Arc::new(limit_barrier::BehindBarriers(rule)) as _,
             window_limits::REPLACED => Arc::new(window_limits::LimitsPastWindows) as _,
+            merge_join::MOVES_PROJECTIONS => Arc::new(merge_join::PastGuardedJoins(rule)) as _,
             _ => rule,
         });
         if is_sorted {

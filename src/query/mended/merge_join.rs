@@ -1,0 +1,243 @@
+//! Filters of merge joins follow their columns.
+//!
+//! ```text
+//! ProjectionExec: a.k                            SortMergeJoinExec: a.k = b.k, filter x > y
+//!   SortMergeJoinExec: a.k = b.k, filter x > y     ProjectionExec: a.k       <- x is gone
+//!     a                                     not      a
+//!     b                                            ProjectionExec: b.k
+//!                                                    b
+//! ```
+//!
+//! DataFusion 55's `SortMergeJoinExec::try_swapping_with_projection` moves a projection below the join, and leaves the columns of the
+//! filter at the positions that they had. So the rule that moves projections sees a [`GuardedJoin`] instead, which moves
+//! them only where the filter can follow.
+//!
+//! A row without a partner is shown to the filter, too, with NULL in the columns of the other side. Their fields in the filter's schema
+//! may say that there is none, and the join stops.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{Fields, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::joins::SortMergeJoinExec;
+use datafusion::physical_plan::joins::utils::{JoinFilter, build_join_schema};
+use datafusion::physical_plan::projection::{
+    ProjectionExec, try_pushdown_through_join_with_column_indices,
+};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
+};
+
+/// Name of the rule that moves projections.
+pub(super) const MOVES_PROJECTIONS: &str = "ProjectionPushdown";
+
+/// The rule that moves projections, in a plan whose merge joins are guarded.
+#[derive(Debug)]
+pub(super) struct PastGuardedJoins(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for PastGuardedJoins {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = plan.transform_up(|node| match node.downcast_ref::<SortMergeJoinExec>() {
+            Some(join) => {
+                let join = Arc::new(with_null(join)?);
+                Ok(Transformed::yes(Arc::new(GuardedJoin(join)) as _))
+            }
+            None => Ok(Transformed::no(node)),
+        });
+        let plan = self.0.optimize(plan.data()?, config)?;
+        plan.transform_up(|node| match node.downcast_ref::<GuardedJoin>() {
+            Some(guarded) => Ok(Transformed::yes(Arc::clone(&guarded.0))),
+            None => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// The same join, whose filter takes NULL in all columns.
+fn with_null(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
+    let filter = join.filter().as_ref().map(|filter| {
+        let fields = filter.schema().fields().iter();
+        let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        JoinFilter::new(
+            Arc::clone(filter.expression()),
+            filter.column_indices().to_vec(),
+            Arc::new(Schema::new(fields.collect::<Fields>())),
+        )
+    });
+    SortMergeJoinExec::try_new(
+        Arc::clone(join.left()),
+        Arc::clone(join.right()),
+        join.on().to_vec(),
+        filter,
+        join.join_type(),
+        join.sort_options().to_vec(),
+        join.null_equality(),
+    )
+}
+
+/// A merge join, while projections are moved. It is never run.
+#[derive(Debug)]
+struct GuardedJoin(Arc<dyn ExecutionPlan>);
+
+impl DisplayAs for GuardedJoin {
+    fn fmt_as(&self, format: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_as(format, to)
+    }
+}
+
+impl ExecutionPlan for GuardedJoin {
+    fn name(&self) -> &'static str {
+        "GuardedJoin"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.0.properties()
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        self.0.input_distribution_requirements()
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        self.0.required_input_ordering()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        self.0.maintains_input_order()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.0.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        look: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.0.apply_expressions(look)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let join = replace_children_if_necessary(Arc::clone(&self.0), children)?;
+        Ok(Arc::new(Self(join)))
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        internal_err!("a guarded join is replaced before a plan is run")
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(join) = self.0.downcast_ref::<SortMergeJoinExec>() else {
+            return Ok(None);
+        };
+        let (left, right) = (join.left(), join.right());
+        let (_, columns) = build_join_schema(&left.schema(), &right.schema(), &join.join_type());
+        let moved = try_pushdown_through_join_with_column_indices(
+            projection,
+            left,
+            right,
+            join.on(),
+            &join.schema(),
+            join.filter().as_ref(),
+            &columns,
+        )?;
+        let Some(moved) = moved else {
+            return Ok(None);
+        };
+        let join = SortMergeJoinExec::try_new(
+            Arc::new(moved.projected_left_child),
+            Arc::new(moved.projected_right_child),
+            moved.join_on,
+            moved.join_filter,
+            join.join_type(),
+            join.sort_options().to_vec(),
+            join.null_equality(),
+        )?;
+        Ok(Some(Arc::new(Self(Arc::new(join)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::rows;
+    use crate::query::engine::engine;
+
+    /// Two tables whose columns have the same types, so that no type shows which one is read.
+    const TABLES: &str = "WITH a AS (SELECT value AS p, nullif(value % 11, 4) AS k, value * 7 % 50 AS x, value % 3 AS z FROM generate_series(1, 300) AS s(value)), \
+                          b AS (SELECT value % 13 AS y, nullif(value % 11, 7) AS k, value AS q, value * 5 % 17 AS w FROM generate_series(1, 200) AS s(value))";
+
+    #[tokio::test]
+    async fn a_memory_limit_changes_no_join() {
+        let plain = engine(None).unwrap();
+        // All joins merge within so little.
+        let limited = engine(Some(1 << 26)).unwrap();
+        let set = "SET datafusion.execution.target_partitions = 3";
+        limited.sql(set).await.unwrap();
+        let merging = engine(None).unwrap();
+        merging
+            .sql("SET datafusion.optimizer.prefer_hash_join = false")
+            .await
+            .unwrap();
+        for join in ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"] {
+            for filter in ["a.x > b.y", "a.x > b.y AND b.w < a.p", "a.z = b.y % 3"] {
+                for columns in [
+                    "a.p, b.q",
+                    "a.k, b.k AS l",
+                    "a.p AS x, b.q AS y, a.k",
+                    "a.x AS z, a.z AS x, b.k",
+                    "count(*)",
+                    "b.q, a.p, b.k AS l",
+                ] {
+                    let sql = format!(
+                        "{TABLES} SELECT {columns} FROM a {join} b ON a.k = b.k AND {filter} ORDER BY 1"
+                    );
+                    let mut wanted = rows(&plain, &sql).await;
+                    wanted.sort();
+                    for context in [&limited, &merging] {
+                        let mut found = rows(context, &sql).await;
+                        found.sort();
+                        assert_eq!(found, wanted, "{sql}");
+                    }
+                }
+            }
+        }
+        for semi in ["IN", "NOT IN"] {
+            for filter in ["a.x > b.y", "b.w < a.p AND a.z = b.y % 3"] {
+                let sql = format!(
+                    "{TABLES} SELECT a.p FROM a WHERE a.k {semi} (SELECT b.k FROM b WHERE {filter}) ORDER BY 1"
+                );
+                let wanted = rows(&plain, &sql).await;
+                for context in [&limited, &merging] {
+                    assert_eq!(rows(context, &sql).await, wanted, "{sql}");
+                }
+            }
+        }
+    }
+}
