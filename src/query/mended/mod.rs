@@ -10,6 +10,7 @@
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
+//! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of one query with those of another by `x` only | [`topk_order`] gives sorts the whole order |
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
 //! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
@@ -32,6 +33,7 @@ mod set_operations;
 mod similar_to;
 #[cfg(test)]
 mod tests;
+mod topk_order;
 mod truth;
 mod window_limits;
 mod window_top_k;
@@ -71,6 +73,7 @@ fn repaired(
             repaired.push(Arc::new(missing_sorts::MissingSorts) as _);
         }
         let is_sorted = rule.name() == limit_barrier::PLACES_SORTS;
+        let is_before_order = rule.name() == topk_order::AFTER;
         repaired.push(match rule.name() {
             limit_barrier::PLACES_SORTS => Arc::new(limit_barrier::BehindBarriers(rule)) as _,
             window_limits::REPLACED => Arc::new(window_limits::LimitsPastWindows) as _,
@@ -79,6 +82,9 @@ fn repaired(
         });
         if is_sorted {
             repaired.push(Arc::new(missing_sorts::MissingSorts));
+        }
+        if is_before_order {
+            repaired.push(Arc::new(topk_order::WholeOrder));
         }
     }
     repaired
