@@ -10,6 +10,7 @@
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
+//! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
 //! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of one query with those of another by `x` only | [`topk_order`] gives sorts the whole order |
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
@@ -27,6 +28,7 @@ mod limit_barrier;
 mod limits;
 mod merge_join;
 mod missing_sorts;
+mod null_extension;
 mod nulls_of_lists;
 mod samples;
 mod set_operations;
@@ -69,6 +71,9 @@ fn repaired(
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut repaired = Vec::new();
     for rule in rules {
+        if rule.name() == limit_barrier::PLACES_SORTS {
+            repaired.push(Arc::new(null_extension::NothingKnownOfNulls) as _);
+        }
         if rule.name() == missing_sorts::BEFORE {
             repaired.push(Arc::new(missing_sorts::MissingSorts) as _);
         }
