@@ -12,6 +12,7 @@
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
 //! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of one query with those of another by `x` only | [`topk_order`] gives sorts the whole order |
+//! | `(SELECT x ... ORDER BY y OFFSET 9)` | forgets the order | [`offsets`] puts the offset next to the sort |
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
 //! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
@@ -30,6 +31,7 @@ mod merge_join;
 mod missing_sorts;
 mod null_extension;
 mod nulls_of_lists;
+mod offsets;
 mod samples;
 mod set_operations;
 mod similar_to;
@@ -58,6 +60,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
+        .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(repaired(window_top_k::physical_rules()))
