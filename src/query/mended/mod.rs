@@ -12,6 +12,7 @@
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
 //! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of one query with those of another by `x` only | [`topk_order`] gives sorts the whole order |
+//! | `SELECT count(*) ... HAVING max(x) = 1 AND max(x) = 2` | gives a row | [`group_filters`] keeps conditions on no column above groups |
 //! | `(SELECT x ... ORDER BY y OFFSET 9)` | forgets the order | [`offsets`] puts the offset next to the sort |
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
@@ -25,6 +26,7 @@
 
 pub(super) mod chains;
 mod distinct_from;
+mod group_filters;
 mod limit_barrier;
 mod limits;
 mod merge_join;
@@ -53,6 +55,9 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
     // Before those that would take a chain's operators.
     let planners = state.expr_planners().get_or_insert_default();
     planners.insert(0, Arc::new(chains::Chains));
+    if let Some(optimizer) = state.optimizer() {
+        optimizer.rules = group_filters::around(std::mem::take(&mut optimizer.rules));
+    }
     state
         .with_relation_planners(vec![Arc::new(samples::NoSamples)])
         .with_analyzer_rule(Arc::new(set_operations::EveryRowCounts))
