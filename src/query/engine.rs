@@ -36,6 +36,8 @@ use super::mended;
 use super::not_in::NotIn;
 use super::one_column::BoundsOfColumns;
 use super::ordered::Ordered;
+#[cfg(any(test, debug_assertions))]
+use super::plan_validator::ProvingPlanner;
 use super::pruned::GraphsOfParts;
 use super::range_join::RangeJoins;
 use super::relations::OfQueries;
@@ -106,6 +108,8 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
             held_bytes: limits.memory_bytes.map(|bytes| bytes / spilling::PART),
         }))
         .with_physical_optimizer_rule(Arc::new(CatchPanics));
+    #[cfg(any(test, debug_assertions))]
+    let builder = builder.with_query_planner(Arc::new(ProvingPlanner));
     Ok(context(builder, &limits))
 }
 

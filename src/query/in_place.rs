@@ -87,6 +87,15 @@ impl<T: Operator> PhysicalOptimizerRule for Replaced<T> {
     }
 }
 
+/// The operator that one of ours stands for; `None` for all others.
+#[cfg(any(test, debug_assertions))]
+pub(super) fn original<T: Operator>(
+    node: &Arc<dyn ExecutionPlan>,
+) -> Option<&Arc<dyn ExecutionPlan>> {
+    let ours = node.downcast_ref::<InPlace<T>>();
+    ours.map(|ours| &ours.theirs)
+}
+
 /// An operator in the place of another.
 #[derive(Debug)]
 struct InPlace<T> {

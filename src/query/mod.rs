@@ -41,6 +41,8 @@ mod not_in;
 mod one_column;
 mod ordered;
 mod placeholders;
+#[cfg(any(test, debug_assertions))]
+mod plan_validator;
 mod pruned;
 mod range_join;
 #[cfg(feature = "ui")]

@@ -45,6 +45,11 @@ mod window_limits;
 mod window_top_k;
 mod zeros;
 
+#[cfg(any(test, debug_assertions))]
+pub(super) use topk_order::{below_projection, below_window};
+#[cfg(any(test, debug_assertions))]
+pub(super) use window_limits::rows_read;
+
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
