@@ -284,6 +284,11 @@ impl Table {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
+    /// The columns that SQL shows: all but the hidden ones.
+    pub fn shown_columns(&self) -> impl Iterator<Item = &Column> + Clone {
+        self.columns.iter().filter(|column| !column.hidden)
+    }
+
     /// The stored column of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
@@ -294,9 +299,7 @@ impl Table {
     #[must_use]
     pub fn view_sql(&self) -> String {
         let columns: Vec<String> = self
-            .columns
-            .iter()
-            .filter(|column| !column.hidden)
+            .shown_columns()
             .map(
                 |column| match column.sql.as_ref().or(column.shown_as.as_ref()) {
                     Some(sql) => format!("{sql} AS {}", column.name),
@@ -414,6 +417,13 @@ pub struct Relation {
     pub is_view: bool,
 }
 
+impl Relation {
+    /// The columns that SQL shows: all but the hidden ones.
+    pub fn shown_columns(&self) -> impl Iterator<Item = &'static Column> {
+        self.columns.iter().filter(|column| !column.hidden)
+    }
+}
+
 /// All tables, then all views.
 ///
 /// # Errors
@@ -470,6 +480,20 @@ mod tests {
         let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas")).unwrap();
         let files = folder.filter(|entry| entry.is_ok()).count();
         assert_eq!(files, tables().unwrap().len() + views().unwrap().len());
+    }
+
+    #[test]
+    fn each_shown_column_has_one_name() {
+        for table in tables().unwrap() {
+            let mut names: Vec<&str> = table
+                .shown_columns()
+                .map(|column| column.name.as_str())
+                .collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count, "{}", table.name);
+        }
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub(crate) struct Column {
     pub(crate) doc: String,
 }
 
-fn columns(columns: &[schema::Column]) -> Vec<Column> {
-    let columns = columns.iter().map(|column| Column {
+fn columns<'a>(columns: impl Iterator<Item = &'a schema::Column>) -> Vec<Column> {
+    let columns = columns.map(|column| Column {
         name: column.name.clone(),
         type_name: column.type_name.clone(),
         unit: column.unit.clone(),
@@ -50,7 +50,7 @@ fn columns(columns: &[schema::Column]) -> Vec<Column> {
 
 fn all() -> tsql::Result<Vec<Table>> {
     let all = schema::relations()?.map(|relation| Table {
-        columns: columns(relation.columns),
+        columns: columns(relation.shown_columns()),
         name: relation.name.to_owned(),
         doc: relation.doc.to_owned(),
         is_view: relation.is_view,

@@ -40,29 +40,31 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     }
     let wanted = command.table.as_deref().unwrap_or_default();
     let view = schema::views()?.iter().find(|view| view.name == wanted);
-    let (columns, references): (_, Vec<Reference>) = match view {
-        Some(view) => (view.columns.iter(), view.references().collect()),
+    let (columns, references): (Vec<&schema::Column>, Vec<Reference>) = match view {
+        Some(view) => (view.columns.iter().collect(), view.references().collect()),
         None => {
             let table = schema::table(wanted)?;
-            (table.columns.iter(), table.references().collect())
+            let all = table.columns.iter();
+            let shown = all.filter(|column| command.all || !column.hidden);
+            (shown.collect(), table.references().collect())
         }
     };
-    let columns = columns.filter(|column| command.all || !column.hidden);
     let refers = |column: &schema::Column| {
         let own = references.iter();
         let own = own.filter(|reference| reference.columns.contains(&column.name));
         let tables: Vec<&str> = own.map(|reference| reference.to.as_str()).collect();
         tables.join(", ")
     };
-    let kind = |column: &schema::Column| match (&column.sql, column.hidden) {
+    let kind = |column: &schema::Column| match (&column.sql, &column.shown_as) {
         _ if view.is_some() => "view",
-        (Some(_), _) => "computed",
-        (None, false) if column.shown_as.is_some() => "computed",
-        (None, true) => "hidden",
-        (None, false) => "stored",
+        _ if column.hidden => "hidden",
+        (Some(_), _) | (None, Some(_)) => "computed",
+        (None, None) => "stored",
     };
     let text = |of: &dyn Fn(&schema::Column) -> String| -> arrow::array::ArrayRef {
-        Arc::new(StringArray::from_iter_values(columns.clone().map(of)))
+        Arc::new(StringArray::from_iter_values(
+            columns.iter().copied().map(of),
+        ))
     };
     show(
         [

@@ -93,7 +93,7 @@ fn group(name: Option<&str>) -> Result<Vec<String>> {
     };
     let table = schema::table("records")?;
     for column in &columns {
-        let shown = table.columns.iter().filter(|known| !known.hidden);
+        let shown = table.shown_columns();
         if !shown.clone().any(|known| known.name == *column) {
             let names = shown.map(|known| known.name.as_str());
             let known: Vec<&str> = ["task", "graph", "file"].into_iter().chain(names).collect();
