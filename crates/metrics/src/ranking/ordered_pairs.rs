@@ -6,7 +6,7 @@ use crate::metric::{Gives, Metric};
 
 pub(super) const ACCURACY: Metric = Metric {
     name: "ordered_pair_accuracy",
-    description: "Share of the pairs with different runtimes that the scores order the same way",
+    description: "Share of the pairs with different runtimes that the scores order the same way; lower scores are of lower runtimes, and equal scores are wrong. It differs from pairwise_accuracy, TenSet's metric of labels, where numbers are equal: that one counts pairs of equal labels, too, and equal predictions half",
     arguments: &[RUNTIME, SCORE],
     example: "SELECT ordered_pair_accuracy(runtime, score) FROM (VALUES (10.0, 0.1), (12.0, 0.2)) AS t(runtime, score)",
     source: "TpuGraphs (arXiv 2308.13490), section 4",
@@ -14,7 +14,7 @@ pub(super) const ACCURACY: Metric = Metric {
 };
 
 /// Share of the pairs with different runtimes that the scores order the same way; equal scores
-/// count as wrong. `None` where all runtimes are equal.
+/// count as wrong. [`pairwise_accuracy`](crate::throughput::pairwise_accuracy) is another number where there are equal ones. `None` where all runtimes are equal.
 pub fn ordered_pair_accuracy(pairs: &[Pair]) -> Option<f64> {
     let found = agreement(pairs);
     let comparable = found.pairs - found.runtime_ties;
