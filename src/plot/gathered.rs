@@ -10,8 +10,8 @@ use futures::StreamExt as _;
 use tsql_plot::{Chart, Gather, Roles, Spec, Table, What};
 
 use super::columns::{append, empty, taken, what};
-use super::units::units;
 use crate::error::{Error, Result};
+use crate::query::units;
 
 fn refused(reason: String) -> Error {
     Error::Argument {

@@ -21,7 +21,6 @@ mod document;
 mod gathered;
 mod graph;
 mod module;
-mod units;
 
 use datafusion::dataframe::DataFrame;
 
@@ -31,8 +30,6 @@ pub use document::{document, graph_document};
 pub(crate) use gathered::places;
 pub use gathered::{gathered, narrowed};
 pub use tsql_plot::{Chart, Graph, Kind, Log, Look, Size, Spec, Theme};
-#[cfg(feature = "ui")]
-pub(crate) use units::units;
 
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, ask};

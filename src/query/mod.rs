@@ -64,6 +64,7 @@ mod taken_out;
 mod tests;
 pub(crate) mod text_values;
 mod twice;
+mod units;
 mod view;
 mod whole_files;
 
@@ -89,6 +90,7 @@ pub use session::SessionOptions;
 pub use splits::SplitUnit;
 #[cfg(test)]
 pub(crate) use sums::tests::rounded;
+pub use units::{schema_with_units, units};
 
 use arrow::array::RecordBatch;
 use datafusion::common::{ParamValues, ScalarValue};

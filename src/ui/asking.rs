@@ -22,8 +22,7 @@ use tokio::sync::mpsc::Sender;
 use super::served::Served;
 use super::told::Told;
 use crate::error::{Error, Result};
-use crate::plot::units;
-use crate::query::{Question, ask_reading, led, question_among, reads};
+use crate::query::{Question, ask_reading, led, question_among, reads, units};
 
 /// How often it is told how far a question is.
 const TOLD: Duration = Duration::from_millis(250);

@@ -1,16 +1,25 @@
-//! What the columns of an answer are measured in: as the schema says of the columns that they come from, whatever they are called.
+//! Units of the columns of a result: those of the columns that they are computed from, whatever they are called.
 
-use datafusion::logical_expr::{Distinct, Expr, JoinType, LogicalPlan};
+use std::sync::Arc;
+
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator};
 
 use crate::schema;
 
-/// Functions whose result is measured in what is given to them.
-const KEEPS: [&str; 15] = [
+/// The key of a field's metadata that has its unit.
+const UNIT: &str = "unit";
+
+/// Aggregates and window functions whose result has the unit of their first argument.
+const KEEPS: [&str; 18] = [
+    "any_value",
     "approx_median",
     "approx_percentile_cont",
     "avg",
     "first_value",
+    "lag",
     "last_value",
+    "lead",
     "max",
     "max_by",
     "median",
@@ -23,10 +32,49 @@ const KEEPS: [&str; 15] = [
     "sum",
 ];
 
-/// The unit of each column of a plan that nobody has optimized; `None` where none is known.
-pub(crate) fn units(plan: &LogicalPlan) -> Vec<Option<String>> {
+/// Functions of a row whose result has the unit of their first argument.
+const KEEPS_OF_ROW: [&str; 14] = [
+    "abs",
+    "array_element",
+    "array_max",
+    "array_min",
+    "array_slice",
+    "array_sort",
+    "ceil",
+    "coalesce",
+    "floor",
+    "greatest",
+    "least",
+    "nullif",
+    "round",
+    "trunc",
+];
+
+/// The unit of each column of a plan that was not optimized; `None` where none is known.
+#[must_use]
+pub fn units(plan: &LogicalPlan) -> Vec<Option<String>> {
     let columns = 0..plan.schema().fields().len();
     columns.map(|place| unit(plan, place)).collect()
+}
+
+/// The columns of a plan that was not optimized, with their units in the metadata of the fields, as the tables of the store have them.
+#[must_use]
+pub fn schema_with_units(plan: &LogicalPlan) -> SchemaRef {
+    let schema = plan.schema().as_arrow();
+    let fields = schema.fields().iter().zip(units(plan));
+    let fields = fields.map(|(field, unit)| with_unit(field, unit));
+    let fields: Vec<FieldRef> = fields.collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn with_unit(field: &FieldRef, unit: Option<String>) -> FieldRef {
+    let mut metadata = field.metadata().clone();
+    match unit {
+        Some(unit) => metadata.insert(UNIT.to_owned(), unit),
+        // What is computed of a column is described as that column, though it is another quantity.
+        None => metadata.remove(UNIT),
+    };
+    Arc::new(field.as_ref().clone().with_metadata(metadata))
 }
 
 fn unit(plan: &LogicalPlan, place: usize) -> Option<String> {
@@ -68,7 +116,16 @@ fn unit(plan: &LogicalPlan, place: usize) -> Option<String> {
             of_table(alias.alias.table(), field.name())
         }),
         LogicalPlan::Distinct(Distinct::All(input)) => unit(input, place),
-        LogicalPlan::Union(union) => unit(union.inputs.first()?, place),
+        LogicalPlan::Distinct(Distinct::On(on)) => {
+            of_expression(on.select_expr.get(place)?, &on.input)
+        }
+        LogicalPlan::Union(union) => {
+            let mut all = union.inputs.iter().map(|input| unit(input, place));
+            let first = all.next()??;
+            all.all(|other| other.as_ref() == Some(&first))
+                .then_some(first)
+        }
+        LogicalPlan::Unnest(unnest) => unit(&unnest.input, *unnest.dependency_indices.get(place)?),
         _ => None,
     }
 }
@@ -78,6 +135,19 @@ fn of_expression(expression: &Expr, input: &LogicalPlan) -> Option<String> {
         Expr::Alias(alias) => of_expression(&alias.expr, input),
         Expr::Column(column) => unit(input, input.schema().maybe_index_of_column(column)?),
         Expr::Cast(cast) => of_expression(&cast.expr, input),
+        Expr::TryCast(cast) => of_expression(&cast.expr, input),
+        Expr::Negative(inner) => of_expression(inner, input),
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Plus | Operator::Minus,
+            right,
+        }) => of_expression(left, input).filter(|unit| {
+            let other = of_expression(right, input);
+            other.as_ref() == Some(unit)
+        }),
+        Expr::ScalarFunction(function) if KEEPS_OF_ROW.contains(&function.name()) => {
+            of_expression(function.args.first()?, input)
+        }
         Expr::AggregateFunction(function) if KEEPS.contains(&function.func.name()) => {
             of_expression(function.params.args.first()?, input)
         }
@@ -97,7 +167,7 @@ fn of_table(table: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::ask;
+    use crate::query::{ask, schema_with_units};
     use crate::store::Store;
 
     #[tokio::test]
@@ -115,8 +185,32 @@ mod tests {
             of(grouped).await,
             told(&[None, Some("ns"), None, Some("s")])
         );
+        let computed = "SELECT max(runtime_ns) - min(runtime_ns) AS spread, round(avg(runtime_ns), 1) AS mean, -min(runtime_ns) AS less,
+            max(runtime_ns) * 2 AS twice, min(runtime_ns) - count(*) AS odd, repeats_ns[1] AS first
+            FROM records GROUP BY repeats_ns";
+        let ns = Some("ns");
+        assert_eq!(of(computed).await, told(&[ns, ns, ns, None, None, ns]));
+        let mixed = "SELECT runtime_ns AS x FROM records UNION ALL SELECT all_cost_s FROM records";
+        assert_eq!(of(mixed).await, told(&[None]));
+        let same =
+            "SELECT runtime_ns AS x FROM records UNION ALL SELECT 2 * runtime_ns FROM records";
+        assert_eq!(of(same).await, told(&[None]));
         let nested = "WITH a AS (SELECT graph_id, min(runtime_ns) OVER (PARTITION BY graph_id) AS m FROM records) \
             SELECT g.node_count, a.m AS x FROM graphs AS g JOIN a ON a.graph_id = g.graph_id WHERE a.m > 1";
         assert_eq!(of(nested).await, told(&[None, Some("ns")]));
+    }
+
+    #[tokio::test]
+    async fn a_schema_names_the_units_of_aggregates_and_of_nothing_else() {
+        let store = Store::create("memory:").await.unwrap();
+        let context = store.session().await.unwrap();
+        let sql = "SELECT runtime_ns, min(runtime_ns) AS best, runtime_ns / 2 AS half, count(*) AS n FROM records GROUP BY runtime_ns";
+        let frame = ask(&context, sql, &[]).await.unwrap();
+        let schema = schema_with_units(frame.logical_plan());
+        let units = schema.fields().iter();
+        let units: Vec<_> = units
+            .map(|field| field.metadata().get("unit").map(String::as_str))
+            .collect();
+        assert_eq!(units, [Some("ns"), Some("ns"), None, None]);
     }
 }
