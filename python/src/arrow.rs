@@ -3,18 +3,22 @@
 //! Source: the Arrow `PyCapsule` interface, <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![allow(unsafe_code, reason = "capsules hold pointers to structs of C")]
 
+use std::fs::File;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use tsql::Error;
 use tsql::arrow::array::{Array as _, RecordBatch, RecordBatchReader, StructArray};
 use tsql::arrow::datatypes::{Schema, SchemaRef};
 use tsql::arrow::error::ArrowError;
 use tsql::arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
 use tsql::arrow::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use tsql::arrow::ipc::writer::FileWriter;
 
-use crate::errors::argument;
+use crate::errors::{argument, raised};
 
 /// Rows of a Python object that exports them: a frame of polars or pandas, a table of pyarrow, a relation of DuckDB.
 ///
@@ -33,6 +37,11 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
         let reader = ArrowArrayStreamReader::try_new(stream).map_err(broken)?;
         let schema = reader.schema();
         let batches = reader.collect::<Result<Vec<_>, _>>().map_err(broken)?;
+        // A reader gives its rows once, and afterwards looks like one of no rows.
+        if batches.is_empty() && given.hasattr("read_next_batch")? {
+            let reason = "a reader without any batch: it was read already, or never had one\nhint: `reader.read_all()` is a table, which can be read again";
+            return Err(argument(py, "tables", reason));
+        }
         return Ok((schema, batches));
     }
     if given.hasattr("__arrow_c_array__")? {
@@ -61,6 +70,24 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
             "`{name}` is no table\nhint: a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or anything with __arrow_c_stream__"
         ),
     ))
+}
+
+/// Writes rows of a Python object that exports them as an Arrow file.
+#[pyfunction]
+pub(crate) fn write_arrow(given: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
+    let py = given.py();
+    let (schema, batches) = imported(given)?;
+    let written = py.detach(|| {
+        let mut writer = FileWriter::try_new_buffered(File::create(&path)?, &schema)?;
+        for batch in &batches {
+            writer.write(batch)?;
+        }
+        writer.finish()
+    });
+    written.map_err(|error| {
+        let source = std::io::Error::other(error);
+        raised(py, &Error::Io { path, source })
+    })
 }
 
 /// A schema for whoever imports it.

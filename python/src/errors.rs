@@ -1,7 +1,7 @@
 //! The exceptions of `tsql.errors`, which is written in Python: one class for each kind of error of the library.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 use tsql::Error;
 
 /// The exception of an error of the library. Ctrl-C, as the library tells it, is `KeyboardInterrupt`.
@@ -34,10 +34,9 @@ fn of_kind(
     message: &str,
     about: &Bound<'_, PyDict>,
 ) -> PyResult<PyErr> {
-    about.set_item("kind", kind)?;
-    let class = py.import("tsql.errors")?.getattr("of_kind")?;
-    let class = class.call1((kind,))?.cast_into::<PyType>()?;
-    Ok(PyErr::from_value(class.call((message,), Some(about))?))
+    let made = py.import("tsql.errors")?.getattr("of_library")?;
+    let error = made.call((kind, message), Some(about))?;
+    Ok(PyErr::from_value(error))
 }
 
 /// What programs ask of an error.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use tsql::{query, schema};
 
-use crate::errors::raised;
+use crate::errors::{argument, raised};
 use crate::runtime::wait;
 use crate::store::json;
 
@@ -75,6 +75,25 @@ pub(crate) fn functions(py: Python<'_>) -> PyResult<String> {
 pub(crate) fn describe(py: Python<'_>, function: &str) -> PyResult<String> {
     let function = query::function(function);
     json(py, &function.map_err(|error| raised(py, &error))?)
+}
+
+/// The text with `$1`, `$2`, ... in the place of each `?`.
+#[pyfunction]
+pub(crate) fn numbered(py: Python<'_>, sql: &str, count: usize) -> PyResult<String> {
+    query::numbered(sql, count).map_err(|error| raised(py, &error))
+}
+
+/// What the last statement of a text does, where nothing of it is left after the call.
+#[pyfunction]
+pub(crate) fn ends_with_session(py: Python<'_>, sql: &str) -> PyResult<Option<&'static str>> {
+    query::ends_with_session(sql).map_err(|error| raised(py, &error))
+}
+
+/// Bytes of a size like `500MB` or `2GiB`.
+#[pyfunction]
+pub(crate) fn size_bytes(py: Python<'_>, size: &str) -> PyResult<usize> {
+    let bytes = tsql::cli::size_bytes(size);
+    bytes.map_err(|reason| argument(py, "memory_limit", reason))
 }
 
 /// Names in a text that are those of no table of a store.

@@ -35,12 +35,15 @@ mod _native {
     #[pymodule_export]
     use crate::append::Appending;
     #[pymodule_export]
+    use crate::arrow::write_arrow;
+    #[pymodule_export]
     use crate::buffer::Buffer;
     #[pymodule_export]
     use crate::datasets::{probe, workers};
     #[pymodule_export]
     use crate::facts::{
-        command, describe, functions, other_tables, tables, verify, version, write_file,
+        command, describe, ends_with_session, functions, numbered, other_tables, size_bytes,
+        tables, verify, version, write_file,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]

@@ -7,10 +7,10 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use tsql::arrow::array::{AsArray as _, RecordBatch};
 use tsql::arrow::compute::concat_batches;
 use tsql::arrow::datatypes::{DataType, Schema, SchemaRef};
-use tsql::datafusion::common::DFSchema;
+use tsql::datafusion::common::TableReference;
 use tsql::datafusion::dataframe::DataFrame;
 use tsql::datafusion::prelude::SessionContext;
-use tsql::{Error, schema};
+use tsql::{Error, query, schema};
 
 use crate::arrow::{batch_capsules, requested, schema_capsule, stream_capsule};
 use crate::columns::column;
@@ -27,8 +27,8 @@ enum State {
     Planned(Box<DataFrame>),
     /// Batches that were looked at, and those to come.
     Begun(Vec<RecordBatch>, Rows),
-    /// Somebody reads batch by batch.
-    Read(Vec<RecordBatch>, Rows),
+    /// Somebody reads batch by batch, of so many rows where that was asked for.
+    Read(Vec<RecordBatch>, Rows, Option<usize>),
     /// Somebody has taken it.
     Taken,
 }
@@ -46,8 +46,8 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn new(frame: DataFrame) -> Self {
         Self {
-            schema: std::sync::Arc::new(frame.schema().as_arrow().clone()),
-            columns: told(frame.schema()),
+            schema: query::schema_with_units(frame.logical_plan()),
+            columns: told(&frame),
             explained: frame.clone(),
             state: Mutex::new(State::Planned(Box::new(frame))),
         }
@@ -79,13 +79,41 @@ impl Answer {
             return Err(closed(py, "this result is being read batch by batch"));
         }
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Planned(frame) => Ok((Vec::new(), Rows::of(*frame)?)),
+            State::Planned(frame) => {
+                let rows = Rows::of(*frame, std::sync::Arc::clone(&self.schema))?;
+                Ok((Vec::new(), rows))
+            }
             State::Begun(read, rows) => Ok((read, rows)),
             State::Read(..) | State::Taken => Err(closed(
                 py,
                 "this result was read already: ask again, or keep what `arrow` or `rows` gave",
             )),
         }
+    }
+
+    /// Reads until more than so many rows are held, which stay for whoever reads: how many are held. `None` when somebody has read.
+    fn held(
+        &self,
+        py: Python<'_>,
+        rows_at_most: usize,
+    ) -> PyResult<Option<(usize, MutexGuard<'_, State>)>> {
+        let mut state = self.state(py)?;
+        if matches!(&*state, State::Planned(_)) {
+            drop(state);
+            let (read, rows) = self.take(py)?;
+            state = self.state(py)?;
+            *state = State::Begun(read, rows);
+        }
+        let State::Begun(read, rows) = &mut *state else {
+            return Ok(None);
+        };
+        let mut count: usize = read.iter().map(RecordBatch::num_rows).sum();
+        while count <= rows_at_most {
+            let Some(batch) = next(py, rows)? else { break };
+            count += batch.num_rows();
+            read.push(batch);
+        }
+        Ok(Some((count, state)))
     }
 
     /// All rows in one batch.
@@ -127,26 +155,36 @@ impl Answer {
         stream_capsule(py, Box::new(stream))
     }
 
-    /// Begins to read batch by batch; nobody else reads then.
-    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+    /// Begins to read batch by batch, of `batch_rows` rows if that is given; nobody else reads then.
+    #[pyo3(signature = (batch_rows=None))]
+    fn begin(&self, py: Python<'_>, batch_rows: Option<usize>) -> PyResult<()> {
         let (read, rows) = self.take(py)?;
-        *self.state(py)? = State::Read(read, rows);
+        *self.state(py)? = State::Read(read, rows, batch_rows);
         Ok(())
+    }
+
+    /// How many rows there are; they stay for whoever reads.
+    fn count(&self, py: Python<'_>) -> PyResult<usize> {
+        let held = self.held(py, usize::MAX)?;
+        held.map(|(count, _state)| count).ok_or_else(|| {
+            closed(
+                py,
+                "the rows of this result are being read, or were read already",
+            )
+        })
     }
 
     /// The next batch, when it was begun; `None` after the last one.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let mut state = self.state(py)?;
-        let State::Read(read, rows) = &mut *state else {
+        let State::Read(read, rows, batch_rows) = &mut *state else {
             return Ok(None);
         };
-        if !read.is_empty() {
-            return Ok(Some(Batch(read.remove(0))));
-        }
-        let next = rows.next(py).and_then(|next| match next {
-            Some(batch) => batch.map(Some).map_err(|error| raised(py, &error)),
-            None => Ok(None),
-        });
+        let next = match *batch_rows {
+            Some(wanted) => of_size(py, read, rows, wanted),
+            None if !read.is_empty() => Ok(Some(read.remove(0))),
+            None => next(py, rows),
+        };
         if !matches!(next, Ok(Some(_))) {
             *state = State::Taken;
         }
@@ -155,27 +193,22 @@ impl Answer {
 
     /// The first rows, which stay for whoever reads: the batch, and whether there are more; `None` when somebody has read.
     fn peek(&self, py: Python<'_>, rows_at_most: usize) -> PyResult<Option<(Batch, bool)>> {
-        let mut state = self.state(py)?;
-        if matches!(&*state, State::Planned(_)) {
-            drop(state);
-            let (read, rows) = self.take(py)?;
-            state = self.state(py)?;
-            *state = State::Begun(read, rows);
-        }
-        let State::Begun(read, rows) = &mut *state else {
+        let Some((count, state)) = self.held(py, rows_at_most)? else {
             return Ok(None);
         };
-        let mut count: usize = read.iter().map(RecordBatch::num_rows).sum();
-        while count <= rows_at_most {
-            let Some(batch) = rows.next(py)? else { break };
-            let batch = batch.map_err(|error| raised(py, &error))?;
-            count += batch.num_rows();
-            read.push(batch);
-        }
-        let first = concat_batches(&rows.schema(), read.iter());
+        let State::Begun(read, rows) = &*state else {
+            return Ok(None);
+        };
+        let mut wanted = rows_at_most;
+        let first = read.iter().map(|batch| {
+            let taken = wanted.min(batch.num_rows());
+            wanted -= taken;
+            batch.slice(0, taken)
+        });
+        let first: Vec<RecordBatch> = first.collect();
+        let first = concat_batches(&rows.schema(), first.iter());
         let first = first.map_err(|error| argument(py, "result", error.to_string()))?;
-        let shown = first.slice(0, first.num_rows().min(rows_at_most));
-        Ok(Some((Batch(shown), first.num_rows() > rows_at_most)))
+        Ok(Some((Batch(first), count > rows_at_most)))
     }
 
     /// Each column as NumPy or torch can take it: see `Batch.column`.
@@ -210,6 +243,43 @@ impl Answer {
         }
         Ok(text)
     }
+}
+
+fn next(py: Python<'_>, rows: &mut Rows) -> PyResult<Option<RecordBatch>> {
+    let next = rows.next(py)?.transpose();
+    next.map_err(|error| raised(py, &error))
+}
+
+/// The next `wanted` rows, or those that are left; `read` are those that were read before, and what is left of a batch.
+fn of_size(
+    py: Python<'_>,
+    read: &mut Vec<RecordBatch>,
+    rows: &mut Rows,
+    wanted: usize,
+) -> PyResult<Option<RecordBatch>> {
+    let mut count: usize = read.iter().map(RecordBatch::num_rows).sum();
+    while count < wanted {
+        let Some(batch) = next(py, rows)? else { break };
+        count += batch.num_rows();
+        read.push(batch);
+    }
+    if count == 0 {
+        return Ok(None);
+    }
+    let (mut taken, mut missing) = (Vec::new(), wanted);
+    let mut left = Vec::new();
+    for batch in read.drain(..) {
+        let part = missing.min(batch.num_rows());
+        missing -= part;
+        taken.push(batch.slice(0, part));
+        if part < batch.num_rows() {
+            left.push(batch.slice(part, batch.num_rows() - part));
+        }
+    }
+    *read = left;
+    let whole = concat_batches(&rows.schema(), taken.iter());
+    let whole = whole.map_err(|error| argument(py, "batch_rows", error.to_string()))?;
+    Ok(Some(whole))
 }
 
 /// Some rows of an answer.
@@ -262,22 +332,21 @@ fn arrays<'py>(
     Ok(arrays)
 }
 
-/// The columns of an answer; what they mean, where they are those of a table of the store as they are.
-fn told(schema: &DFSchema) -> Vec<Column> {
-    let mut columns = described(schema.as_arrow());
+/// The columns of an answer with their units; what they mean, where they are those of a table of the store as they are.
+fn told(frame: &DataFrame) -> Vec<Column> {
+    let schema = frame.schema();
+    let mut columns = described(&query::schema_with_units(frame.logical_plan()));
     for (column, (table, field)) in columns.iter_mut().zip(schema.iter()) {
         let known = table.and_then(|table| meaning(table.table(), field.name()));
-        if let Some((unit, doc)) = known {
-            (column.unit, column.doc) = (unit, doc);
-        }
+        column.doc = known.unwrap_or_default();
     }
     columns
 }
 
-/// Unit and meaning of a column of a table or view.
-fn meaning(table: &str, name: &str) -> Option<(Option<String>, String)> {
-    let of = |column: &schema::Column| (column.unit.clone(), column.doc.clone());
-    let mut columns = schema::relation(table)?.columns.iter();
+/// Meaning of a column of a table or view.
+fn meaning(table: &str, name: &str) -> Option<String> {
+    let of = |column: &schema::Column| column.doc.clone();
+    let mut columns = schema::relation(table)?.shown_columns();
     columns.find(|column| column.name == name).map(of)
 }
 
@@ -288,7 +357,7 @@ pub(crate) fn described(schema: &Schema) -> Vec<Column> {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
             other => other.to_string(),
         },
-        unit: None,
+        unit: field.metadata().get("unit").cloned(),
         is_nullable: field.is_nullable(),
         doc: String::new(),
     });
@@ -305,6 +374,8 @@ pub(crate) fn register(
     let (schema, batches) = crate::arrow::imported(given)?;
     let table = tsql::datafusion::datasource::MemTable::try_new(schema, vec![batches]);
     let table = table.map_err(|error| argument(py, "tables", error.to_string()))?;
+    // A name of a program's is as it is: quotes and dots are no syntax.
+    let name = TableReference::bare(name);
     let registered = context.register_table(name, std::sync::Arc::new(table));
     registered.map_err(|error| argument(py, "tables", error.to_string()))?;
     Ok(())

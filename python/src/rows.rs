@@ -8,7 +8,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tokio::task::{AbortHandle, block_in_place};
 use tsql::Error;
-use tsql::arrow::array::{RecordBatch, RecordBatchReader};
+use tsql::arrow::array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use tsql::arrow::compute::{CastOptions, cast_with_options};
 use tsql::arrow::datatypes::SchemaRef;
 use tsql::arrow::error::ArrowError;
@@ -38,9 +38,8 @@ impl Drop for Rows {
 }
 
 impl Rows {
-    /// Begins to answer.
-    pub(crate) fn of(frame: DataFrame) -> PyResult<Self> {
-        let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
+    /// Begins to answer; `schema` describes the columns.
+    pub(crate) fn of(frame: DataFrame, schema: SchemaRef) -> PyResult<Self> {
         let (sender, batches) = sync_channel(AHEAD);
         let task = runtime()?.spawn(async move {
             let mut stream = match ending_rows(frame).await {
@@ -91,7 +90,7 @@ impl Rows {
             let waited = py.detach(|| self.wait());
             if let Some(batch) = waited {
                 self.ended = batch.is_none();
-                return Ok(batch);
+                return Ok(batch.map(|batch| batch.map(|batch| self.described(batch))));
             }
             if let Err(raised) = look(py) {
                 self.task.abort();
@@ -99,6 +98,14 @@ impl Rows {
                 return Err(raised);
             }
         }
+    }
+
+    /// The batch with what the schema says of its columns.
+    fn described(&self, batch: RecordBatch) -> RecordBatch {
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        let described = RecordBatch::try_new_with_options(self.schema(), columns, &rows);
+        described.unwrap_or(batch)
     }
 
     /// The next batch, if it comes in a moment.
@@ -200,7 +207,7 @@ fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
     let columns = batch.columns().iter().zip(schema.fields());
     let columns =
         columns.map(|(column, field)| cast_with_options(column, field.data_type(), &options));
-    let rows = tsql::arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(
         Arc::clone(schema),
         columns.collect::<Result<_, _>>()?,

@@ -1,20 +1,29 @@
 //! Values of parameters from Python, and cells of answers to Python.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple,
+};
 use tsql::arrow::array::{Array, AsArray as _};
 use tsql::arrow::datatypes::{self as types, DataType, TimeUnit};
 use tsql::datafusion::common::ScalarValue;
 
 use crate::errors::argument;
 
-/// The value of a parameter: a number, a text, bytes, a date, a time, a list of these, or `None`.
+/// What arrays, series and scalars of NumPy, pandas, polars and pyarrow are called by to become Python's own values.
+const OWN_VALUES: [&str; 4] = ["tolist", "to_list", "to_pylist", "as_py"];
+
+/// What pandas calls a value that is missing.
+const MISSING: [&str; 2] = ["NAType", "NaTType"];
+
+/// The value of a parameter: a number, a text, bytes, a date, a time, a list of these (or an array, a series, a set), or `None`.
 ///
 /// # Errors
 /// `tsql.errors.Argument` for anything else.
 pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     let py = given.py();
-    if given.is_none() {
+    let kind = given.get_type().name()?;
+    if given.is_none() || MISSING.iter().any(|missing| kind == *missing) {
         return Ok(ScalarValue::Null);
     }
     if let Ok(flag) = given.cast::<PyBool>() {
@@ -23,7 +32,13 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     if given.is_instance_of::<PyInt>() {
         return match given.extract::<i64>() {
             Ok(number) => Ok(ScalarValue::Int64(Some(number))),
-            Err(_) => Ok(ScalarValue::UInt64(Some(given.extract()?))),
+            Err(_) => given.extract().map_or_else(
+                |_| {
+                    let reason = format!("{given} is no whole number of 64 bits\nhint: a float, or a text that the query casts");
+                    Err(argument(py, "params", reason))
+                },
+                |number| Ok(ScalarValue::UInt64(Some(number))),
+            ),
         };
     }
     if given.is_instance_of::<PyFloat>() {
@@ -35,19 +50,43 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
         return Ok(ScalarValue::Binary(Some(bytes.as_bytes().to_vec())));
     }
-    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
-        return list(given);
-    }
     if given.hasattr("isoformat")? {
         return moment(given);
     }
-    // A number of NumPy's.
-    if given.hasattr("dtype")? && given.hasattr("item")? {
-        return parameter(&given.call_method0("item")?);
+    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        return list(given);
     }
-    let name = given.get_type().name()?;
-    let reason = format!("a value of the type `{name}` cannot be put into a query");
+    if let Some(time) = numpy_time(given)? {
+        return parameter(&time);
+    }
+    for own in OWN_VALUES {
+        if given.hasattr(own)? {
+            return parameter(&given.call_method0(own)?);
+        }
+    }
+    let is_set = given.is_instance_of::<PySet>() || given.is_instance_of::<PyFrozenSet>();
+    if is_set || kind == "range" {
+        return list(given);
+    }
+    let reason = format!(
+        "a value of the type `{kind}` is no parameter\nhint: numbers, texts, bytes, dates, times, and lists or arrays of these"
+    );
     Err(argument(py, "params", reason))
+}
+
+/// Times of NumPy as `datetime`, which their own `tolist` does only for microseconds and longer units.
+fn numpy_time<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !given.hasattr("dtype")? || !given.hasattr("astype")? {
+        return Ok(None);
+    }
+    let dtype = given.getattr("dtype")?;
+    let name = dtype.str()?;
+    if !name.to_str()?.starts_with("datetime64[ns") || !given.hasattr("tolist")? {
+        return Ok(None);
+    }
+    let micros = given.call_method1("astype", ("datetime64[us]",));
+    // A series with a time zone gives its times itself.
+    micros.map_or(Ok(None), |micros| micros.call_method0("tolist").map(Some))
 }
 
 fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
@@ -59,13 +98,23 @@ fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     let known = values.iter().map(ScalarValue::data_type);
     let of = known.reduce(|one, other| match (&one, &other) {
         (DataType::Null, _) => other,
-        (DataType::Int64, DataType::Float64) => other,
+        (DataType::Int64 | DataType::UInt64, DataType::Float64) => other,
+        (DataType::Int64, DataType::UInt64) => other,
         _ => one,
     });
     let of = of.unwrap_or(DataType::Null);
-    let cast = values.iter().map(|value| value.cast_to(&of));
-    let values = cast.collect::<Result<Vec<_>, _>>();
-    let values = values.map_err(|error| argument(py, "params", error.to_string()))?;
+    let cast = values.iter().map(|value| {
+        let is_alike = match (value.data_type(), &of) {
+            (DataType::Null, _) => true,
+            (own, of) => own == *of || own.is_numeric() && of.is_numeric(),
+        };
+        let cast = value.cast_to(&of).ok().filter(|_| is_alike);
+        cast.ok_or_else(|| {
+            let reason = format!("a list has values of one type, and here are {of} and `{value}`");
+            argument(py, "params", reason)
+        })
+    });
+    let values = cast.collect::<PyResult<Vec<_>>>()?;
     let list = ScalarValue::new_list(&values, &of, true);
     Ok(ScalarValue::List(list))
 }
@@ -77,8 +126,8 @@ fn moment(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         true => DataType::Timestamp(TimeUnit::Microsecond, None),
         false => DataType::Date32,
     };
-    let value = ScalarValue::try_from_string(text, &wanted);
-    value.map_err(|error| argument(given.py(), "params", error.to_string()))
+    let value = ScalarValue::try_from_string(text.clone(), &wanted);
+    value.map_err(|_| argument(given.py(), "params", format!("`{text}` is no date or time")))
 }
 
 /// The cell of a row, as Python has it; times are `datetime`, decimals `Decimal`.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
+from typing import Any
 
 from . import _native
 from ._parsed import parsed
+from ._result import as_file
 
 Path = str | PathLike[str]
 
@@ -48,13 +50,14 @@ class Features:
     _native: _native.Store
 
     def import_features(
-        self, source: Path, name: str, *, version: int | None = None, column: str | None = None
+        self, source: Path | Any, name: str, *, version: int | None = None, column: str | None = None
     ) -> FeaturesImported:
         """Takes features that another program computed, TVM's 164 numbers of a program say: a file (Parquet, Arrow, CSV, JSON lines,
-        npz), or a query in parentheses, whose rows name a configuration by `config_key` and have its numbers, as a list
+        npz), a query in parentheses, or a frame, whose rows name a configuration by `config_key` and have its numbers, as a list
         (`column`, where there are several) or in a column each.
 
         What is there already is not written again; rows that cannot be used are counted, and the first of each kind told.
         `write_training_files` takes them by their name, and SQL as rows of `features`.
         """
-        return parsed(FeaturesImported, self._native.import_features(fspath(source), name, version, column))
+        with as_file(source) as file:
+            return parsed(FeaturesImported, self._native.import_features(file, name, version, column))

@@ -16,9 +16,16 @@ def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return _number(value)
     text = str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _number(value: float) -> str:
+    """Six digits, and all those before the point: a time in nanoseconds needs no exponent."""
+    if 1e5 <= abs(value) < 1e15:
+        return f"{value:.1f}".removesuffix(".0")
+    return f"{value:.6g}"
 
 
 def _first(first: tuple[_native.Batch, bool] | None) -> tuple[list[tuple[Any, ...]], str]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from os import fspath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from . import _html, _native
 from ._facts import Column, columns_of
 from ._plot import Kind, Plot, Theme, spec_of
+from .errors import ArgumentError, ClosedError, Error
 
 if TYPE_CHECKING:
     import numpy
@@ -61,7 +66,8 @@ class Result:
     - It comes batch by batch, in bounded memory: `for batch in result`, or whoever takes Arrow streams
       (`polars.DataFrame(result)`, `pyarrow.RecordBatchReader.from_stream(result)`, DuckDB's `FROM result`).
     - `arrow`, `pl`, `df`, `numpy`, `torch` and `rows` give all of it at once; they need the package of that name.
-    - It is read by one of them, once: a second time raises `tsql.errors.ClosedError`.
+    - `fetchone`, `fetchmany` and `fetchall` give rows as cursors of Python's databases do.
+    - It is read by one of them, once: a second time raises `tsql.errors.ClosedError`. `len`, `show` and `head` leave the rows there.
 
     >>> import tsql
     >>> result = tsql.sample().sql("SELECT platform, runtime_ns FROM records LIMIT 1")
@@ -69,10 +75,11 @@ class Result:
     [('platform', None), ('runtime_ns', 'ns')]
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_fetched", "_native")
 
     def __init__(self, native: _native.Answer) -> None:
         self._native = native
+        self._fetched: Iterator[tuple[Any, ...]] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -86,9 +93,54 @@ class Result:
         return self._native.stream(requested_schema)
 
     def __iter__(self) -> Iterator[Batch]:
-        self._native.begin()
+        return self.batches()
+
+    def __len__(self) -> int:
+        """How many rows it has. They are computed for that, held in memory, and still there for whoever reads them."""
+        return self._native.count()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        """Raises `tsql.errors.ArgumentError`: `pandas.DataFrame(result)` would be one column of batches."""
+        hint = "hint: `result.df()` and `pandas.DataFrame.from_arrow(result)` are frames, `result.numpy()` has an array for each column"
+        raise ArgumentError(f"a result is no single array: its columns have types of their own\n{hint}", name="result")
+
+    def batches(self, batch_rows: int | None = None) -> Iterator[Batch]:
+        """The rows in batches of so many (the last one may have fewer), or as they are computed; in bounded memory."""
+        if batch_rows is not None and batch_rows < 1:
+            raise ArgumentError("a batch has at least one row", name="batch_rows")
+        return self._batches(batch_rows)
+
+    def _batches(self, batch_rows: int | None) -> Iterator[Batch]:
+        self._native.begin(batch_rows)
         while (batch := self._native.next_batch()) is not None:
             yield Batch(batch)
+
+    def head(self, rows: int = 5) -> list[tuple[Any, ...]]:
+        """The first rows, which are still there for whoever reads all."""
+        first = self._native.peek(rows)
+        if first is None:
+            raise ClosedError("this result is being read, or was read already")
+        return Batch(first[0]).rows()
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row; None after the last one."""
+        return next(self._cursor(), None)
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """The next rows, at most so many."""
+        return list(islice(self._cursor(), size))
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows, or those that `fetchone` and `fetchmany` have left."""
+        return list(self._cursor())
+
+    def _cursor(self) -> Iterator[tuple[Any, ...]]:
+        if self._fetched is None:
+            self._fetched = (row for batch in self for row in batch.rows())
+        return self._fetched
 
     def arrow(self) -> pyarrow.Table:
         """All rows as a table of pyarrow."""
@@ -109,6 +161,18 @@ class Result:
         """All rows as a frame of pandas (through pyarrow)."""
         frame: pandas.DataFrame = self.arrow().to_pandas()
         return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """As `df`."""
+        return self.df()
+
+    def to_polars(self) -> polars.DataFrame:
+        """As `pl`."""
+        return self.pl()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """As `arrow`."""
+        return self.arrow()
 
     def numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """All columns as NumPy arrays, by name.
@@ -217,6 +281,38 @@ class Result:
         import pyarrow
 
         return pyarrow.schema(self).empty_table()
+
+
+def is_table(value: Any) -> bool:
+    """Exports rows by Arrow's interface."""
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+
+
+def size_bytes(size: int | str | None) -> int | None:
+    """Bytes of a memory limit: a number of them, or a text like `"500MB"` or `"2GiB"`."""
+    if isinstance(size, str):
+        return _native.size_bytes(size)
+    if size is not None and size <= 0:
+        raise ArgumentError(f"`{size}` is no size; expected bytes, or a text like 2GiB", name="memory_limit")
+    return size
+
+
+@contextmanager
+def as_file(given: Any) -> Iterator[str]:
+    """A file with the rows of a table, where one is given instead of a file or a query; messages name the table's type."""
+    if not is_table(given):
+        yield fspath(given)
+        return
+    kind = type(given).__name__
+    with TemporaryDirectory(prefix="tsql-") as folder:
+        file = f"{folder}/{kind}.arrow"
+        _native.write_arrow(given, file)
+        try:
+            yield file
+        except Error as error:
+            error.message = error.message.replace(file, kind)
+            error.args = (error.message,)
+            raise
 
 
 def numpy_of(arrays: dict[str, Any]) -> dict[str, numpy.ndarray[Any, Any]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
+from typing import Any
 
 from . import _native
 from ._parsed import parsed
+from ._result import as_file, is_table
 
 Path = str | PathLike[str]
 
@@ -76,7 +78,7 @@ class Scoring:
     def score(
         self,
         dataset: str,
-        predictions: Path,
+        predictions: Path | Any,
         *,
         split: str | None = None,
         part: str | None = None,
@@ -87,8 +89,8 @@ class Scoring:
         seed: int = 0,
         resamples: int = 1000,
     ) -> PredictionScores:
-        """Scores predictions in the table of a paper (`"tenset"`, `"tlp"`, `"tpugraphs"`, `"graphnet"`): a file, or a query in
-        parentheses, with `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform`
+        """Scores predictions in the table of a paper (`"tenset"`, `"tlp"`, `"tpugraphs"`, `"graphnet"`): a file, a query in
+        parentheses, or a frame (of pandas or polars, a table of pyarrow, a result), with `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform`
         where records are of several. `split` is `"name@version"`, `variant` says what a failed record counts as (`"valid"`: it is
         left out). `evaluation_indices` is TpuGraphs' folder `eval_indices`, or one of its files: only these configurations count."""
         how = {
@@ -101,4 +103,6 @@ class Scoring:
             "seed": seed,
             "resamples": resamples,
         }
-        return parsed(PredictionScores, self._native.score(dataset, fspath(predictions), how))
+        with as_file(predictions) as source:
+            scores = parsed(PredictionScores, self._native.score(dataset, source, how))
+        return replace(scores, predictions=type(predictions).__name__) if is_table(predictions) else scores

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path as FilePath
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -17,7 +17,7 @@ from ._measuring import Measuring
 from ._parsed import later, pairs, parsed, parsed_list
 from ._plot import Kind, Plot
 from ._questions import Questions
-from ._result import Result
+from ._result import Result, is_table, size_bytes
 from ._scores import Scoring
 from ._splits import Splits
 from ._training import TrainingGraphs, TrainingRows
@@ -25,7 +25,7 @@ from ._training_files import TrainingFiles
 from ._ui import Ui
 from ._upkeep import Upkeep
 from ._writing import Writing
-from .errors import ArgumentError
+from .errors import ArgumentError, NotAStore
 
 if TYPE_CHECKING:
     from . import _findings, _reports
@@ -37,12 +37,15 @@ else:
 
 Path = str | PathLike[str]
 
+Size = int | str
+"""Bytes, or a text like `"500MB"` or `"2GiB"`."""
+
 
 def open(
     location: Path | None = None,
     *,
     at: str | None = None,
-    memory_limit: int | None = None,
+    memory_limit: Size | None = None,
     threads: int | None = None,
     workers: str | None = None,
 ) -> Store:
@@ -50,25 +53,29 @@ def open(
     as the command finds it.
 
     `at` looks at it as it was: a tag (`"v1.0"`), a time (`"2026-11-21T17:00:00Z"`), a version (`"records@12"`), or the
-    versions of all tables, as `Store.version` tells them. `memory_limit` is in bytes: what does not fit goes to temporary
-    files; without it a question stops at 70 % of what the process may have. `workers` are machines that help
+    versions of all tables, as `Store.version` tells them. `memory_limit` is in bytes, or a text like `"2GiB"`: what does not fit
+    goes to temporary files; without it a question stops at 70 % of what the process may have. `workers` are machines that help
     (`"host:7700,host:7700"`).
 
     Raises `tsql.errors.NotAStore` where there is none, `tsql.errors.NoVersion` for an `at` that it does not have.
     """
-    place = None if location is None else fspath(location)
-    return Store(_native.Store(place, at, False, memory_limit, threads, workers), memory_limit, threads, workers)
+    place = None if location is None else _place(location)
+    if place is not None and "://" not in place and FilePath(place).is_file():
+        hint = f"hint: tsql.sample().sql(\"FROM '{place}'\") queries a file, store.ingest({place!r}) takes it in"
+        raise NotAStore(f"`{place}` is a file, and a store is a folder\n{hint}", location=place)
+    limit = size_bytes(memory_limit)
+    return Store(_native.Store(place, at, False, limit, threads, workers), limit, threads, workers)
 
 
-def create(location: Path, *, memory_limit: int | None = None, threads: int | None = None) -> Store:
+def create(location: Path, *, memory_limit: Size | None = None, threads: int | None = None) -> Store:
     """Opens the store at a location, or makes it; `"memory:"` makes one that ends with the process.
 
     >>> import tsql
     >>> tsql.create("memory:").sql("SELECT count(*) FROM records").scalar()
     0
     """
-    native = _native.Store(fspath(location), None, True, memory_limit, threads, None)
-    return Store(native, memory_limit, threads, None)
+    limit = size_bytes(memory_limit)
+    return Store(_native.Store(_place(location), None, True, limit, threads, None), limit, threads, None)
 
 
 def sample() -> Store:
@@ -120,7 +127,7 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
     def sql(
         self,
         sql: str,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | Iterable[Any] | None = None,
         tables: Mapping[str, Any] | None = None,
         *,
         variables: bool = True,
@@ -128,11 +135,12 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
     ) -> Result:
         """Plans a question; it is answered when somebody reads the result.
 
-        - `params` are the values of `$NAME`: numbers, texts, bytes, dates, times, lists.
+        - `params` are the values of `$NAME` by name, or those of `?` (or `$1`, `$2`) by position: numbers, texts, bytes, dates,
+          times, and lists of these, which may be arrays of NumPy or series of pandas and polars.
         - `tables` are tables for this question alone: frames of polars and pandas, tables of pyarrow, relations of DuckDB,
           other results, anything that exports Arrow. The store's own names are taken.
         - With `variables`, a name that is neither the store's nor in `tables` may be a variable of the caller (of the
-          calling function, then of its module) that is such a table.
+          calling function, then of its module) that is such a table. Like all names of SQL, those of tables match in any case.
         - A file is a table, too: `FROM 'predictions.parquet'`.
         - Without `view_types` texts are no views, which some readers of Arrow do not know yet.
 
@@ -140,6 +148,9 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         >>> store = tsql.sample()
         >>> store.sql("SELECT count(*) FROM records WHERE platform = $p", {"p": "epyc-1t"}).scalar()
         240
+
+        Each call has a session of its own, so views and settings are for the text that makes them:
+        `"CREATE VIEW v AS SELECT ...; SELECT ... FROM v"`. A text that ends with such a statement is refused.
 
         Raises `tsql.errors.SqlError` with the place of what is wrong, `tsql.errors.UnknownName` and
         `tsql.errors.ArgumentError` for parameters and tables that do not fit.
@@ -149,9 +160,18 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         for name in given:
             if name in own:
                 raise ArgumentError(f"`{name}` is a table of the store: give yours another name", name="tables")
+        sql, values = _values(sql, params)
+        if (effect := _native.ends_with_session(sql)) is not None:
+            hint = "hint: one call takes several statements, and the last one is the query: \"CREATE VIEW v AS ...; SELECT ... FROM v\""
+            raise ArgumentError(f"{effect} ends with the call, so nothing would be left of it\n{hint}", name="sql")
+        named = _native.other_tables(sql)
+        scopes: list[Mapping[str, Any]] = [given]
         if variables:
-            given |= _variables(sql, given, sys._getframe(1))
-        return Result(self._native.sql(sql, dict(params or {}), given, view_types))
+            caller = sys._getframe(1)
+            scopes += [caller.f_locals, caller.f_globals]
+        found = _variables(named, scopes)
+        found |= {name: table for name, table in given.items() if not any(table is other for other in found.values())}
+        return Result(self._native.sql(sql, values, found, view_types))
 
     def plot(self, sql: str, kind: Kind | None = None, **given: Any) -> Plot:
         """Draws the answer to a question: see `Result.plot`, which takes the rest.
@@ -323,14 +343,37 @@ def _opened(
     return open(location, at=at, memory_limit=memory_limit, threads=threads, workers=workers)
 
 
-def _variables(sql: str, given: Mapping[str, Any], caller: FrameType) -> dict[str, Any]:
+def _place(location: Path) -> str:
+    if not isinstance(location, (str, PathLike)):
+        kind = type(location).__name__
+        raise ArgumentError(f"a `{kind}` is no place of a store\nhint: a folder, or s3://BUCKET/PATH", name="location")
+    return fspath(location)
+
+
+def _values(sql: str, params: Mapping[str, Any] | Iterable[Any] | None) -> tuple[str, dict[str, Any]]:
+    """The text and the values of its parameters, which have names: those by position have numbers."""
+    if params is None:
+        return sql, {}
+    if isinstance(params, Mapping):
+        return sql, {str(name): value for name, value in params.items()}
+    if isinstance(params, (str, bytes)) or not isinstance(params, Iterable):
+        kind = type(params).__name__
+        raise ArgumentError(f"a `{kind}` is no list of parameters\nhint: [value], or {{\"name\": value}}", name="params")
+    values = list(params)
+    return _native.numbered(sql, len(values)), {str(number): value for number, value in enumerate(values, 1)}
+
+
+def _variables(named: Iterable[str], scopes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Tables of the scopes by the names that a query has for them: as they are, or in another case."""
     found = {}
-    for name in _native.other_tables(sql):
-        if name in given:
-            continue
-        for scope in (caller.f_locals, caller.f_globals):
-            value = scope.get(name)
-            if value is not None and (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
-                found[name] = value
+    for name in named:
+        for scope in scopes:
+            alike = [scope[name]] if name in scope else [value for other, value in scope.items() if other.lower() == name]
+            tables = [value for value in alike if is_table(value)]
+            if len(tables) > 1 and any(table is not tables[0] for table in tables):
+                hint = "hint: rename one, or write the name in double quotes, which match its case"
+                raise ArgumentError(f"several variables are called `{name}` but for their case\n{hint}", name="tables")
+            if tables:
+                found[name] = tables[0]
                 break
     return found

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._parsed import later, parsed, parsed_list
 from ._progress import Heard, Shown
+from ._result import as_file, size_bytes
 
 if TYPE_CHECKING:
     from . import _reports
@@ -44,10 +45,10 @@ class Upkeep:
         """Deletes files that no version of this last while and no tag needs; their names."""
         return self._native.vacuum(retain.total_seconds(), force_unlisted, dry_run)
 
-    def check(self, *, memory_limit: int | None = None, progress: bool | Heard = False) -> Checked:
+    def check(self, *, memory_limit: int | str | None = None, progress: bool | Heard = False) -> Checked:
         """Reads everything and proves it: checksums, references, hashes, and that each source can be given back."""
         with Shown(progress) as heard:
-            return parsed(_reports.Checked, self._native.check(memory_limit, heard))
+            return parsed(_reports.Checked, self._native.check(size_bytes(memory_limit), heard))
 
     def repair(self) -> list[Mendable]:
         """Puts right what a check found and can be put right, and says which files to ingest again."""
@@ -77,11 +78,11 @@ class Upkeep:
         """SQL by which DuckDB sees the tables as tsql shows them: repeats and parameters are packed in the files."""
         return self._native.duckdb_views()
 
-    def write_submission(self, predictions: Path, file: Path) -> int:
-        """Writes a submission to Kaggle's "Fast or Slow?": `predictions` is a file, or a query in parentheses, with the columns
-        `id`, `sample` and `score` (lower is faster). How many rows it has."""
-        with _whole(file) as part:
-            return self._native.write_submission(fspath(predictions), part)
+    def write_submission(self, predictions: Path | Any, file: Path) -> int:
+        """Writes a submission to Kaggle's "Fast or Slow?": `predictions` is a file, a query in parentheses, or a frame, with the
+        columns `id`, `sample` and `score` (lower is faster). How many rows it has."""
+        with _whole(file) as part, as_file(predictions) as source:
+            return self._native.write_submission(source, part)
 
     def publish(
         self,

@@ -169,3 +169,10 @@ _CLASSES: dict[str, type[Error]] = {
 def of_kind(kind: str) -> type[Error]:
     """The class of a kind that the library tells: one of its own, so that `kind` is right in each."""
     return _CLASSES.get(kind, Error)
+
+
+def of_library(kind: str, message: str, **about: Any) -> Error:
+    """An error of the library, with calls of Python in the place of commands."""
+    from ._wording import in_python
+
+    return of_kind(kind)(in_python(message), kind=kind, **about)

@@ -38,7 +38,10 @@ impl FromStr for Memory {
 }
 
 /// Bytes of a size like `500MB`, `1GB` or `2GiB`.
-pub(super) fn size(text: &str) -> Result<usize, String> {
+///
+/// # Errors
+/// Why the text is no size.
+pub fn size(text: &str) -> Result<usize, String> {
     let size = text.trim().parse().map_or(0, |ByteSize(bytes)| bytes);
     let bytes = usize::try_from(size).ok().filter(|bytes| *bytes > 0);
     bytes.ok_or_else(|| format!("`{text}` is no size; expected one like 500MB or 2GiB"))

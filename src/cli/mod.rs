@@ -181,6 +181,8 @@ impl Cli {
     }
 }
 
+pub use memory::size as size_bytes;
+
 /// As [`run`], where the program that runs is the interpreter of another language: `own` is the command line that starts it
 /// as the command, before any arguments.
 #[must_use]

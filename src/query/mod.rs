@@ -51,6 +51,7 @@ mod relations;
 mod retracted;
 mod running;
 mod session;
+mod session_statements;
 mod shown;
 #[cfg(test)]
 mod slt;
@@ -84,9 +85,11 @@ pub use memory::memory_guard_bytes;
 pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
+pub use placeholders::numbered;
 #[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
 pub use session::SessionOptions;
+pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;
 #[cfg(test)]
 pub(crate) use sums::tests::rounded;

@@ -82,6 +82,71 @@ fn matched(
     }
 }
 
+/// The text with `$1`, `$2`, ... in the place of each `?`, for so many values by position. Text that has `$1` already stays.
+///
+/// ```
+/// let sql = tsql::query::numbered("SELECT '?', ? + ?", 2)?;
+/// assert_eq!(sql, "SELECT '?', $1 + $2");
+/// # Ok::<(), tsql::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Argument`] where the text has places for more values, or for fewer.
+pub fn numbered(sql: &str, count: usize) -> Result<String> {
+    let tokens = Tokenizer::new(&Typed, sql).tokenize_with_location();
+    let marks = tokens.unwrap_or_default().into_iter();
+    let marks = marks.filter(|token| is_mark(&token.token));
+    let marks: BTreeSet<(u64, u64)> = marks
+        .map(|token| (token.span.start.line, token.span.start.column))
+        .collect();
+    let numbers = placeholders(sql).into_iter();
+    let numbers = numbers.filter_map(|name| name.parse::<usize>().ok());
+    let wanted = match marks.len() {
+        0 => numbers.max().unwrap_or_default(),
+        marks => marks,
+    };
+    if wanted != count {
+        let mark = if marks.is_empty() {
+            "`$1`, `$2`, ..."
+        } else {
+            "`?`"
+        };
+        return Err(Error::Argument {
+            name: "params",
+            reason: format!("the query has {wanted} {mark}, and {count} values were given"),
+        });
+    }
+    let (mut text, mut at, mut number) = (String::with_capacity(sql.len()), (1, 1), 0);
+    for one in sql.chars() {
+        if marks.contains(&at) {
+            number += 1;
+            text.push_str(&format!("${number}"));
+        } else {
+            text.push(one);
+        }
+        at = match one {
+            '\n' => (at.0 + 1, 1),
+            _ => (at.0, at.1 + 1),
+        };
+    }
+    Ok(text)
+}
+
+/// `?`, also where the tokenizer takes it for the beginning of an operator of Postgres (`?-1`, `?||'x'`).
+fn is_mark(token: &Token) -> bool {
+    match token {
+        Token::Placeholder(mark) => mark == "?",
+        Token::Question
+        | Token::QuestionAnd
+        | Token::QuestionMarkDash
+        | Token::QuestionMarkDashVerticalBar
+        | Token::QuestionMarkDoubleVerticalBar
+        | Token::QuestionMarkSharp
+        | Token::QuestionPipe => true,
+        _ => false,
+    }
+}
+
 /// `$1` and the like belong to `PREPARE` and `EXECUTE`.
 fn is_number(name: &str) -> bool {
     name.chars().all(|one| one.is_ascii_digit())
@@ -129,6 +194,30 @@ mod tests {
             .map(|name| ((*name).to_owned(), "1".to_owned()));
         let given: Vec<_> = given.collect();
         match_placeholders(sql, &given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn question_marks_are_numbered_where_they_stand_for_values() {
+        let sql = "SELECT 'é?', \"?\", ? -- ?\n, ? /* ? */ FROM t WHERE a = ?";
+        let expected = "SELECT 'é?', \"?\", $1 -- ?\n, $2 /* ? */ FROM t WHERE a = $3";
+        assert_eq!(numbered(sql, 3).unwrap(), expected);
+        assert_eq!(
+            numbered("SELECT $2, $1, $1", 2).unwrap(),
+            "SELECT $2, $1, $1"
+        );
+        assert_eq!(
+            numbered("SELECT ?-1, ?||'x'", 2).unwrap(),
+            "SELECT $1-1, $2||'x'"
+        );
+        for (sql, count) in [
+            ("SELECT ?", 2),
+            ("SELECT ?, ?", 1),
+            ("SELECT $2", 1),
+            ("SELECT 1", 1),
+        ] {
+            let told = numbered(sql, count).unwrap_err().to_string();
+            assert!(told.contains("values were given"), "{told}");
+        }
     }
 
     #[test]

@@ -1,0 +1,312 @@
+"""What people try first: an answer, or an error that says what to do in Python."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+from conftest import CHECKOUT
+
+import tsql
+
+
+def told(error: pytest.ExceptionInfo[BaseException]) -> str:
+    return str(error.value)
+
+
+def test_every_column_that_is_listed_can_be_queried_by_its_one_name(store: tsql.Store) -> None:
+    for table in tsql.tables().values():
+        names = [column.name for column in table.columns]
+        assert len(names) == len(set(names)), table.name
+        listed = ", ".join(f'"{name}"' for name in names)
+        assert [column.name for column in store.sql(f"SELECT {listed} FROM {table.name}").columns] == names
+
+
+def test_units_follow_values_into_aggregates_and_into_arrow(store: tsql.Store) -> None:
+    sql = (
+        "SELECT platform, runtime_ns AS t, min(runtime_ns) AS best, max(runtime_ns) - min(runtime_ns) AS spread, runtime_ns / 2 AS half"
+        " FROM records WHERE status = 'ok' GROUP BY platform, runtime_ns"
+    )
+    units = [None, "ns", "ns", "ns", None]
+    assert [column.unit for column in store.sql(sql).columns] == units
+    table = store.sql(sql).arrow()
+    assert [(field.metadata or {}).get(b"unit") for field in table.schema] == [unit and unit.encode() for unit in units]
+    batch = next(iter(store.sql(sql)))
+    assert [column.unit for column in batch.columns] == units
+    assert pyarrow.record_batch(batch).schema.field("best").metadata[b"unit"] == b"ns"
+    plain = store.sql(sql, view_types=False)
+    assert [column.unit for column in plain.columns] == units
+
+
+def test_a_frame_of_a_result_is_no_column_of_objects(store: tsql.Store) -> None:
+    result = store.sql("SELECT line, platform FROM records ORDER BY source_id, line LIMIT 3")
+    with pytest.raises(tsql.errors.ArgumentError, match=r"result\.df\(\)"):
+        pandas.DataFrame(result)
+    with pytest.raises(tsql.errors.ArgumentError, match="numpy"):
+        numpy.asarray(result)
+    assert list(pandas.DataFrame.from_arrow(result).columns) == ["line", "platform"]
+    sql = "SELECT line FROM records ORDER BY line, source_id LIMIT 3"
+    assert store.sql(sql).to_pandas().equals(store.sql(sql).df())
+    assert store.sql(sql).to_polars().equals(store.sql(sql).pl())
+    assert store.sql(sql).to_arrow().equals(store.sql(sql).arrow())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE VIEW v AS SELECT 1",
+        "create or replace view v as select * from records",
+        "CREATE TABLE t AS SELECT 1",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 'x.csv'",
+        "DROP VIEW v",
+        "SET datafusion.execution.batch_size = 100",
+        "PREPARE p AS SELECT $1",
+        "SELECT 1; CREATE VIEW v AS SELECT 1",
+    ],
+)
+def test_what_ends_with_the_call_is_refused(store: tsql.Store, sql: str) -> None:
+    with pytest.raises(tsql.errors.ArgumentError, match="ends with the call"):
+        store.sql(sql)
+
+
+def test_views_are_there_for_the_text_that_makes_them(store: tsql.Store) -> None:
+    sql = "CREATE VIEW v AS SELECT line FROM records WHERE line <= 3; CREATE TABLE t AS FROM v; SELECT count(*) FROM t"
+    assert store.sql(sql).scalar() == store.sql("SELECT count(*) FROM records WHERE line <= 3").scalar()
+
+
+def test_rows_come_as_from_any_cursor(store: tsql.Store) -> None:
+    sql = "SELECT line FROM records ORDER BY source_id, line LIMIT 10"
+    rows = store.sql(sql).rows()
+    result = store.sql(sql)
+    assert result.fetchone() == rows[0] and result.fetchmany(3) == rows[1:4]
+    assert result.fetchall() == rows[4:] and result.fetchone() is None and result.fetchall() == []
+    assert store.sql(sql).fetchall() == rows and store.sql(sql).fetchmany() == rows[:1]
+
+
+def test_a_result_knows_its_length_and_keeps_its_rows(store: tsql.Store) -> None:
+    sql = "SELECT * FROM records CROSS JOIN (VALUES (1), (2), (3)) AS t(x)"
+    result = store.sql(sql)
+    assert result.head(2) == result.head(2) and len(result.head(0)) == 0
+    assert len(result) == len(result) and bool(result)
+    assert len(result) == len(result.rows())
+    for call in (lambda: len(result), result.head, result.rows):
+        with pytest.raises(tsql.errors.ClosedError):
+            call()
+    empty = store.sql("SELECT 1 AS x WHERE false")
+    assert len(empty) == 0 and empty and empty.head() == [] and empty.rows() == []
+
+
+def test_batches_have_the_size_that_was_asked_for(store: tsql.Store) -> None:
+    sql = "SELECT a.line, b.source_id FROM records AS a CROSS JOIN records AS b ORDER BY 1, 2"
+    rows = store.sql(sql).rows()
+    for size in (1000, 99_999, 10_000_000):
+        result = store.sql(sql)
+        result.head(7)
+        batches = list(result.batches(size))
+        assert {len(batch) for batch in batches[:-1]} <= {size} and 0 < len(batches[-1]) <= size
+        assert [row for batch in batches for row in batch.rows()] == rows
+    with pytest.raises(tsql.errors.ArgumentError, match="at least one row"):
+        store.sql(sql).batches(0)
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("SELECT ? + ?", [1, 2]),
+        ("SELECT $1 + $2", (1, 2)),
+        ("SELECT CASE WHEN '?' = ? THEN 3 END -- ?", ["?"]),
+        ("SELECT $2 - $1", numpy.array([1, 4])),
+    ],
+)
+def test_parameters_have_names_or_places(store: tsql.Store, sql: str, values: list[object]) -> None:
+    assert store.sql(sql, values).scalar() == 3
+
+
+def test_parameters_that_are_no_list_or_too_few(store: tsql.Store) -> None:
+    for sql, values in (("SELECT ?, ?", [1]), ("SELECT 1", [1]), ("SELECT $2", [1])):
+        with pytest.raises(tsql.errors.ArgumentError, match="values were given"):
+            store.sql(sql, values)
+    for wrong in ("a100", b"a", 7):
+        with pytest.raises(tsql.errors.ArgumentError, match="no list of parameters"):
+            store.sql("SELECT ?", wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (numpy.array([1, 2, 3]), [1, 2, 3]),
+        (numpy.array(["a", "b"]), ["a", "b"]),
+        (numpy.array(7), 7),
+        (pandas.Series([1.5, 2.0]), [1.5, 2.0]),
+        (polars.Series(["a", None]), ["a", None]),
+        (pyarrow.array([1, None]), [1, None]),
+        (pyarrow.scalar(3), 3),
+        (range(3), [0, 1, 2]),
+        ({5}, [5]),
+        (frozenset({"a"}), ["a"]),
+        ([1, 2**63], [1, 2**63]),
+        ([1, None, 2.5], [1.0, None, 2.5]),
+        (pandas.NA, None),
+        (pandas.NaT, None),
+        (numpy.datetime64("2026-11-24T01:02:03", "ns"), datetime.datetime(2026, 11, 24, 1, 2, 3)),
+        (pandas.Timestamp("2026-11-24 01:02:03"), datetime.datetime(2026, 11, 24, 1, 2, 3)),
+        (pandas.Series(pandas.to_datetime(["2026-11-24"])), [datetime.datetime(2026, 11, 24)]),
+        (numpy.array(["2026-11-24"], dtype="datetime64[ns]"), [datetime.datetime(2026, 11, 24)]),
+    ],
+)
+def test_values_of_other_packages_are_parameters(store: tsql.Store, value: object, expected: object) -> None:
+    assert store.sql("SELECT $v", {"v": value}).scalar() == expected
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, object(), {"a": 1}, 1j, [1, "a"], ["a", 1], [2**64], datetime.time(1)])
+def test_values_that_are_no_parameters_are_refused_with_a_reason(store: tsql.Store, value: object) -> None:
+    with pytest.raises(tsql.errors.ArgumentError) as error:
+        store.sql("SELECT $v", {"v": value})
+    assert "Arrow error" not in told(error) and "DataFusion" not in told(error), told(error)
+
+
+def test_names_of_variables_match_in_any_case(store: tsql.Store) -> None:
+    MyFrame = polars.DataFrame({"x": [1, 2]})
+    other = {"Given": pyarrow.table({"x": [3]})}
+    assert store.sql("SELECT sum(x) FROM MyFrame").scalar() == 3
+    assert store.sql("SELECT sum(x) FROM myframe").scalar() == 3
+    assert store.sql('SELECT sum(x) FROM "MyFrame"').scalar() == 3
+    assert store.sql("SELECT sum(x) FROM Given", tables=other).scalar() == 3
+    assert store.sql('SELECT sum(x) FROM "Given"', tables=other).scalar() == 3
+    Two, TWO = MyFrame, polars.DataFrame({"x": [5]})
+    with pytest.raises(tsql.errors.ArgumentError, match="double quotes"):
+        store.sql("SELECT * FROM two")
+    assert store.sql('SELECT sum(x) FROM "TWO"').scalar() == 5
+    del MyFrame, Two, TWO
+
+
+def test_a_reader_that_was_read_is_not_an_empty_table(store: tsql.Store) -> None:
+    table = pyarrow.table({"x": [1, 2]})
+    reader = table.to_reader()
+    assert store.sql("SELECT count(*) FROM reader").scalar() == 2
+    with pytest.raises(tsql.errors.ArgumentError, match="read_all"):
+        store.sql("SELECT count(*) FROM reader")
+    late = table.to_reader()
+    late.read_all()
+    with pytest.raises(tsql.errors.ArgumentError, match="read_all"):
+        store.sql("SELECT count(*) FROM t", tables={"t": late})
+    none = table.slice(0, 0)
+    assert store.sql("SELECT count(*) FROM none").scalar() == 0
+
+
+def test_frames_are_predictions_and_features(own: tsql.Store) -> None:
+    own.ingest(CHECKOUT / "data")
+    sql = "SELECT config_key, platform, CAST(min(line) AS DOUBLE) AS prediction FROM records GROUP BY 1, 2"
+    predictions = own.sql(sql).df()
+    expected = own.score("tenset", f"({sql})", resamples=10)
+    for frame in (predictions, polars.from_pandas(predictions), pyarrow.Table.from_pandas(predictions)):
+        scores = own.score("tenset", frame, resamples=10)
+        assert scores.rows == expected.rows and scores.predictions == type(frame).__name__
+    with pytest.raises(tsql.Error) as error:
+        own.score("tenset", predictions.drop(columns="config_key"))
+    assert "DataFrame" in told(error) and ".arrow" not in told(error), told(error)
+    keys = own.sql("SELECT DISTINCT config_key FROM records WHERE dataset = 'tenset'").df()
+    imported = own.import_features(keys.assign(a=1.0, b=2.0), "two")
+    assert imported.rows == len(keys) and imported.number_count == 2
+
+
+def test_sizes_are_bytes_or_texts(location: str) -> None:
+    for size in ("1GB", "512MiB", 10**9):
+        assert tsql.open(location, memory_limit=size).sql("SELECT 1").scalar() == 1
+        assert tsql.create("memory:", memory_limit=size).sql("SELECT 1").scalar() == 1
+    for wrong in ("much", "", "-1GB", 0, -5):
+        with pytest.raises(tsql.errors.ArgumentError, match="no size"):
+            tsql.open(location, memory_limit=wrong)
+    with pytest.raises(tsql.Error):
+        tsql.open(location, memory_limit="1MB").sql("SELECT * FROM records ORDER BY runtime_ns").rows()
+
+
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("a\n1\n")
+    for place in (file, str(file)):
+        with pytest.raises(tsql.errors.NotAStore, match="is a file") as error:
+            tsql.open(place)
+        assert "ingest" in told(error) and error.value.location == str(file)
+    for wrong in (7, object(), pandas.DataFrame()):
+        with pytest.raises(tsql.errors.ArgumentError, match="no place of a store"):
+            tsql.open(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(105218432.0, "105218432"), (105218432.25, "105218432.2"), (1234.5678, "1234.57"), (0.1, "0.1"), (1e300, "1e+300"), (1e-7, "1e-07"), (float("nan"), "nan")],
+)
+def test_numbers_are_shown_with_all_digits_before_the_point(value: float, text: str) -> None:
+    shown = tsql.sample().sql("SELECT $v AS x", {"v": value})._repr_html_()
+    assert f"<td>{text}</td>" in shown, shown
+
+
+def wording() -> ModuleType:
+    import tsql._wording
+
+    return tsql._wording
+
+
+# Text for a terminal, for people who set a machine up, or for the files of a publication.
+NOT_RAISED = ("src/cli", "src/fuzz", "src/page", "src/publish/card", "src/publish/facts", "crates/plot/src/scene", "crates/measure/src/doctor")
+
+
+def test_messages_name_calls_and_arguments_of_python() -> None:
+    """All texts of the library that name a command or a flag, as they would be raised."""
+    found = 0
+    sources = [*(CHECKOUT / "src").rglob("*.rs"), *(CHECKOUT / "crates").glob("*/src/**/*.rs")]
+    for file in sources:
+        if any(part in str(file) for part in NOT_RAISED) or "/tests" in str(file):
+            continue
+        text = file.read_text().split("#[cfg(test)]\nmod tests")[0]
+        text = "\n".join(line for line in text.split("\n") if not line.strip().startswith("//"))
+        for literal in re.findall(r'"((?:[^"\\]|\\.|\\\n)*)"', text):
+            message = re.sub(r"\\\n\s*", "", literal).replace("\\n", "\n").replace('\\"', '"')
+            message = message.replace("{kind}{changes}", "retract")
+            message = f"x\n{message}" if message.startswith("hint: ") else message
+            if "hint: " not in message or not re.search(r"`tsql |(?<![-\w])--[a-z]", message) or "--gpus" in message:
+                continue
+            found += 1
+            said = wording().in_python(message)
+            assert not re.search(r"`tsql (?!worker)|(?<![-\w])--[a-z]", said.split("hint: ", 1)[1]), f"{file}: {said}"
+    assert found > 50
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("x\nhint: `tsql check` lists all damage", "x\nhint: `store.check()` lists all damage"),
+        ("x\nhint: --overwrite replaces it", "x\nhint: overwrite=True replaces it"),
+        ("x\nhint: give one with --platform NAME, or", 'x\nhint: give one with platform="NAME", or'),
+        ("x\nhint: `tsql queries platform-summary` shows", 'x\nhint: `store.questions["platform-summary"]` shows'),
+        ("x\nhint: `tsql retract --where \"line > 3\" --why ...` in", 'x\nhint: `store.retract(where="line > 3", why=...)` in'),
+        ("x\nhint: `tsql describe records` lists", 'x\nhint: `tsql.tables()["records"]` lists'),
+        ("a -- b, --x of the user's", "a -- b, --x of the user's"),
+    ],
+)
+def test_a_message_in_the_words_of_python(message: str, said: str) -> None:
+    assert wording().in_python(message) == said
+
+
+def test_errors_speak_of_python(own: tsql.Store, tmp_path: Path) -> None:
+    with pytest.raises(tsql.errors.NotAStore) as missing:
+        tsql.open(tmp_path / "nothing")
+    assert "tsql.create" in told(missing) and "--" not in told(missing)
+    assert missing.value.message == told(missing)
+    with pytest.raises(tsql.Error) as unknown:
+        own.sql("SELECT * FROM nothing")
+    assert "tsql.tables()" in told(unknown)
+    with pytest.raises(tsql.Error) as column:
+        own.sql("SELECT nothing FROM records")
+    assert "`tsql " not in told(column)
+    with pytest.raises(tsql.Error) as whole:
+        own.retract("true", why="x")
+    assert "--" not in told(whole)
