@@ -25,6 +25,26 @@ class KnownSample:
 
 
 @dataclass(frozen=True)
+class RepeatedFile:
+    """A file that repeats records of an earlier version, so that these count twice."""
+
+    path: str
+    earlier: str
+    records: int
+    repeated: int
+    is_replaceable: bool
+
+
+@dataclass(frozen=True)
+class ReplacedFile:
+    """A file that took the place of its earlier versions."""
+
+    path: str
+    earlier: list[str]
+    records: int
+
+
+@dataclass(frozen=True)
 class Ingested:
     """What an ingest, or a stream that was appended, brought."""
 
@@ -35,6 +55,8 @@ class Ingested:
     same_files: int
     grown_files: int
     renamed_files: list[tuple[str, str]]
+    repeated_files: list[RepeatedFile]
+    replaced_files: list[ReplacedFile]
     exported_files: int
     skipped_files: list[SkippedFile]
     platforms: list[str]
