@@ -341,7 +341,7 @@ impl DamagedFile {
     fn told_in(text: &str) -> Option<String> {
         let (_, rest) = text.split_once(BEGIN)?;
         let (rest, _) = rest.split_once(END)?;
-        let hint = "`tsql check --mend` mends what can be mended, and says what is lost";
+        let hint = "`tsql check --repair` restores what can be restored, and says what is lost";
         Some(format!("{BEGIN}{rest}{END}\nhint: {hint}"))
     }
 }

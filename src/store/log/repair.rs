@@ -497,7 +497,7 @@ mod tests {
         let bytes = [&one, &other].map(|path| std::fs::read(path).unwrap());
         std::fs::write(&one, &bytes[1]).unwrap();
         std::fs::write(&other, &bytes[0]).unwrap();
-        assert!(graphs(&log).await.unwrap_err().contains("`graphs@3`"));
+        assert!(graphs(&log).await.unwrap_err().contains("is the entry of"));
         assert_eq!(repaired(&log).await.len(), 2);
         assert_eq!(graphs(&log).await, Ok(5));
         // An older one over the newest.
