@@ -48,7 +48,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt as _;
 use object_store::local::LocalFileSystem;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, WriteMultipart};
-use tsql_folders::{OutputFile, Scratch};
+use tsql_folders::{OutputFile, Scratch, folder_of};
 use url::Url;
 
 use super::text_values::{flat, flat_schema, json_options};
@@ -465,14 +465,6 @@ fn local(target: &str) -> Result<Option<PathBuf>> {
         return Ok(Some(path));
     }
     Ok((!target.contains("://")).then(|| PathBuf::from(target)))
-}
-
-/// The folder that the last part of a path is in.
-fn folder_of(path: &Path) -> &Path {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// The files of a file or a folder, with the names that lead to them.

@@ -280,7 +280,7 @@ fn spilling(place: &Place, folder: &Path) -> std::process::Child {
     let spilled = |folder: &Path| {
         let walk = Command::new("find")
             .arg(folder)
-            .args(["-type", "f", "-size", "+0"])
+            .args(["-path", "*/files/*", "-type", "f", "-size", "+0"])
             .output();
         !walk.unwrap().stdout.is_empty()
     };

@@ -25,7 +25,7 @@ mod scratch;
 pub use checked::{check_below, check_own, is_hash, open_own, open_regular};
 pub use error::Error;
 pub use mapped::Mapped;
-pub use output::{OutputFile, staged_in, write_file};
+pub use output::{OutputFile, folder_of, staged_in, write_file};
 pub use scratch::{Scratch, nameless, remove_all, use_temporary};
 
 /// For what can be fetched again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` where there is neither.

@@ -110,7 +110,8 @@ fn overwrite(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// The folder that a path's last part is in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

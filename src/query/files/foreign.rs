@@ -450,7 +450,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use arrow::array::{Float32Array, Float64Array, Int64Array};
+    use arrow::array::{ArrayRef, Float64Array, Int64Array};
+    use arrow::datatypes::DataType;
     use datafusion::prelude::SessionContext;
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
@@ -460,12 +461,16 @@ mod tests {
 
     /// A file with row groups of 4 rows in pages of 2, with all statistics that there are.
     fn write(path: &Path, values: &[f64]) {
-        let numbers = Int64Array::from_iter_values(0..values.len() as i64);
-        let narrow = Float32Array::from_iter_values(values.iter().map(|value| *value as f32));
+        let numbers = (0..).take(values.len());
+        let wide: ArrayRef = Arc::new(Float64Array::from(values.to_vec()));
+        let narrow = arrow::compute::cast(&wide, &DataType::Float32).unwrap();
         let batch = RecordBatch::try_from_iter([
-            ("n", Arc::new(numbers) as arrow::array::ArrayRef),
-            ("x", Arc::new(Float64Array::from(values.to_vec()))),
-            ("y", Arc::new(narrow)),
+            (
+                "n",
+                Arc::new(Int64Array::from_iter_values(numbers)) as ArrayRef,
+            ),
+            ("x", wide),
+            ("y", narrow),
         ]);
         let properties = WriterProperties::builder()
             .set_max_row_group_row_count(Some(4))
