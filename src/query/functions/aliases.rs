@@ -3,14 +3,13 @@
 use datafusion::prelude::SessionContext;
 
 /// Aggregates: the name that is typed, and the function that there is.
-const AGGREGATES: [(&str, &str); 7] = [
+const AGGREGATES: [(&str, &str); 6] = [
     ("approx_count_distinct", "approx_distinct"),
     ("approx_quantile", "approx_percentile_cont"),
     ("first", "first_value"),
     ("group_concat", "string_agg"),
     ("last", "last_value"),
     ("list", "array_agg"),
-    ("variance", "var"),
 ];
 
 /// Functions of a row.

@@ -7,12 +7,12 @@ use super::aggregate::Aggregate;
 use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
-    aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, date_trunc, deviation,
-    digests, extreme_by, fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len,
+    aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, date_trunc, digests,
+    extreme_by, fill_sketch, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len,
     list_statistics, lossy_text, macro_speedup_score, median, merge_labels, metric, node_feature,
     odd_repeats, open_sketch, packed_repeats, part_in_table, part_of_split, percentile_cont,
-    pooled, scaled, schedule, segments, sketch_params, speedup, split, task_bytes, time_at,
-    unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
+    pooled, scaled, schedule, segments, sketch_params, sliding, speedup, split, task_bytes,
+    time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload,
     workload_shape,
 };
 
@@ -112,7 +112,7 @@ pub(crate) fn register(context: &SessionContext) {
         context.register_udf(function.into());
     }
     context.register_udf(date_trunc::udf());
-    for aggregate in aggregates().into_iter().chain(deviation::udafs()) {
+    for aggregate in aggregates().into_iter().chain(sliding::udafs()) {
         context.register_udaf(aggregate);
     }
     aliases::register(context);

@@ -53,6 +53,7 @@ mod scaled;
 mod schedule;
 mod segments;
 mod sketch_params;
+mod sliding;
 mod speedup;
 mod split;
 mod task_bytes;
