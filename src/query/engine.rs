@@ -209,12 +209,21 @@ pub(crate) fn of_part(
 
 /// DataFusion's rules, one of them twice: a condition on what a view computes is simplified once more when
 /// it has come through the view, before what its comparisons have in common is taken out of them.
-/// Times are compared as stored seconds then, which pages are chosen by.
+/// Times are compared as stored seconds then, which pages are chosen by. Before each simplification lists are
+/// written so that it does not merge them wrongly.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
-    let taking_out = rules.iter().position(|rule| rule.name() == TAKING_OUT);
-    let place = taking_out.unwrap_or(rules.len());
-    rules.insert(place, Arc::new(SimplifyExpressions::new()));
+    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = Vec::new();
+    let simplify = SimplifyExpressions::new();
+    for rule in Optimizer::new().rules {
+        if rule.name() == TAKING_OUT {
+            rules.push(Arc::new(mended::nulls_of_lists::BesideLists));
+            rules.push(Arc::new(SimplifyExpressions::new()));
+        }
+        if rule.name() == simplify.name() {
+            rules.push(Arc::new(mended::nulls_of_lists::BesideLists));
+        }
+        rules.push(rule);
+    }
     rules
 }
 

@@ -6,7 +6,7 @@
 //! | `SIMILAR TO` | takes a regular expression of any part | [`similar_to`] translates the pattern |
 //! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
 //! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
-//! | `x NOT IN (1, NULL) AND x IN (2)` | forgets the NULL | [`nulls_of_lists`] puts it beside the list |
+//! | `x NOT IN (1, y, NULL) AND x IN (2)` | forgets y and the NULL | [`nulls_of_lists`] puts them beside the list |
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
@@ -32,7 +32,7 @@ mod limits;
 mod merge_join;
 mod missing_sorts;
 mod null_extension;
-mod nulls_of_lists;
+pub(super) mod nulls_of_lists;
 mod offsets;
 mod samples;
 mod set_operations;
