@@ -24,6 +24,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
+use super::fallible;
 use super::finest::{Parts, named_as};
 
 /// What the columns of the groups below are called.
@@ -121,8 +122,12 @@ fn below(aggregate: &Aggregate, join: &Join) -> Result<Option<LogicalPlan>> {
         };
         groups.push(above.alias(format!("{NAME}group_{}", groups.len())));
     }
-    let is_of_many = |expr: &Expr| is_over(expr, schema) && !expr.is_volatile();
-    if !aggregate.aggr_expr.iter().all(is_of_many) {
+    // The join leaves out rows, for which nothing that may fail is evaluated.
+    let is_of_many = |expr: &Expr| {
+        is_over(expr, schema) && !expr.is_volatile() && !fallible::may_fail(expr, schema)
+    };
+    let own_is_total = own.0.iter().all(|group| !fallible::may_fail(group, schema));
+    if !own_is_total || !aggregate.aggr_expr.iter().all(is_of_many) {
         return Ok(None);
     }
     let Some((parts, answers)) = Parts::of(&aggregate.aggr_expr, many)? else {
@@ -279,6 +284,15 @@ mod tests {
             ),
             (
                 "SELECT workload_key AS k, median(runtime_ns) AS n FROM GROUP BY 1",
+                false,
+            ),
+            // What may fail is evaluated for rows that are joined.
+            (
+                "SELECT workload_key AS k, sum(100 / (line + 1)) AS n FROM GROUP BY 1",
+                false,
+            ),
+            (
+                "SELECT workload_key AS k, 100 / (line + 1) > 3 AS f, count(*) AS n FROM GROUP BY 1, 2",
                 false,
             ),
             (

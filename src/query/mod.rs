@@ -24,6 +24,7 @@ mod dialect;
 mod distinct;
 mod ending;
 mod engine;
+mod fallible;
 mod files;
 mod finest;
 pub(crate) mod functions;

@@ -8,7 +8,9 @@
 //! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
 //! | `x NOT IN (1, y, NULL) AND x IN (2)` | forgets y and the NULL | [`nulls_of_lists`] puts them beside the list |
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
+//! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for those that pass |
 //! | `PARTITION BY x`, `ORDER BY x, y`, `GROUP BY x` | take -0.0 and 0.0, or NaN and NaN, for two keys | [`float_keys`] makes one of them |
+//! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
@@ -25,10 +27,12 @@
 //! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is mended:
 //! its test says what is asked of it.
 
+mod aggregate_filters;
 pub(super) mod chains;
 mod distinct_from;
 mod float_keys;
 mod group_filters;
+mod guarded_conditions;
 mod limit_barrier;
 mod limits;
 mod merge_join;
@@ -72,9 +76,11 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
+        .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
+        .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(repaired(window_top_k::physical_rules()))
         .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))

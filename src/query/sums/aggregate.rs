@@ -127,7 +127,11 @@ impl Parts {
         }
         let Some(labels) = input.over_labels(arg)? else {
             return match arg {
-                Expr::Case(case) if !params.distinct => self.add_case(function, case, input),
+                Expr::Case(case)
+                    if !params.distinct && !cases::may_fail(case, input.plan.schema()) =>
+                {
+                    self.add_case(function, case, input)
+                }
                 _ => Ok(None),
             };
         };

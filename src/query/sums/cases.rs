@@ -1,9 +1,24 @@
 //! `sum(CASE WHEN platform = 'k80' THEN runtime_ns ELSE 0 END)`: over what a CASE chooses by labels an aggregate is made of those over
 //! each of its values.
+//!
+//! The conditions of a CASE are evaluated one after another, and a value only where its condition is met. Those of a filter are evaluated
+//! for all rows. So no CASE is taken apart whose conditions or values may fail: `WHEN x = 0 THEN 0 WHEN 10 / x > 2 THEN y`.
 
-use datafusion::common::Result;
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Case, Expr, Operator, binary_expr, lit, when};
+
+use crate::query::fallible;
+
+/// Whether a condition that is evaluated only for some rows, or a value, may fail.
+pub(super) fn may_fail(case: &Case, schema: &DFSchema) -> bool {
+    let conditions = case.when_then_expr.iter().map(|(when, _)| when).skip(1);
+    let values = case.when_then_expr.iter().map(|(_, value)| value);
+    let values = values.chain(&case.else_expr);
+    conditions
+        .chain(values)
+        .any(|expr| fallible::may_fail(expr, schema))
+}
 
 /// The function over each value that the CASE may choose, of the rows for which it does; values that are NULL count nowhere.
 pub(super) fn of_values(function: &AggregateFunction, case: &Case) -> Vec<AggregateFunction> {

@@ -22,7 +22,7 @@ const ROWS: i64 = 40_000;
 const GRAPHS: i64 = 10;
 
 /// Queries that need no row.
-const ANSWERED: [&str; 28] = [
+const ANSWERED: [&str; 29] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -51,10 +51,11 @@ const ANSWERED: [&str; 28] = [
     "SELECT graph_id, sum(CASE WHEN platform = 'k80' THEN runtime_ns ELSE 0 END), sum(CASE WHEN error_no = 4 THEN runtime_ns ELSE 0.0 END), sum(CASE WHEN repeat_count = 3 THEN 1 WHEN platform = 't4' THEN runtime_ns WHEN platform = 'k80' AND repeat_count = 3 THEN 7 END) FROM records GROUP BY graph_id",
     "SELECT count(CASE WHEN platform = 'k80' THEN runtime_ns WHEN repeat_count = 2 THEN 1.0 END) FILTER (WHERE error_no <> 4), count(CASE WHEN split > 'a' THEN 1.0 WHEN (split > 'a') IS NULL THEN runtime_ns ELSE runtime_ns END) FROM records",
     "SELECT sum(CASE WHEN platform = 'nowhere' THEN runtime_ns END), sum(CASE WHEN platform = 'nowhere' THEN runtime_ns ELSE NULL END), sum(CASE WHEN error_no = 4 THEN runtime_ns ELSE runtime_ns END) FROM records WHERE error_no = 4",
+    "SELECT platform, sum(10 / error_no) FILTER (WHERE error_no > 0), count(10 / error_no) FILTER (WHERE error_no > 0) FROM records GROUP BY platform",
 ];
 
 /// Queries that look at single rows.
-const READ: [&str; 11] = [
+const READ: [&str; 14] = [
     "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, avg(runtime_ns * 2) FROM records GROUP BY platform",
     "SELECT platform, avg(CASE WHEN error_no = 0 THEN runtime_ns ELSE 0 END) FROM records GROUP BY platform",
@@ -66,6 +67,10 @@ const READ: [&str; 11] = [
     "SELECT config_id, sum(runtime_ns) OVER (PARTITION BY graph_id ORDER BY line) FROM records",
     "SELECT config_id, min(runtime_ns) OVER (PARTITION BY graph_id) FROM records WHERE runtime_ns > 5000",
     "SELECT platform, count(*) FROM records WHERE random() < 2 AND error_no = 0 GROUP BY platform",
+    // A CASE evaluates what may fail for some rows only.
+    "SELECT platform, sum(CASE WHEN error_no = 0 THEN 0.0 WHEN 10 / error_no > 2 THEN runtime_ns ELSE 1.0 END) FROM records GROUP BY platform",
+    "SELECT sum(CASE WHEN error_no = 0 THEN runtime_ns ELSE 10 / error_no END), count(CASE error_no WHEN 0 THEN runtime_ns WHEN 8 % error_no THEN 1.0 END) FROM records",
+    "SELECT count(CASE WHEN platform = 'k80' THEN runtime_ns WHEN CAST(substr(platform, 2) AS INT) = 4 THEN 1.0 END) FROM records",
 ];
 
 fn records(platform: i64) -> BTreeMap<&'static str, ArrayRef> {
