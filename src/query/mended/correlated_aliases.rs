@@ -1,0 +1,82 @@
+//! `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = outer.k) AS s)`: the alias of a subselect becomes a projection.
+//!
+//! DataFusion makes a join of a subquery by adding the columns of its condition to all relations above them. It does not add them to the
+//! schema of an alias, and then rejects the query for a field that does not exist. A projection of the same names has no such schema.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Subquery, SubqueryAlias};
+use datafusion::optimizer::AnalyzerRule;
+
+/// The rule that does so.
+#[derive(Debug)]
+pub(super) struct ProjectedAliases;
+
+impl AnalyzerRule for ProjectedAliases {
+    fn name(&self) -> &'static str {
+        "projected_aliases"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| {
+            plan.map_expressions(|expr| expr.transform_up(in_subquery))
+        })
+        .data()
+    }
+}
+
+fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
+    let subquery = match &mut expr {
+        Expr::ScalarSubquery(subquery) => subquery,
+        Expr::Exists(exists) => &mut exists.subquery,
+        Expr::InSubquery(within) => &mut within.subquery,
+        Expr::SetComparison(comparison) => &mut comparison.subquery,
+        _ => return Ok(Transformed::no(expr)),
+    };
+    if subquery.outer_ref_columns.is_empty() {
+        return Ok(Transformed::no(expr));
+    }
+    let projected = without_aliases(subquery)?;
+    subquery.subquery = projected.data;
+    Ok(Transformed::new_transformed(expr, projected.transformed))
+}
+
+fn without_aliases(subquery: &Subquery) -> Result<Transformed<Arc<LogicalPlan>>> {
+    let plan = Arc::unwrap_or_clone(Arc::clone(&subquery.subquery));
+    let projected = plan.transform_up(|plan| match plan {
+        LogicalPlan::SubqueryAlias(alias) if is_correlated(&alias)? => {
+            projected(&alias).map(Transformed::yes)
+        }
+        plan => Ok(Transformed::no(plan)),
+    })?;
+    Ok(projected.update_data(Arc::new))
+}
+
+/// Whether a column of an outer query stands below an alias.
+fn is_correlated(alias: &SubqueryAlias) -> Result<bool> {
+    let mut is_correlated = false;
+    alias.input.apply(|plan| {
+        is_correlated |= plan.contains_outer_reference();
+        Ok(if is_correlated {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
+    })?;
+    Ok(is_correlated)
+}
+
+fn projected(alias: &SubqueryAlias) -> Result<LogicalPlan> {
+    let columns = alias.input.schema().columns().into_iter();
+    let named = columns.zip(alias.schema.iter());
+    let named = named.map(|(column, (qualifier, field))| {
+        Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
+    });
+    let projection = Projection::try_new(named.collect(), Arc::clone(&alias.input))?;
+    Ok(LogicalPlan::Projection(projection))
+}
