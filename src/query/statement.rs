@@ -8,6 +8,7 @@
 //! | `a OR b OR c OR d` | `(a OR b) OR (c OR d)`, where there are many |
 //! | `FROM t WHERE a > 1`, `SELECT a, FROM t` | `SELECT * FROM t WHERE a > 1`, `SELECT a FROM t` |
 //! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
+//! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast that has a name of its own (see [`casts`]) |
 //! | `ORDER BY ALL` | `ORDER BY 1, 2, 3` |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
 //! | `SHOW TABLES` | a query of the tables that need no schema |
@@ -23,6 +24,7 @@
 
 mod boolean;
 mod calls;
+mod casts;
 mod depth;
 mod grouped;
 mod keys;
@@ -175,6 +177,7 @@ impl VisitorMut for Written<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        casts::name(query);
         let united = depth::united(query).and_then(|()| limited(query));
         match united.and_then(|()| ordinals::count(query)) {
             Ok(()) => ControlFlow::Continue(()),
