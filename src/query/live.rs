@@ -1,8 +1,8 @@
 //! A session that goes on while others commit: what they bring shows, and what was made in it stays.
 //!
-//! The session itself is kept, with its settings and prepared statements; what it has of the store is replaced. A view
-//! has a plan over the tables as they were when it was made, so views that somebody made are planned again, from
-//! their text and in the order in which they were made. A prepared statement has its plan from when it was prepared.
+//! The session itself is kept, with its settings; what it has of the store is replaced. A view has a plan over the
+//! tables as they were when it was made, so views that somebody made are planned again, from their text and in the
+//! order in which they were made. So are prepared statements, after the views: `EXECUTE` reads what `SELECT` reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use datafusion::common::TableReference;
 use datafusion::logical_expr::TableType;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use datafusion::sql::sqlparser::ast::{Ident, Statement as SqlStatement};
 use futures::future::try_join_all;
 
 use super::names::Names;
@@ -33,10 +33,18 @@ enum Change {
     Dropped((String, String)),
 }
 
+/// A `PREPARE` statement and the text that it was typed in.
+struct Prepared {
+    name: Ident,
+    statement: Statement,
+    sql: String,
+}
+
 /// A session over a store that shows later commits, too.
 ///
 /// - What a session has of the store is of one moment: the last [`LiveSession::refresh`].
 /// - Views and tables that were made in it stay, views over what the store has then.
+/// - Prepared statements stay if the session knows them, over what the store has then.
 pub struct LiveSession {
     store: Store,
     context: SessionContext,
@@ -44,6 +52,7 @@ pub struct LiveSession {
     versions: Versions,
     known: Tables,
     changes: Vec<Change>,
+    prepared: Vec<Prepared>,
 }
 
 impl std::fmt::Debug for LiveSession {
@@ -84,6 +93,7 @@ impl Store {
             versions: Versions::new(),
             known: Tables::new(),
             changes: Vec::new(),
+            prepared: Vec::new(),
         };
         session.show(options.shares()).await?;
         session.known = session.tables().await?;
@@ -123,7 +133,43 @@ impl LiveSession {
             }
         }
         self.known = now;
-        Ok(self.changes.len() > before)
+        let has_changed = self.changes.len() > before;
+        if has_changed {
+            self.prepare_again().await;
+        }
+        Ok(has_changed)
+    }
+
+    /// Remembers a statement that was executed, if it has prepared another one or removed a prepared one.
+    pub(crate) fn remember(&mut self, statement: &Statement, sql: &str) {
+        let Statement::Statement(inner) = statement else {
+            return;
+        };
+        match inner.as_ref() {
+            SqlStatement::Prepare { name, .. } => self.prepared.push(Prepared {
+                name: name.clone(),
+                statement: statement.clone(),
+                sql: sql.to_owned(),
+            }),
+            SqlStatement::Deallocate { name, .. } => {
+                let removed = known_as(name);
+                let is_other = |one: &Prepared| known_as(&one.name) != removed;
+                self.prepared.retain(is_other);
+            }
+            _ => {}
+        }
+    }
+
+    /// Plans prepared statements over what the session has now. A statement that cannot be planned any more does not
+    /// exist until it can be: its old plan would return rows of another moment.
+    async fn prepare_again(&self) {
+        for prepared in &self.prepared {
+            let remove = format!("DEALLOCATE {}", prepared.name);
+            // It does not exist where it could not be planned the last time.
+            self.context.sql(&remove).await.ok();
+            let statement = prepared.statement.clone();
+            planned(&self.context, statement, &prepared.sql).await.ok();
+        }
     }
 
     /// Shows what was committed meanwhile; was there anything? A store as it was stays as it was. Asks only for the
@@ -141,6 +187,7 @@ impl LiveSession {
             self.again(change).await?;
         }
         self.known = self.tables().await?;
+        self.prepare_again().await;
         Ok(true)
     }
 
@@ -244,6 +291,14 @@ impl LiveSession {
     }
 }
 
+/// The name by which `EXECUTE` finds a prepared statement.
+fn known_as(name: &Ident) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_ascii_lowercase(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::sums::tests::add;
@@ -264,9 +319,48 @@ mod tests {
 
     async fn say(session: &mut LiveSession, sql: &str) {
         for statement in statements(sql).unwrap() {
-            planned(session.context(), statement, sql).await.unwrap();
+            let given = statement.clone();
+            planned(session.context(), given, sql).await.unwrap();
+            session.remember(&statement, sql);
             session.learn().await.unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn a_prepared_statement_reads_what_a_query_reads() {
+        let store = Store::create("memory:").await.unwrap();
+        more(&store, 0).await;
+        let options = SessionOptions::default();
+        let mut session = store.live_session(&options).await.unwrap();
+        say(
+            &mut session,
+            "CREATE VIEW few AS SELECT line FROM records WHERE line <= 10;
+             PREPARE p AS SELECT count(*) FROM few WHERE line <= $1;
+             PREPARE \"Q\"(BIGINT) AS SELECT count(*) FROM records WHERE line <= $1;
+             PREPARE gone AS SELECT 1 AS x;
+             DEALLOCATE gone",
+        )
+        .await;
+        assert_eq!(told(&session, "EXECUTE p(5)").await, 5);
+        for files in 2..4 {
+            more(&store, files).await;
+            assert!(session.refresh().await.unwrap());
+            assert_eq!(told(&session, "EXECUTE p(5)").await, 5 * files);
+            assert_eq!(told(&session, "EXECUTE \"Q\"(7)").await, 7 * files);
+        }
+        // Nor does it read a view that there is no more.
+        let other = "CREATE OR REPLACE VIEW few AS SELECT line FROM records WHERE line <= 2";
+        say(&mut session, other).await;
+        assert_eq!(told(&session, "EXECUTE p(5)").await, 6);
+        say(&mut session, "DROP VIEW few").await;
+        assert!(session.context().sql("EXECUTE p(5)").await.is_err());
+        say(&mut session, "CREATE VIEW few AS SELECT 1 AS line").await;
+        assert_eq!(told(&session, "EXECUTE p(5)").await, 1);
+        assert!(session.context().sql("EXECUTE gone").await.is_err());
+        say(&mut session, "DEALLOCATE p").await;
+        more(&store, 4).await;
+        assert!(session.refresh().await.unwrap());
+        assert!(session.context().sql("EXECUTE p(5)").await.is_err());
     }
 
     #[tokio::test]

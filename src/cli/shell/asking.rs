@@ -62,8 +62,9 @@ impl<'a> Asker<'a> {
         self.bring_up_to_date(text).await?;
         for statement in statements {
             let context = self.session.context();
-            let frame = planned(context, statement, text);
+            let frame = planned(context, statement.clone(), text);
             self.show(frame, settings).await?;
+            self.session.remember(&statement, text);
             self.learn().await?;
         }
         Ok(())
