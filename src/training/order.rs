@@ -446,7 +446,7 @@ mod tests {
                             .all(|share| share.steps() == shares[0].steps())
                     );
                     let all = shares.iter().zip(&padded).flat_map(|(share, order)| {
-                        (0..share.steps()).map(|step| (order, share.batch(step)))
+                        (0..share.steps()).map(move |step| (order, share.batch(step)))
                     });
                     let (padding, own): (Vec<_>, Vec<_>) =
                         all.partition(|(order, at)| order.is_padding(*at));

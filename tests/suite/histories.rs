@@ -196,7 +196,7 @@ async fn step(store: &Store, folder: &Path, model: &mut Model, step: &Step) -> b
             store.vacuum(&options).await.unwrap();
         }
         Step::Mend => {
-            let mended = store.mend().await.unwrap();
+            let mended = store.repair().await.unwrap();
             assert!(mended.is_empty(), "nothing is wrong: {mended:?}");
         }
     }

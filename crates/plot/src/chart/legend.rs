@@ -1,9 +1,9 @@
 //! What the colours are.
 
-use super::points::dot;
+use super::forms::{dot, stroke};
 use super::style::Style;
 use crate::number::float;
-use crate::scene::{Paint, Scene, Text, is_dashed};
+use crate::scene::{Paint, Scene, Text};
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,23 +22,6 @@ pub(crate) struct Entry {
 
 /// Entries in lines, with their left ends and places.
 type Laid = Vec<Vec<(f64, usize, String)>>;
-
-/// Draws the line of a series: with gaps where its colour comes again.
-pub(crate) fn stroke(
-    scene: &mut Scene,
-    style: &Style,
-    points: &[(f64, f64)],
-    (place, width): (usize, f64),
-) {
-    let paint = Paint::series(place);
-    match is_dashed(place) && !style.is_terminal() {
-        true => {
-            let dash = (0.35 * style.label, 0.2 * style.label);
-            scene.dashes(points, paint, width, dash);
-        }
-        false => scene.line(points, paint, width),
-    }
-}
 
 fn sample(style: &Style) -> f64 {
     match style.is_terminal() {

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::data::{Data, Panel, Point, Series};
-use super::legend::stroke;
+use super::forms::stroke;
 use super::marks::{Columns, Marks, along, group, json};
 use super::place::Place;
 use super::spec::Kind;

@@ -4,6 +4,7 @@ mod axis;
 mod bars;
 mod data;
 mod drawn;
+mod forms;
 mod frame;
 mod gather;
 mod groups;

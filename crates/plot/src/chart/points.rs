@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::axis::Axis;
 use super::data::{Data, Panel};
+use super::forms::dot;
 use super::lines::said;
 use super::marks::{Columns, Marks, Named, along, group, json};
 use super::place::Place;
 use super::style::Style;
 use crate::number::{float, whole};
-use crate::scene::{Paint, Role, Scene, shape};
+use crate::scene::{Paint, Role, Scene};
 
 /// Dots that are drawn one by one at most.
 const MOST: usize = 5_000;
@@ -197,22 +198,4 @@ fn diagonal(scene: &mut Scene, style: &Style, place: &Place<'_>) {
         let dash = (0.4 * style.label, 0.3 * style.label);
         scene.dashes(&[*first, *last], Paint::GREY, 0.6 * style.line, dash);
     }
-}
-
-/// The dot of a series, in its shape.
-pub(crate) fn dot(
-    scene: &mut Scene,
-    (x, y): (f64, f64),
-    size: f64,
-    (place, paint): (usize, Paint),
-) {
-    let corners: &[(f64, f64)] = match shape(place) % 4 {
-        0 => return scene.circle((x, y), size, paint),
-        1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-        2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
-        _ => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
-    };
-    let corner = |(right, down): &(f64, f64)| (x + size * right, y + size * down);
-    let corners: Vec<(f64, f64)> = corners.iter().map(corner).collect();
-    scene.filled(&corners, paint);
 }

@@ -4,8 +4,8 @@ use tsql_metrics::stats::quantile;
 
 use super::axis::Axis;
 use super::data::{Data, Panel, Series};
+use super::forms::stroke;
 use super::gather::rows;
-use super::legend::stroke;
 use super::marks::{Columns, Marks, along, group, json};
 use super::place::Place;
 use super::spec::Kind;
