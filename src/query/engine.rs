@@ -36,6 +36,7 @@ use super::mended;
 use super::not_in::NotIn;
 use super::one_column::BoundsOfColumns;
 use super::ordered::Ordered;
+use super::partition_top_k;
 #[cfg(any(test, debug_assertions))]
 use super::plan_validator::ProvingPlanner;
 use super::pruned::GraphsOfParts;
@@ -70,7 +71,7 @@ const TOLD: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 /// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
 ///   follows the extremes leaves out an aggregate that has seen only NULL.
 /// - With the second, other windows beside `row_number()` see only the first rows of a partition.
-///   [`mended`] does the same where there are no others.
+///   [`partition_top_k`] drops only rows that no window looks at.
 /// - With the third, a column of a Parquet file is one value in all rows where its least and its greatest value are equal,
 ///   though Parquet leaves NaN out of both; and `max(x)` is the greatest that is not NaN.
 const OFF: [&str; 3] = [
@@ -85,7 +86,8 @@ const TAKING_OUT: &str = "common_sub_expression_eliminate";
 /// A session without tables.
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
-    let builder = builder(&limits)?;
+    let mut builder = builder(&limits)?;
+    partition_top_k::register(&mut builder);
     // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
     let builder = builder
         .with_optimizer_rule(Arc::new(NotIn))

@@ -41,6 +41,7 @@ mod names;
 mod not_in;
 mod one_column;
 mod ordered;
+mod partition_top_k;
 mod placeholders;
 #[cfg(any(test, debug_assertions))]
 mod plan_validator;

@@ -1,5 +1,6 @@
 //! Sort keys as bytes and numbers, with floats that compare equal made equal.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray as _};
@@ -12,6 +13,38 @@ pub(super) fn prefix(bytes: &[u8]) -> u128 {
         *to = *from;
     }
     u128::from_be_bytes(first)
+}
+
+/// A sort key as bytes, with the first 16 of them at hand.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LongKey {
+    prefix: u128,
+    bytes: Box<[u8]>,
+}
+
+impl LongKey {
+    /// Compares the key with bytes of another.
+    pub(super) fn compare_bytes(&self, bytes: &[u8]) -> Ordering {
+        let by_prefix = self.prefix.cmp(&prefix(bytes));
+        by_prefix.then_with(|| self.bytes.as_ref().cmp(bytes))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl From<&[u8]> for LongKey {
+    fn from(bytes: &[u8]) -> Self {
+        Self {
+            prefix: prefix(bytes),
+            bytes: bytes.into(),
+        }
+    }
 }
 
 /// Floats with one zero and one NaN of each sign. The order of others stays.

@@ -88,6 +88,8 @@ extensions_options! {
     pub(crate) struct Settings {
         /// How often what is read of a data file is compared with its checksums: always, once (each block once in a process and version of the table), never.
         pub(crate) verify: Verify, default = Verify::Always
+        /// Whether rows that cannot be among the first k of their partition are dropped before a window over partitions sorts them.
+        pub(crate) partition_top_k: bool, default = true
         /// Whether joins by inequalities search sorted keys, and do not compare each row with each.
         pub(crate) range_join: bool, default = true
     }

@@ -26,7 +26,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::in_place::{Made, Operator};
 use handed::handed;
-use numbers::Numbers;
+pub(super) use numbers::Numbers;
 
 /// Such groups, added up.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ type Page = Box<[u32; PAGE]>;
 
 /// Different numbers in the order in which they came: their places are their groups.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(in crate::query) struct Numbers {
     values: Vec<i64>,
     /// The group of NULL.
     null: Option<usize>,
@@ -39,7 +39,11 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Sets `groups` to the group of each number.
-    pub(super) fn find(&mut self, numbers: &ArrayRef, groups: &mut Vec<usize>) -> Result<()> {
+    pub(in crate::query) fn find(
+        &mut self,
+        numbers: &ArrayRef,
+        groups: &mut Vec<usize>,
+    ) -> Result<()> {
         if let Some(scattered) = &mut self.scattered {
             return scattered.intern(std::slice::from_ref(numbers), groups);
         }
@@ -107,12 +111,12 @@ impl Numbers {
         Ok(())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::query) fn len(&self) -> usize {
         let scattered = self.scattered.as_ref();
         scattered.map_or(self.values.len(), |groups| groups.len())
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::query) fn bytes(&self) -> usize {
         let scattered = self.scattered.as_ref();
         scattered.map_or(0, |groups| groups.size())
             + self.pages.len() * (size_of::<[u32; PAGE]>() + 2 * size_of::<(i64, usize)>())
@@ -120,7 +124,7 @@ impl Numbers {
     }
 
     /// All of them.
-    pub(super) fn into_array(self) -> Result<ArrayRef> {
+    pub(in crate::query) fn into_array(self) -> Result<ArrayRef> {
         if let Some(mut scattered) = self.scattered {
             let all = scattered.emit(EmitTo::All)?.pop();
             return all.ok_or_else(|| internal_datafusion_err!("groups have no numbers"));

@@ -23,7 +23,6 @@
 //! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
-//! | `place <= k` over windows | a faster plan, wrong beside other windows | [`window_top_k`] takes it where `place` is the only one |
 //!
 //! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is mended:
 //! its test says what is asked of it.
@@ -50,7 +49,6 @@ mod tests;
 mod topk_order;
 mod truth;
 mod window_limits;
-mod window_top_k;
 mod zeros;
 
 #[cfg(any(test, debug_assertions))]
@@ -62,6 +60,7 @@ use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 /// A session with all of them.
 pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
@@ -85,7 +84,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
         .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
-        .with_physical_optimizer_rules(repaired(window_top_k::physical_rules()))
+        .with_physical_optimizer_rules(repaired(PhysicalOptimizer::new().rules))
         .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
         .with_physical_optimizer_rule(Arc::new(limits::LimitsChooseNoRows))
 }

@@ -4,11 +4,10 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::physical_plan::displayable;
 use datafusion::prelude::SessionContext;
 
 use crate::query::engine::engine;
-use crate::query::sums::tests::{answer, store};
+use crate::query::sums::tests::store;
 
 pub(super) async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
@@ -236,79 +235,5 @@ async fn limits_choose_no_rows() {
         let mut found = rows(&context, &sql).await;
         found.sort();
         assert_eq!(found, wanted, "{sql}");
-    }
-}
-
-/// Does the plan keep the first rows of partitions only?
-async fn keeps_first(context: &SessionContext, sql: &str) -> bool {
-    let frame = context.sql(sql).await.unwrap();
-    let plan = frame.create_physical_plan().await.unwrap();
-    let text = displayable(plan.as_ref()).indent(false).to_string();
-    text.contains("PartitionedTopKExec")
-}
-
-#[tokio::test]
-async fn first_rows_of_partitions_are_those_of_the_window() {
-    let context = engine(None).unwrap();
-    let view = "CREATE VIEW records AS SELECT nullif(value % 7, 6) AS graph_id, value AS config_id, \
-                CASE value % 2 WHEN 0 THEN 'k80' ELSE 't4' END AS platform, value % 90 AS line, \
-                nullif(value * 7919 % 101, 50) / 2.0 AS runtime_ns FROM generate_series(1, 600) AS s(value)";
-    context.sql(view).await.unwrap().collect().await.unwrap();
-    let ordered = |keys: &str| {
-        format!("row_number() OVER (PARTITION BY {keys} ORDER BY runtime_ns, config_id, platform)")
-    };
-    let place = ordered("graph_id");
-    let chosen = format!(
-        "SELECT * FROM (SELECT config_id, platform, {place} AS place, graph_id FROM records) AS t WHERE"
-    );
-    assert!(keeps_first(&context, &format!("{chosen} place <= 3")).await);
-    let all = answer(&context, &format!("{chosen} place + 0 <= 3")).await;
-    assert_eq!(answer(&context, &format!("{chosen} place <= 3")).await, all);
-    for (columns, condition, first) in [
-        (format!("{place} AS place"), "place <= 3", true),
-        (format!("{place} AS place"), "place < 3", true),
-        (format!("{place} AS place"), "3 >= place", true),
-        (format!("{place} AS place"), "place = 1", true),
-        ("row_number() OVER (PARTITION BY graph_id, platform ORDER BY runtime_ns, config_id) AS place".to_owned(), "place <= 2", true),
-        (
-            "row_number() OVER (PARTITION BY graph_id ORDER BY runtime_ns DESC NULLS FIRST, config_id, platform) AS place".to_owned(),
-            "place <= 2",
-            true,
-        ),
-        (format!("{place} AS place"), "place < 1", false),
-        (format!("{place} AS place"), "place <= 0", false),
-        (format!("{place} AS place"), "place = 2", false),
-        (format!("{place} AS place"), "place > 80", false),
-        (format!("{place} AS place"), "place <= 3 AND line > 10", false),
-        (
-            format!("{place} AS place, lead(config_id) OVER (PARTITION BY graph_id ORDER BY runtime_ns, config_id, platform) AS next"),
-            "place <= 3",
-            false,
-        ),
-        (
-            format!("{place} AS place, {} AS other", ordered("platform")),
-            "place <= 3 AND other <= 5",
-            false,
-        ),
-        (
-            "rank() OVER (PARTITION BY graph_id ORDER BY runtime_ns) AS place".to_owned(),
-            "place <= 2",
-            false,
-        ),
-        (
-            "row_number() OVER (PARTITION BY graph_id ORDER BY graph_id) AS place, graph_id AS g".to_owned(),
-            "place < 1",
-            false,
-        ),
-        ("row_number() OVER (ORDER BY runtime_ns, config_id, platform) AS place".to_owned(), "place <= 3", false),
-    ] {
-        let sql = |condition: &str| {
-            format!("SELECT * FROM (SELECT graph_id, config_id, platform, line, runtime_ns, {columns} FROM records) AS t WHERE {condition}")
-        };
-        assert_eq!(keeps_first(&context, &sql(condition)).await, first, "{columns} {condition}");
-        // A condition that no rule sees through.
-        let plain = condition.replace("place", "(place + 0)");
-        let all = answer(&context, &sql(&plain)).await;
-        assert_eq!(answer(&context, &sql(condition)).await, all, "{columns} {condition}");
     }
 }

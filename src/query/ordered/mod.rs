@@ -9,6 +9,7 @@ mod portion;
 mod tests;
 mod words;
 
+pub(super) use portion::compacted;
 pub(super) use words::order;
 
 use std::sync::Arc;

@@ -286,7 +286,7 @@ impl SortedRows {
 }
 
 /// The same, without the texts of other rows: whoever puts batches together would have all of them once a batch.
-fn compacted(column: ArrayRef) -> ArrayRef {
+pub(in crate::query) fn compacted(column: ArrayRef) -> ArrayRef {
     if let Some(texts) = column.as_string_view_opt() {
         return match texts.data_buffers().is_empty() {
             true => column,

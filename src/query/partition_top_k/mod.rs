@@ -1,0 +1,280 @@
+//! Top-k of each partition: drops rows that cannot be among the first rows of their partition before a window sorts them.
+//!
+//! ```text
+//! FilterExec: rn <= 3                         FilterExec: rn <= 3
+//!   BoundedWindowAggExec: row_number()  ─▶      BoundedWindowAggExec: row_number()
+//!     input                                       PartitionTopKExec: stage=final      (then sorted)
+//!                                                   RepartitionExec: by partition key
+//!                                                     PartitionTopKExec: stage=partial
+//!                                                       input
+//! ```
+//!
+//! The operator is a filter that knows its own predicate: its output is a subset of its input and holds each row whose rank is
+//! at most k. The window and the filter above it compute the result, so the operator may give up at any time
+//! and pass rows on: the partial stage does where it drops few rows, both stages do where memory ends, and the sort above them spills.
+//!
+//! `row_number`, `rank` and `dense_rank`, with any partition and sort keys. `SET tsql.partition_top_k = false` switches it off.
+
+mod exec;
+mod keys;
+mod selection;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use arrow::row::RowConverter;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
+use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
+use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
+
+use crate::store::Settings;
+use exec::{PartitionTopKExec, Stage};
+use keys::{Function, Spec};
+
+/// Name of the rule that adds repartitions and sorts: the final stage is placed before it, the partial stage after it.
+const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
+
+/// Largest k for which the operator is used; a sort does as well for more.
+const MAX_K: u64 = 1000;
+
+/// Adds the rules to a session.
+pub(super) fn register(state: &mut SessionStateBuilder) {
+    if let Some(optimizer) = state.physical_optimizers()
+        && let Some(position) = position(&optimizer.rules)
+    {
+        optimizer.rules.insert(position + 1, Arc::new(PartialStage));
+        optimizer.rules.insert(position, Arc::new(FinalStage));
+    }
+}
+
+fn position(rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>]) -> Option<usize> {
+    rules
+        .iter()
+        .position(|rule| rule.name() == ENSURE_REQUIREMENTS)
+}
+
+/// Places the final stage below windows whose rank is filtered.
+#[derive(Debug)]
+struct FinalStage;
+
+impl PhysicalOptimizerRule for FinalStage {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let settings = options.extensions.get::<Settings>();
+        if settings.is_some_and(|settings| !settings.partition_top_k) {
+            return Ok(plan);
+        }
+        plan.transform_down(|node| match with_final_stage(&node)? {
+            Some(plan) => Ok(Transformed::yes(plan)),
+            None => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "partition_top_k_final"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Places the partial stage below the repartition of a final stage.
+#[derive(Debug)]
+struct PartialStage;
+
+impl PhysicalOptimizerRule for PartialStage {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_down(|node| match with_partial_stage(&node)? {
+            Some(plan) => Ok(Transformed::yes(plan)),
+            None => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "partition_top_k_partial"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Returns `node` with the operator below its window, or `None` if `node` does not filter a rank.
+fn with_final_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(filter) = node.downcast_ref::<FilterExec>() else {
+        return Ok(None);
+    };
+    let projection = filter.input().downcast_ref::<ProjectionExec>();
+    let below = projection.map_or(filter.input(), ProjectionExec::input);
+    let Some(window) = below.downcast_ref::<BoundedWindowAggExec>() else {
+        return Ok(None);
+    };
+    if window.input().downcast_ref::<PartitionTopKExec>().is_some() {
+        return Ok(None);
+    }
+    let Some(functions) = rank_functions(window.window_expr()) else {
+        return Ok(None);
+    };
+    let input_columns = window.input().schema().fields().len();
+    let terms = split_conjunction(filter.predicate());
+    let limits = terms.into_iter().filter_map(|term| {
+        let (column, k) = upper_bound(term)?;
+        let column = match projection {
+            Some(projection) => column_index(&projection.expr().get(column)?.expr)?,
+            None => column,
+        };
+        let function = functions.get(column.checked_sub(input_columns)?)?;
+        Some((*function, k))
+    });
+    let Some((function, k)) = limits.min_by_key(|(_, k)| *k) else {
+        return Ok(None);
+    };
+    let Some(expr) = window.window_expr().first() else {
+        return Ok(None);
+    };
+    let spec = Spec {
+        function,
+        k,
+        partition: expr.partition_by().to_vec(),
+        order: expr.order_by().to_vec(),
+    };
+    // Sorted rows are not to be held.
+    if is_sorted(window)? || !is_supported(&spec, window.input())? {
+        return Ok(None);
+    }
+    let top_k = PartitionTopKExec::new(Arc::clone(window.input()), Arc::new(spec), Stage::Final);
+    let mut plan = replace_children_if_necessary(Arc::clone(below), vec![Arc::new(top_k)])?;
+    if projection.is_some() {
+        plan = replace_children_if_necessary(Arc::clone(filter.input()), vec![plan])?;
+    }
+    replace_children_if_necessary(Arc::clone(node), vec![plan]).map(Some)
+}
+
+/// Returns a final stage with a partial one below its repartition, or `None` for other nodes.
+fn with_partial_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(top_k) = node.downcast_ref::<PartitionTopKExec>() else {
+        return Ok(None);
+    };
+    let Some(repartition) = top_k.input().downcast_ref::<RepartitionExec>() else {
+        return Ok(None);
+    };
+    if top_k.is_partial() || is_partial(repartition.input()) {
+        return Ok(None);
+    }
+    let partial = top_k.partial(Arc::clone(repartition.input()));
+    let children = vec![Arc::new(partial) as Arc<dyn ExecutionPlan>];
+    let repartition = replace_children_if_necessary(Arc::clone(top_k.input()), children)?;
+    replace_children_if_necessary(Arc::clone(node), vec![repartition]).map(Some)
+}
+
+fn is_partial(node: &Arc<dyn ExecutionPlan>) -> bool {
+    node.downcast_ref::<PartitionTopKExec>()
+        .is_some_and(PartitionTopKExec::is_partial)
+}
+
+/// The function of each window expression; `None` if one of them is no rank, because its value may depend on dropped rows.
+fn rank_functions(expressions: &[Arc<dyn WindowExpr>]) -> Option<Vec<Function>> {
+    let function = |expr: &Arc<dyn WindowExpr>| {
+        let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
+        let function = standard.get_standard_func_expr();
+        let function = function.as_any().downcast_ref::<WindowUDFExpr>()?;
+        match function.fun().name() {
+            "row_number" => Some(Function::RowNumber),
+            "rank" => Some(Function::Rank),
+            "dense_rank" => Some(Function::DenseRank),
+            _ => None,
+        }
+    };
+    expressions.iter().map(function).collect()
+}
+
+/// The column and the maximum k of a predicate that implies `column <= k`.
+fn upper_bound(predicate: &Arc<dyn PhysicalExpr>) -> Option<(usize, usize)> {
+    let compared = predicate.downcast_ref::<BinaryExpr>()?;
+    if *compared.op() == Operator::Or {
+        let (left, right) = (
+            upper_bound(compared.left())?,
+            upper_bound(compared.right())?,
+        );
+        return (left.0 == right.0).then_some((left.0, left.1.max(right.1)));
+    }
+    let (column, literal, operator) = match column_index(compared.left()) {
+        Some(column) => (column, compared.right(), *compared.op()),
+        None => (
+            column_index(compared.right())?,
+            compared.left(),
+            compared.op().swap()?,
+        ),
+    };
+    let ScalarValue::UInt64(Some(bound)) = literal.downcast_ref::<Literal>()?.value() else {
+        return None;
+    };
+    let k = match operator {
+        Operator::LtEq | Operator::Eq => *bound,
+        Operator::Lt => bound.checked_sub(1)?,
+        _ => return None,
+    };
+    let k = Some(k).filter(|k| (1..=MAX_K).contains(k))?;
+    Some((column, usize::try_from(k).ok()?))
+}
+
+fn column_index(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    expr.downcast_ref::<Column>().map(Column::index)
+}
+
+/// Whether keys of these types can be compared as bytes, and ties of ranks are found exactly.
+fn is_supported(spec: &Spec, input: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let schema = input.schema();
+    if spec.partition.is_empty() || (spec.order.is_empty() && spec.function != Function::RowNumber)
+    {
+        return Ok(false);
+    }
+    let ties_are_exact = |data_type: &DataType| match data_type {
+        DataType::Dictionary(_, values) => !values.is_floating(),
+        _ => !data_type.is_nested(),
+    };
+    for key in &spec.order {
+        let data_type = key.expr.data_type(&schema)?;
+        if spec.function != Function::RowNumber && !ties_are_exact(&data_type) {
+            return Ok(false);
+        }
+    }
+    let fields = [spec.order_fields(&schema)?, spec.partition_fields(&schema)?];
+    Ok(fields
+        .iter()
+        .all(|fields| RowConverter::supports_fields(fields)))
+}
+
+/// Whether the rows of a window come sorted as it needs them.
+fn is_sorted(window: &BoundedWindowAggExec) -> Result<bool> {
+    let required = window.required_input_ordering().into_iter().next();
+    let Some(required) = required.flatten() else {
+        return Ok(false);
+    };
+    let known = window.input().equivalence_properties();
+    known.ordering_satisfy_requirement(required.into_single())
+}
