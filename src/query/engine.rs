@@ -26,6 +26,7 @@ use super::by_number::ByNumber;
 use super::by_runs::ByRuns;
 use super::copy_to::CopiesWhole;
 use super::distinct::CountInBitmap;
+use super::distinct_on::FirstRows;
 use super::files::{CatchPanics, with_files};
 use super::finest::FromFinestGroups;
 use super::functions;
@@ -90,6 +91,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     partition_top_k::register(&mut builder);
     // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
     let builder = builder
+        .with_analyzer_rule(Arc::new(FirstRows))
         .with_optimizer_rule(Arc::new(NotIn))
         .with_optimizer_rule(Arc::new(ComputeOnce))
         .with_optimizer_rule(Arc::new(TakenOut))

@@ -22,6 +22,7 @@ pub(crate) mod completion;
 mod copy_to;
 mod dialect;
 mod distinct;
+mod distinct_on;
 mod ending;
 mod engine;
 mod fallible;
