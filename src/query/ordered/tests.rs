@@ -198,3 +198,33 @@ async fn what_does_not_fit_goes_to_files() {
         assert_eq!(files_of(&own, &sql).await, 0, "{sql}");
     }
 }
+
+/// A limit with a large offset sorts all rows; a heap of so many is slower by far.
+#[tokio::test]
+async fn large_offsets_are_sorted() {
+    let batch = values(60_000).await;
+    let own = engine(None).unwrap();
+    let small = engine(Some(48 << 20)).unwrap();
+    let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    for context in [&own, &small, &plain] {
+        context.register_batch("t", batch.clone()).unwrap();
+    }
+    for (limit, is_sorted) in [
+        ("LIMIT 5 OFFSET 40000", true),
+        ("LIMIT 20000", true),
+        ("LIMIT 5 OFFSET 59998", true),
+        ("LIMIT 5 OFFSET 70000", true),
+        ("LIMIT 5 OFFSET 10000", false),
+        ("LIMIT 5", false),
+    ] {
+        for order in ["f DESC NULLS LAST, x", "words, x", "big, x DESC"] {
+            let sql = format!("SELECT x, word, f FROM t ORDER BY {order} {limit}");
+            let expected = asked(&plain, &sql).await.0;
+            for context in [&own, &small] {
+                let (rows, plan) = asked(context, &sql).await;
+                assert_eq!(plan.contains("OrderedExec"), is_sorted, "{plan}");
+                assert_eq!(rows, expected, "{sql}");
+            }
+        }
+    }
+}
