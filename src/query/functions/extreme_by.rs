@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, plan_err};
-use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification};
 use datafusion::logical_expr::utils::conjunction;
@@ -16,6 +15,7 @@ use datafusion::logical_expr::{Accumulator, Expr};
 
 use super::about::About;
 use super::aggregate::{Aggregate, Gathering};
+use super::first_by_order;
 
 pub(super) fn all() -> [Aggregate; 2] {
     let function = |about: About, alias, name, ascending| {
@@ -97,7 +97,7 @@ fn first_value(call: AggregateFunction, ascending: bool) -> Result<Expr> {
     let filter = params.filter.take().map(|filter| *filter);
     let filter = conjunction(there.into_iter().chain(filter)).map(Box::new);
     let args = vec![value.clone()];
-    let first = first_value_udaf();
-    let first = AggregateFunction::new_udf(Arc::clone(&first), args, false, filter, order, None);
+    let first = Arc::new(first_by_order::first_value());
+    let first = AggregateFunction::new_udf(first, args, false, filter, order, None);
     Ok(Expr::AggregateFunction(first))
 }

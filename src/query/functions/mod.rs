@@ -27,6 +27,7 @@ mod deviation;
 mod digests;
 mod extreme_by;
 mod fill_sketch;
+mod first_by_order;
 mod gathered;
 mod graph_edges;
 mod histogram;

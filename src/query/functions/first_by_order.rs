@@ -1,0 +1,427 @@
+//! `first_value(x ORDER BY ...)` and `last_value` of many groups: sort keys are kept and compared as bytes.
+//!
+//! DataFusion's accumulators keep each sort key as a list of scalars, and look through all groups once a batch. Everything else is
+//! DataFusion's: the functions of a whole, windows, types, and the rows that threads hand to each other.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow::array::{Array as _, ArrayRef, AsArray as _, BooleanArray, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, FieldRef};
+use arrow::row::{Row, RowConverter, SortField};
+use datafusion::common::{Result, ScalarValue, exec_datafusion_err};
+use datafusion::functions_aggregate::first_last::{first_value_udaf, last_value_udaf};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
+    ReversedUDAF, Signature,
+};
+
+use crate::query::sort_keys::LongKey;
+
+/// `first_value`.
+pub(super) fn first_value() -> AggregateUDF {
+    AggregateUDF::from(ByOrder {
+        theirs: first_value_udaf(),
+        is_last: false,
+    })
+}
+
+/// `last_value`.
+pub(super) fn last_value() -> AggregateUDF {
+    AggregateUDF::from(ByOrder {
+        theirs: last_value_udaf(),
+        is_last: true,
+    })
+}
+
+/// DataFusion's function with other accumulators of groups.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ByOrder {
+    theirs: Arc<AggregateUDF>,
+    is_last: bool,
+}
+
+impl ByOrder {
+    fn theirs(&self) -> &dyn AggregateUDFImpl {
+        self.theirs.inner().as_ref()
+    }
+}
+
+impl AggregateUDFImpl for ByOrder {
+    fn name(&self) -> &str {
+        self.theirs.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.theirs.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.theirs.signature()
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.theirs.documentation()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.theirs().return_type(types)
+    }
+
+    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        self.theirs().return_field(fields)
+    }
+
+    fn is_nullable(&self) -> bool {
+        self.theirs().is_nullable()
+    }
+
+    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
+        self.theirs().default_value(data_type)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.theirs().accumulator(args)
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.theirs().create_sliding_accumulator(args)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.theirs().state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        fields(&args).is_some() || self.theirs().groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        let Some((order, value)) = fields(&args) else {
+            return self.theirs().create_groups_accumulator(args);
+        };
+        Ok(Box::new(Groups {
+            order: RowConverter::new(order)?,
+            value: RowConverter::new(vec![value])?,
+            ignores_nulls: args.ignore_nulls,
+            is_last: self.is_last,
+            best: Vec::new(),
+            heap_bytes: 0,
+        }))
+    }
+
+    fn with_beneficial_ordering(
+        self: Arc<Self>,
+        is_ordered: bool,
+    ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
+        if is_ordered {
+            let theirs = Arc::clone(self.theirs.inner());
+            theirs.with_beneficial_ordering(is_ordered)
+        } else {
+            Ok(Some(self))
+        }
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.theirs().order_sensitivity()
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        self.theirs().reverse_expr()
+    }
+
+    fn supports_null_handling_clause(&self) -> bool {
+        self.theirs().supports_null_handling_clause()
+    }
+}
+
+/// How sort keys and the value become bytes; `None` without an order, and for types that do not come back as they were.
+fn fields(args: &AccumulatorArgs) -> Option<(Vec<SortField>, SortField)> {
+    let comes_back = |data_type: &DataType| {
+        data_type.is_primitive()
+            || data_type.is_string()
+            || data_type.is_binary()
+            || *data_type == DataType::Boolean
+    };
+    let value = args.return_field.data_type().clone();
+    let mut order = Vec::with_capacity(args.order_bys.len());
+    let mut all_come_back = comes_back(&value) && !args.order_bys.is_empty();
+    for key in args.order_bys {
+        let data_type = key.expr.data_type(args.schema).ok()?;
+        all_come_back &= comes_back(&data_type);
+        order.push(SortField::new_with_options(data_type, key.options));
+    }
+    all_come_back.then(|| (order, SortField::new(value)))
+}
+
+/// The first row of each group so far.
+struct Groups {
+    order: RowConverter,
+    value: RowConverter,
+    ignores_nulls: bool,
+    is_last: bool,
+    best: Vec<Option<Best>>,
+    heap_bytes: usize,
+}
+
+/// The first row of a group.
+struct Best {
+    key: LongKey,
+    value: Box<[u8]>,
+    /// Its place in the batch that is looked at, while its value is not taken yet.
+    row: Option<u32>,
+}
+
+impl Groups {
+    /// Looks at the rows of a batch for which `counts` is true: a value and its sort keys each.
+    fn update(
+        &mut self,
+        columns: &[ArrayRef],
+        groups: &[usize],
+        count: usize,
+        counts: impl Fn(usize) -> bool,
+    ) -> Result<()> {
+        self.best.resize_with(count.max(self.best.len()), || None);
+        let Some((value, order)) = columns.split_first() else {
+            return Err(exec_datafusion_err!("a first value has a value"));
+        };
+        let keys = self.order.convert_columns(order)?;
+        let nulls = if self.ignores_nulls {
+            value.logical_nulls()
+        } else {
+            None
+        };
+        let mut changed = Vec::new();
+        for (row, &group) in groups.iter().enumerate() {
+            if !counts(row) || nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                continue;
+            }
+            let key = keys.row(row).data();
+            let Some(best) = self.best.get_mut(group) else {
+                return Err(exec_datafusion_err!("a group has no number"));
+            };
+            if let Some(best) = best {
+                let is_better = match best.key.compare_bytes(key) {
+                    Ordering::Greater => !self.is_last,
+                    Ordering::Equal | Ordering::Less => self.is_last,
+                };
+                if !is_better {
+                    continue;
+                }
+                self.heap_bytes = self.heap_bytes.saturating_sub(best.heap_bytes());
+            }
+            if best.as_ref().is_none_or(|best| best.row.is_none()) {
+                changed.push(group);
+            }
+            let first = Best {
+                key: key.into(),
+                value: Box::default(),
+                row: Some(
+                    u32::try_from(row).map_err(|_| exec_datafusion_err!("a batch is too large"))?,
+                ),
+            };
+            self.heap_bytes += first.heap_bytes();
+            *best = Some(first);
+        }
+        self.take_values(value, &changed)
+    }
+
+    /// Takes the values of groups whose first row is in this batch.
+    fn take_values(&mut self, value: &ArrayRef, groups: &[usize]) -> Result<()> {
+        let best = groups
+            .iter()
+            .map(|group| self.best.get(*group)?.as_ref()?.row);
+        let rows: UInt32Array = best.collect();
+        let values = self.value.convert_columns(&[take(value, &rows, None)?])?;
+        for (group, value) in groups.iter().zip(&values) {
+            if let Some(Some(best)) = self.best.get_mut(*group) {
+                best.value = value.data().into();
+                best.row = None;
+                self.heap_bytes += best.value.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// The first rows of groups.
+    fn emit(&mut self, groups: EmitTo) -> Vec<Option<Best>> {
+        let emitted = groups.take_needed(&mut self.best);
+        let bytes = emitted.iter().flatten().map(Best::heap_bytes);
+        self.heap_bytes = self.heap_bytes.saturating_sub(bytes.sum());
+        emitted
+    }
+}
+
+impl Best {
+    fn heap_bytes(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+}
+
+/// Columns of these rows, with NULL for groups without one.
+fn columns<'a>(
+    converter: &'a RowConverter,
+    rows: &'a [Option<Best>],
+    bytes: impl Fn(&'a Best) -> &'a [u8],
+) -> Result<Vec<ArrayRef>> {
+    let parser = converter.parser();
+    let known = rows.iter().flatten().map(|best| parser.parse(bytes(best)));
+    let known: Vec<Row<'_>> = known.collect();
+    let columns = converter.convert_rows(known)?;
+    let mut next = 0;
+    let places = rows.iter().map(|row| {
+        row.as_ref().map(|_| {
+            next += 1;
+            next - 1
+        })
+    });
+    let places: UInt32Array = places.collect();
+    let columns = columns.iter();
+    columns
+        .map(|column| Ok(take(column, &places, None)?))
+        .collect()
+}
+
+impl GroupsAccumulator for Groups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        count: usize,
+    ) -> Result<()> {
+        self.update(values, groups, count, |row| {
+            filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
+        })
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
+        let Some((is_set, values)) = values.split_last() else {
+            return Err(exec_datafusion_err!("a first value has a value"));
+        };
+        let is_set = is_set.as_boolean();
+        self.update(values, groups, count, |row| {
+            is_set.is_valid(row) && is_set.value(row)
+        })
+    }
+
+    fn evaluate(&mut self, groups: EmitTo) -> Result<ArrayRef> {
+        let rows = self.emit(groups);
+        let value = columns(&self.value, &rows, |best| &best.value)?.pop();
+        value.ok_or_else(|| exec_datafusion_err!("a first value has a value"))
+    }
+
+    fn state(&mut self, groups: EmitTo) -> Result<Vec<ArrayRef>> {
+        let rows = self.emit(groups);
+        let mut state = columns(&self.value, &rows, |best| &best.value)?;
+        state.extend(columns(&self.order, &rows, |best| best.key.bytes())?);
+        let is_set = rows.iter().map(|row| Some(row.is_some()));
+        state.push(Arc::new(is_set.collect::<BooleanArray>()));
+        Ok(state)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let rows = values.first().map_or(0, |value| value.len());
+        let nulls = values.first().filter(|_| self.ignores_nulls);
+        let nulls = nulls.and_then(|value| value.logical_nulls());
+        let is_set = (0..rows).map(|row| {
+            let is_chosen = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+            Some(is_chosen && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
+        });
+        let is_set: BooleanArray = is_set.collect();
+        let mut state = values.to_vec();
+        state.push(Arc::new(is_set));
+        Ok(state)
+    }
+
+    fn size(&self) -> usize {
+        self.best.capacity() * size_of::<Option<Best>>()
+            + self.heap_bytes
+            + self.order.size()
+            + self.value.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::util::pretty::pretty_format_batches;
+    use datafusion::functions_aggregate::first_last::{first_value_udaf, last_value_udaf};
+    use datafusion::prelude::SessionContext;
+
+    use crate::query::collect;
+    use crate::query::engine::engine;
+    use crate::query::limits::Limits;
+
+    async fn session(threads: usize, memory_bytes: Option<usize>) -> SessionContext {
+        let limits = Limits {
+            threads: Some(threads),
+            memory_bytes,
+            ..Limits::default()
+        };
+        let context = engine(limits).unwrap();
+        let table = "CREATE TABLE t AS SELECT value AS x, nullif(value % 7, 3) AS few, value * 7919 % 3001 AS many, 'w' || value % 11 AS word, \
+            CASE value % 9 WHEN 0 THEN NULL WHEN 1 THEN -0.0 WHEN 2 THEN CAST('NaN' AS DOUBLE) ELSE value * 31 % 101 / 4.0 END AS f, \
+            value % 3 = 0 AS flag, DATE '2020-01-01' + CAST(value % 50 AS INT) AS day, CAST(value % 40 AS DECIMAL(12, 2)) AS money, \
+            CASE WHEN value % 4 > 0 THEN value * 17 % 50 END AS y FROM generate_series(1, 12000) AS s(value)";
+        collect(&context, table).await.unwrap();
+        context
+    }
+
+    async fn rows(context: &SessionContext, sql: &str) -> String {
+        let rows = collect(context, sql).await.unwrap();
+        pretty_format_batches(&rows).unwrap().to_string()
+    }
+
+    #[tokio::test]
+    async fn values_are_those_of_the_engine() {
+        let plain = session(2, None).await;
+        for theirs in [first_value_udaf(), last_value_udaf()] {
+            plain.register_udaf(theirs.as_ref().clone());
+        }
+        let sessions = [
+            session(1, None).await,
+            session(2, None).await,
+            session(8, Some(64 << 20)).await,
+        ];
+        for key in ["few", "many", "word, few", "x"] {
+            for aggregates in [
+                "first_value(x ORDER BY f DESC NULLS LAST, x) AS a, last_value(word ORDER BY y NULLS FIRST, x) AS b",
+                "first_value(f ORDER BY x DESC) AS a, first_value(day ORDER BY word, x) AS b, max(x) AS m",
+                "last_value(money ORDER BY flag, x) AS a, first_value(flag ORDER BY money DESC, x) AS b",
+                "first_value(y ORDER BY x) IGNORE NULLS AS a, last_value(y ORDER BY x) IGNORE NULLS AS b",
+                "first_value(x ORDER BY f, x) FILTER (WHERE x % 5 = 0) AS a, first_value(x ORDER BY x) FILTER (WHERE x < 0) AS b",
+                "first_value(make_array(x) ORDER BY f, x) AS a, first_value(x ORDER BY make_array(y), x) AS b",
+                "min_by(x, f) AS a, max_by(word, x) FILTER (WHERE flag) AS b, min_by(f, y) AS c",
+            ] {
+                let sql =
+                    format!("SELECT {key}, {aggregates} FROM t GROUP BY {key} ORDER BY {key}");
+                let expected = rows(&plain, &sql).await;
+                // DataFusion's accumulators of lists take more memory than the last session has.
+                let are_lists = aggregates.contains("make_array");
+                let sessions = sessions.iter().take(if are_lists { 2 } else { 3 });
+                for session in sessions {
+                    assert_eq!(rows(session, &sql).await, expected, "{sql}");
+                }
+            }
+        }
+        for sql in [
+            "SELECT first_value(x ORDER BY f, x), last_value(word ORDER BY x) FROM t",
+            "SELECT few, first_value(x ORDER BY f, x) FROM t WHERE x < 0 GROUP BY few",
+            "SELECT x, first_value(y) OVER (PARTITION BY few ORDER BY x) FROM t ORDER BY x LIMIT 50",
+        ] {
+            for session in &sessions {
+                assert_eq!(rows(session, sql).await, rows(&plain, sql).await, "{sql}");
+            }
+        }
+    }
+}
