@@ -23,7 +23,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Schema};
 use arrow::row::RowConverter;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
@@ -32,7 +32,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
-use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
@@ -156,11 +156,12 @@ fn with_final_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Exec
     let Some(expr) = window.window_expr().first() else {
         return Ok(None);
     };
+    let (function, order) = compared(function, expr.order_by(), &window.input().schema())?;
     let spec = Spec {
         function,
         k,
         partition: expr.partition_by().to_vec(),
-        order: expr.order_by().to_vec(),
+        order,
     };
     // Sorted rows are not to be held.
     if is_sorted(window)? || !is_supported(&spec, window.input())? {
@@ -189,6 +190,29 @@ fn with_partial_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Ex
     let children = vec![Arc::new(partial) as Arc<dyn ExecutionPlan>];
     let repartition = replace_children_if_necessary(Arc::clone(top_k.input()), children)?;
     replace_children_if_necessary(Arc::clone(node), vec![repartition]).map(Some)
+}
+
+/// The function and the sort keys that rows are compared by: keys up to the first float.
+///
+/// Both zeros are equal here, as a window may take them. It may also tell them apart, so keys after a float say nothing: `(-0.0, 2)`
+/// comes before `(0.0, 1)` then. Each row has a rank by the first keys that is not above its place by all of them.
+fn compared(
+    function: Function,
+    order: &[PhysicalSortExpr],
+    schema: &Schema,
+) -> Result<(Function, Vec<PhysicalSortExpr>)> {
+    let mut keys = Vec::with_capacity(order.len());
+    for key in order {
+        keys.push(key.clone());
+        if key.expr.data_type(schema)?.is_floating() {
+            break;
+        }
+    }
+    let function = match function {
+        Function::RowNumber if keys.len() < order.len() => Function::Rank,
+        _ => function,
+    };
+    Ok((function, keys))
 }
 
 fn is_partial(node: &Arc<dyn ExecutionPlan>) -> bool {
