@@ -11,7 +11,7 @@ use fastrand::Rng;
 use crate::support::{Place, log, wanted};
 
 /// Files that are ingested, one after the other.
-const FILES: u32 = 24;
+const FILES: u32 = 12;
 
 /// Records of each.
 const RECORDS: u32 = 10;

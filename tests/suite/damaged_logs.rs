@@ -14,7 +14,7 @@ use crate::npz::{layout_file, npz, tile_file};
 use crate::support::{Place, log, wanted};
 
 /// Cases of the usual test.
-const USUAL: u64 = 8;
+const USUAL: u64 = 4;
 
 /// What people write, which is in no file that is ingested.
 const BY_PEOPLE: [&str; 1] = ["notes"];
