@@ -128,8 +128,9 @@ impl Settings {
     /// Copies the store in the folder `from`, optimizes the copy and starts workers for both.
     pub(super) fn new(runtime: &Runtime, from: &Path) -> Self {
         let to = from.with_file_name("optimized");
-        let copied = std::process::Command::new("cp").arg("-r").args([from, &to]);
-        assert!(copied.status().unwrap().success());
+        let mut copy = std::process::Command::new("cp");
+        let copied = copy.arg("-r").args([from, &to]).status().unwrap();
+        assert!(copied.success());
         runtime.block_on(async {
             let open = async |path: &Path| Store::open(path.to_str().unwrap()).await.unwrap();
             let (fresh, optimized) = (open(from).await, open(&to).await);
