@@ -4,7 +4,8 @@
 //! A data file holds the rows of one commit, so that files are left out as a whole; `optimize` leaves them alone. Whether
 //! there are any shows in the numbers of rows, which the logs know: `records` and `lines` have as many as the ingest log
 //! counts. Only where they do not match, or of tables that it does not count, identifiers are read, the youngest files
-//! first. In a bucket that would be more round trips: there these rows are shown until they are replaced.
+//! first. In a bucket that would be more round trips: there these rows are shown until they are replaced. A store in memory
+//! ends with the process that was interrupted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -81,7 +82,7 @@ impl Store {
 
     /// Whether rows of a table are hidden that the ingest log does not know.
     fn hides_rows_of(&self, table: &str) -> bool {
-        is_of_sources(table) && !self.location().is_far()
+        is_of_sources(table) && self.location().local_directory().is_some()
     }
 
     async fn known_to(

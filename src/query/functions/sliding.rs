@@ -380,7 +380,8 @@ struct Spread {
 
 impl Spread {
     fn of_value(mean: f64) -> Self {
-        let (count, squares) = (1, 0.0);
+        // 0, and NaN where the value is not finite.
+        let (count, squares) = (1, mean - mean);
         Self {
             count,
             mean,
@@ -473,7 +474,7 @@ impl Partial for Pairs {
         Ok(pairs.map(|(first, second)| Self {
             first: Spread::of_value(first),
             second: Spread::of_value(second),
-            products: 0.0,
+            products: (first - first) * (second - second),
         }))
     }
 

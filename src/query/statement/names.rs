@@ -1,11 +1,8 @@
 //! Names of a result's columns, each once: the planner refuses `SELECT a, a`.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectNamePart, SelectItem, SetExpr, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
 
 use super::super::dialect::pieces::{nothing, quoted};
 use super::calls;
@@ -75,29 +72,26 @@ fn expr_name(expr: &Expr) -> String {
 /// Whether a column is computed. `unnest` may become several columns, and keeps its names.
 fn is_computed(expr: &Expr) -> bool {
     match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
+            false
+        }
         Expr::Nested(inner) => is_computed(inner),
         Expr::Function(call) => !call.name.to_string().eq_ignore_ascii_case("unnest"),
         _ => true,
     }
 }
 
-/// The text of an expression, with names of functions in lower case as SQL reads them.
+/// The text of an expression; the name of a call in lower case, as SQL reads it.
 fn text(expr: &Expr) -> String {
-    let mut expr = expr.clone();
-    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
-        if let Expr::Function(call) = part {
-            for name in &mut call.name.0 {
-                if let ObjectNamePart::Identifier(name) = name
-                    && name.quote_style.is_none()
-                {
-                    name.value.make_ascii_lowercase();
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    });
-    expr.to_string()
+    let text = expr.to_string();
+    let Expr::Function(call) = expr else {
+        return text;
+    };
+    let name = call.name.to_string();
+    match text.strip_prefix(&name) {
+        Some(rest) if !name.contains('"') => name.to_ascii_lowercase() + rest,
+        _ => text,
+    }
 }
 
 fn normal(ident: &Ident) -> String {
