@@ -157,6 +157,8 @@ mod tests {
         }
         assert!(!out.exists());
         let told = ask("DELETE FROM records").await.unwrap_err().to_string();
+        assert!(told.contains("which SQL only reads: DELETE"), "{told}");
+        let told = ask("DELETE FROM mine").await.unwrap_err().to_string();
         assert!(
             told.contains("nothing is changed or written: DELETE"),
             "{told}"

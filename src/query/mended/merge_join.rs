@@ -209,9 +209,7 @@ mod tests {
             for filter in ["a.x > b.y", "a.x > b.y AND b.w < a.p", "a.z = b.y % 3"] {
                 for columns in [
                     "a.p, b.q",
-                    "a.k, b.k AS l",
                     "a.p AS x, b.q AS y, a.k",
-                    "a.x AS z, a.z AS x, b.k",
                     "count(*)",
                     "b.q, a.p, b.k AS l",
                 ] {
@@ -228,11 +226,13 @@ mod tests {
                 }
             }
         }
-        for semi in ["IN", "NOT IN"] {
-            for filter in ["a.x > b.y", "b.w < a.p AND a.z = b.y % 3"] {
-                let sql = format!(
-                    "{TABLES} SELECT a.p FROM a WHERE a.k {semi} (SELECT b.k FROM b WHERE {filter}) ORDER BY 1"
-                );
+        // A correlated NOT IN of a column with NULL is rejected by DataFusion.
+        for filter in ["a.x > b.y", "b.w < a.p AND a.z = b.y % 3"] {
+            for semi in [
+                format!("a.k IN (SELECT b.k FROM b WHERE {filter})"),
+                format!("NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND {filter})"),
+            ] {
+                let sql = format!("{TABLES} SELECT a.p FROM a WHERE {semi} ORDER BY 1");
                 let wanted = rows(&plain, &sql).await;
                 for context in [&limited, &merging] {
                     assert_eq!(rows(context, &sql).await, wanted, "{sql}");

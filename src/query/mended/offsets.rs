@@ -118,10 +118,6 @@ mod tests {
                 vec!["19", "23"],
             ),
             (
-                "SELECT v FROM (SELECT v FROM (SELECT v, a FROM t ORDER BY a, v) AS o OFFSET 22) AS r ORDER BY v",
-                vec!["19", "23"],
-            ),
-            (
                 "SELECT v, row_number() OVER (ORDER BY v) FROM (SELECT v FROM t ORDER BY a, v OFFSET 22) AS r ORDER BY v",
                 vec!["19|1", "23|2"],
             ),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, Ident, SelectItem, SetExpr};
 
 use super::super::dialect::pieces::{nothing, quoted};
 use super::calls;
@@ -76,7 +76,11 @@ fn is_computed(expr: &Expr) -> bool {
             false
         }
         Expr::Nested(inner) => is_computed(inner),
-        Expr::Function(call) => !call.name.to_string().eq_ignore_ascii_case("unnest"),
+        // `t.user` is read as a call without parentheses.
+        Expr::Function(call) => {
+            !matches!(call.args, FunctionArguments::None)
+                && !call.name.to_string().eq_ignore_ascii_case("unnest")
+        }
         _ => true,
     }
 }

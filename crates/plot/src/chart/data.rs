@@ -75,6 +75,11 @@ fn words(table: &Table, place: Option<usize>, is_wanted: bool) -> Option<Words> 
     }
 }
 
+fn is_time(table: &Table, place: Option<usize>) -> bool {
+    let column = place.and_then(|place| table.columns.get(place));
+    column.is_some_and(|column| matches!(column.values, Values::Times(_)))
+}
+
 impl Data {
     pub(crate) fn of(table: &Table, roles: &Roles) -> Self {
         let kind = roles.kind;
@@ -112,13 +117,7 @@ impl Data {
                 .unwrap_or_default(),
             x_names: x.as_ref().map(|x| kept(x, wants_names)),
             y_names: y.as_ref().map(|y| kept(y, wants_names)),
-            is_x_time: matches!(
-                roles
-                    .x
-                    .and_then(|x| table.columns.get(x))
-                    .map(|x| &x.values),
-                Some(Values::Times(_))
-            ),
+            is_x_time: is_time(table, roles.x),
             notes,
             is_coloured_by_x: roles.by.is_some() && roles.by == roles.x && wants_names,
         };
