@@ -37,6 +37,10 @@ fn names_are_unique() {
             "SELECT a, CAST(a AS DOUBLE) FROM t",
             "SELECT a, CAST(a AS DOUBLE) AS \"a_2\" FROM t",
         ),
+        (
+            "SELECT MIN(a), sum(b) OVER (ORDER BY c), t.user FROM t",
+            "SELECT MIN(a) AS \"min(a)\", sum(b) OVER (ORDER BY c) AS \"sum(b) OVER (ORDER BY c)\", t.user FROM t",
+        ),
         ("SELECT a.x, b.x FROM a, b", "SELECT a.x, b.x FROM a, b"),
         ("SELECT a, b AS a FROM t", "SELECT a, b AS a FROM t"),
         (
@@ -49,7 +53,7 @@ fn names_are_unique() {
         ),
         (
             "SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b)",
-            "SELECT (SELECT count(*) FROM a) AS \"count(*)\", (SELECT count(*) FROM b) AS \"count(*)_2\"",
+            "SELECT (SELECT count(*) AS \"count(*)\" FROM a) AS \"count(*)\", (SELECT count(*) AS \"count(*)\" FROM b) AS \"count(*)_2\"",
         ),
         (
             "SELECT 1, -2.5, 'a', round(b, 2), 1 FROM t",
@@ -112,13 +116,13 @@ fn what_is_distinct_ends_at_and() {
             "CASE WHEN (x IS DISTINCT FROM y) AND z THEN v END = w",
         ),
     ] {
-        let wanted = written(&format!("SELECT {wanted}"));
+        let wanted = written(&format!("SELECT {wanted} AS c"));
         let wanted = wanted.replace("(x IS DISTINCT FROM y)", "x IS DISTINCT FROM y");
         let wanted = wanted.replace("(x IS NOT DISTINCT FROM y)", "x IS NOT DISTINCT FROM y");
         let wanted = wanted.replace("(z IS DISTINCT FROM w)", "z IS DISTINCT FROM w");
         let wanted = wanted.replace("(NOT x IS DISTINCT FROM y)", "NOT x IS DISTINCT FROM y");
         assert_eq!(
-            written(&format!("SELECT {condition}")),
+            written(&format!("SELECT {condition} AS c")),
             wanted,
             "{condition}"
         );
@@ -198,10 +202,13 @@ fn a_query_may_begin_with_its_tables() {
         ("SELECT q FROM (FROM t)", "SELECT q FROM (SELECT * FROM t)"),
         ("SELECT \"from\" FROM t", "SELECT \"from\" FROM t"),
         (
-            "SELECT extract(year FROM d) FROM t",
-            "SELECT EXTRACT(YEAR FROM d) FROM t",
+            "SELECT extract(year FROM d) AS y FROM t",
+            "SELECT EXTRACT(YEAR FROM d) AS y FROM t",
         ),
-        ("SELECT a IS DISTINCT FROM b", "SELECT a IS DISTINCT FROM b"),
+        (
+            "SELECT a IS DISTINCT FROM b AS c",
+            "SELECT a IS DISTINCT FROM b AS c",
+        ),
         ("SELECT q; FROM t", "SELECT q"),
     ] {
         assert_eq!(written(sql), wanted);
@@ -255,7 +262,7 @@ fn all_columns_are_counted_for_order_by_all() {
     for (sql, wanted) in [
         (
             "SELECT a, b + c FROM t ORDER BY ALL",
-            "SELECT a, b + c FROM t ORDER BY 1, 2",
+            "SELECT a, b + c AS \"b + c\" FROM t ORDER BY 1, 2",
         ),
         (
             "SELECT a FROM t ORDER BY ALL DESC",
