@@ -380,8 +380,7 @@ struct Spread {
 
 impl Spread {
     fn of_value(mean: f64) -> Self {
-        // 0, and NaN where the value is not finite.
-        let (count, squares) = (1, mean - mean);
+        let (count, squares) = (1, zero_of(mean));
         Self {
             count,
             mean,
@@ -474,7 +473,7 @@ impl Partial for Pairs {
         Ok(pairs.map(|(first, second)| Self {
             first: Spread::of_value(first),
             second: Spread::of_value(second),
-            products: (first - first) * (second - second),
+            products: zero_of(first) * zero_of(second),
         }))
     }
 
@@ -493,6 +492,11 @@ impl Partial for Pairs {
             products: self.products + later.products + between,
         }
     }
+}
+
+/// The distance of a value from itself: 0, and NaN where it is not finite.
+fn zero_of(value: f64) -> f64 {
+    if value.is_finite() { 0.0 } else { f64::NAN }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of rows")]

@@ -79,7 +79,7 @@ fn ambiguous(select: &Select) -> HashSet<Expr> {
         by_name.entry(plain(&column)).or_default().push(column);
     }
     let several = by_name.into_values().filter(|columns| columns.len() > 1);
-    several.flatten().filter(|expr| has_cast(expr)).collect()
+    several.flatten().filter(has_cast).collect()
 }
 
 /// What rows are grouped by, with what ordinals and aliases stand for.

@@ -185,11 +185,12 @@ impl Log {
     /// # Errors
     /// The damaged file, where one is found, or why reading failed.
     pub(super) async fn without_damage(&self, error: Error) -> Result<Option<Snapshot>> {
-        let is_of_log = match &error {
-            Error::Storage(object_store::Error::NotFound { .. }) => true,
-            Error::Log { .. } | Error::Damaged { .. } => true,
-            _ => false,
-        };
+        let is_of_log = matches!(
+            &error,
+            Error::Storage(object_store::Error::NotFound { .. })
+                | Error::Log { .. }
+                | Error::Damaged { .. }
+        );
         if !is_of_log {
             return Err(error);
         }
