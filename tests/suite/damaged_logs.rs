@@ -194,6 +194,10 @@ fn parts(command: &str) -> Vec<String> {
 }
 
 #[test]
+#[allow(
+    clippy::too_many_lines,
+    reason = "one kind of file and damage after the other"
+)]
 fn damaged_files_of_a_store_are_named_and_repaired() {
     let (count, seed) = (
         wanted("TSQL_TEST_DAMAGES", USUAL),

@@ -82,6 +82,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Runs the queries with these numbers, each under the reference setting and some that are drawn.
+    #[allow(clippy::print_stdout, reason = "campaigns are run with --nocapture")]
     fn ask(&mut self, shapes: &[&str], numbers: std::ops::Range<u64>) {
         let exported = self.filled.export("exported");
         let mut oracle = Oracle::over(&exported, self.python);
