@@ -346,7 +346,8 @@ fn told(frame: &DataFrame) -> Vec<Column> {
 /// Meaning of a column of a table or view.
 fn meaning(table: &str, name: &str) -> Option<String> {
     let of = |column: &schema::Column| column.doc.clone();
-    let mut columns = schema::relation(table)?.shown_columns();
+    let relation = schema::relation(table)?;
+    let mut columns = relation.shown_columns();
     columns.find(|column| column.name == name).map(of)
 }
 
