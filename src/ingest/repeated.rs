@@ -27,7 +27,7 @@ pub struct RepeatedFile {
     pub records: u64,
     /// Those of them that the earlier version has, too.
     pub repeated: u64,
-    /// [`IngestOptions::replace`](crate::IngestOptions::replace) puts it in the place of the earlier version: that was
+    /// [`Store::ingest_replacing`] puts it in the place of the earlier version: that was
     /// ingested from the same place.
     pub is_replaceable: bool,
 }

@@ -4,7 +4,7 @@
 //! stream, so everything else is skipped, and several tags in one line are read one by one.
 //! What cannot be read ends up in the notes of its record.
 //!
-//! Three dialects are read: records that begin with `[Processing]`, those of [`backend`] and those of [`legacy`].
+//! Three dialects are read: records that begin with `[Processing]`, those of `backend` and those of `legacy`.
 
 mod backend;
 pub(super) mod legacy;
