@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use tsql::auto_scheduler;
 use tsql::graphnet::{HubOptions, export_hub};
+use tsql::metaschedule::{DatabaseOptions, export_databases};
 use tsql::tpugraphs::{Scored, score_submission, write_submission};
 use tsql_folders::OutputFile;
 
@@ -111,6 +112,23 @@ impl Store {
             .await
         };
         wait(py, call)
+    }
+
+    /// Writes records as databases of `MetaSchedule` into a folder; the report as JSON.
+    fn export_databases(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        predicate: Option<String>,
+        overwrite: bool,
+    ) -> PyResult<String> {
+        let mut options = DatabaseOptions::default().overwrite(overwrite);
+        if let Some(predicate) = predicate {
+            options = options.predicate(predicate);
+        }
+        let store = self.get(py)?;
+        let call = move || async move { export_databases(&store, &folder, &options).await };
+        json(py, &wait(py, call)?)
     }
 
     /// SQL by which `DuckDB` sees the tables as tsql shows them.

@@ -34,6 +34,7 @@ struct Ingest {
     labels: Vec<(String, String)>,
     strict: bool,
     dry_run: bool,
+    replace: bool,
     threads: Option<usize>,
     part: Option<(u64, u64)>,
 }
@@ -70,7 +71,12 @@ impl Store {
             options = options.label(key, value);
         }
         let store = self.get(py)?;
-        let call = move || async move { store.ingest(&inputs, &options).await };
+        let call = move || async move {
+            match how.replace {
+                true => store.ingest_replacing(&inputs, &options).await,
+                false => store.ingest(&inputs, &options).await,
+            }
+        };
         let mut tell = progress.teller(heard);
         let report = wait_telling(py, call, |py| {
             // Groups that are complete are committed before it is left.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import polars
 import pytest
-from conftest import DATA
+from conftest import DATA, SHARED
 
 import tsql
 
@@ -38,6 +38,31 @@ def test_ingests_report_and_know_what_is_there(own: tsql.Store) -> None:
         own.ingest("/nowhere/at/all")
     with pytest.raises(tsql.errors.ArgumentError):
         own.ingest(DATA / "epyc-2t", labels={"not a key!": "x"})
+
+
+def test_an_edited_file_replaces_its_earlier_version(own: tsql.Store, tmp_path: Path) -> None:
+    log = tmp_path / "epyc-1t" / "tuned.json"
+    log.parent.mkdir()
+    lines = (DATA / "epyc-1t" / "softmax-256x480.json").read_text().splitlines(keepends=True)
+    log.write_text("".join(lines))
+    own.ingest(log, platform="epyc")
+    log.write_text("".join(lines[1:]))
+    report = own.ingest(log, platform="epyc", replace=True)
+    assert [file.records for file in report.replaced_files] == [len(lines)]
+    assert count(own) == len(lines) - 1
+    with pytest.raises(tsql.errors.ArgumentError):
+        own.ingest(log, replace=True, dry_run=True)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared files are not here")
+def test_databases_are_exported_as_they_came(own: tsql.Store, tmp_path: Path) -> None:
+    source = SHARED / "data" / "metaschedule" / "cpu-gmm-0.27"
+    own.ingest([source, DATA / "epyc-1t"], platform="cpu")
+    exported = own.export_databases(tmp_path / "out", where="platform = 'cpu'")
+    assert exported.is_clean and len(exported.databases) == 1
+    written = sorted(file.read_bytes() for file in (tmp_path / "out" / exported.databases[0].folder).iterdir())
+    assert written == sorted(file.read_bytes() for file in source.iterdir())
+    assert not own.export_databases(tmp_path / "out").is_clean
 
 
 def test_what_a_listener_raises_ends_an_ingest(own: tsql.Store) -> None:

@@ -149,6 +149,31 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class ExportedDatabase:
+    """A database that was written: its folder below that of the export, and the lines of its two files."""
+
+    folder: str
+    platform: str
+    target: str
+    records: int
+    workloads: int
+
+
+@dataclass(frozen=True)
+class ExportedDatabases:
+    """What an export of databases wrote; `refused` has folders and reasons, `other_records` counts those of other formats."""
+
+    databases: list[ExportedDatabase]
+    refused: list[tuple[str, str]]
+    other_records: int
+
+    @property
+    def is_clean(self) -> bool:
+        """All that was asked for is there."""
+        return not self.refused
+
+
+@dataclass(frozen=True)
 class Copied:
     """What a copy brought to the other store."""
 

@@ -16,7 +16,7 @@ from ._result import as_file, size_bytes
 
 if TYPE_CHECKING:
     from . import _reports
-    from ._reports import Checked, Exported, Mendable, Optimized, Published
+    from ._reports import Checked, Exported, ExportedDatabases, Mendable, Optimized, Published
 else:
     _reports = later("_reports")
 
@@ -68,6 +68,11 @@ class Upkeep:
         """Writes records as lines of auto_scheduler that TVM loads; how many they are."""
         with _whole(file) as part:
             return self._native.export_lines(where, part)
+
+    def export_databases(self, folder: Path, *, where: str | None = None, overwrite: bool = False) -> ExportedDatabases:
+        """Writes records of MetaSchedule as its databases: a folder for each platform and target, with the files of tuning
+        records and of the workloads that they name by position. `where` is an SQL predicate over `records`."""
+        return parsed(_reports.ExportedDatabases, self._native.export_databases(fspath(folder), where, overwrite))
 
     def export_hub(self, file: Path, *, samples: str | None = None) -> Exported:
         """Writes samples of GraphNet, those that the SQL predicate selects, as the Parquet file of its hub."""

@@ -36,6 +36,7 @@ class Writing:
         labels: Mapping[str, str] | None = None,
         strict: bool = False,
         dry_run: bool = False,
+        replace: bool = False,
         threads: int | None = None,
         part: tuple[int, int] | None = None,
         progress: bool | Heard = False,
@@ -44,7 +45,8 @@ class Writing:
         and logs of GraphNet. What is there already is known again; a call that was broken off goes on.
 
         `platform` is that of the records, where the folder's name is not; `labels` are put on all files; `strict` stops
-        at the first line that is refused; `part` is `(number, of)` of a work that several processes share.
+        at the first line that is refused; with `replace`, an edited file takes the place of its earlier version, whose
+        records leave in the same commit; `part` is `(number, of)` of a work that several processes share.
 
         Raises `tsql.errors.InputError` for inputs that cannot be found. Lines that are refused are in the report.
         """
@@ -55,6 +57,7 @@ class Writing:
             "labels": pairs(labels),
             "strict": strict,
             "dry_run": dry_run,
+            "replace": replace,
             "threads": threads,
             "part": part,
         }
