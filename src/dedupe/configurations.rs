@@ -11,6 +11,7 @@ use ahash::RandomState;
 use arrow::array::{RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
+use futures::future::BoxFuture;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::steps::Hasher;
 use tsql_formats::rows::Kernel;
@@ -60,49 +61,51 @@ pub(crate) struct Configurations {
 
 impl Configurations {
     /// Makes sure that all configurations of these graphs at `snapshot` are known.
-    pub(crate) async fn load_graphs(
-        &mut self,
-        store: &Store,
-        snapshot: &Snapshot,
-        graphs: &[i64],
-    ) -> Result<()> {
-        let columns = [
-            "graph_id",
-            "config_id",
-            "sketch",
-            "params",
-            "program",
-            "build",
-        ];
-        let among = |graphs: Vec<i64>| {
-            let graphs = graphs.into_iter().map(lit).collect();
-            Some(col("graph_id").in_list(graphs, false))
-        };
-        if self.version != Some(snapshot.version()) {
-            self.version = Some(snapshot.version());
-            let known: Vec<i64> = self.graphs.keys().copied().collect();
-            if let Some(new) = self.read.new_at(snapshot).filter(|_| !known.is_empty()) {
-                let read = store.read("configurations", &new, &columns, among(known));
-                for batch in read.await? {
-                    self.learn(&batch)?;
+    pub(crate) fn load_graphs<'a>(
+        &'a mut self,
+        store: &'a Store,
+        snapshot: &'a Snapshot,
+        graphs: &'a [i64],
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let columns = [
+                "graph_id",
+                "config_id",
+                "sketch",
+                "params",
+                "program",
+                "build",
+            ];
+            let among = |graphs: Vec<i64>| {
+                let graphs = graphs.into_iter().map(lit).collect();
+                Some(col("graph_id").in_list(graphs, false))
+            };
+            if self.version != Some(snapshot.version()) {
+                self.version = Some(snapshot.version());
+                let known: Vec<i64> = self.graphs.keys().copied().collect();
+                if let Some(new) = self.read.new_at(snapshot).filter(|_| !known.is_empty()) {
+                    let read = store.read("configurations", &new, &columns, among(known));
+                    for batch in read.await? {
+                        self.learn(&batch)?;
+                    }
                 }
             }
-        }
-        let unknown: Vec<i64> = graphs
-            .iter()
-            .copied()
-            .filter(|graph| !self.graphs.contains_key(graph))
-            .collect();
-        self.graphs
-            .extend(unknown.iter().map(|&graph| (graph, HashMap::default())));
-        if unknown.is_empty() || snapshot.files().is_empty() {
-            return Ok(());
-        }
-        let read = store.read("configurations", snapshot, &columns, among(unknown));
-        for batch in read.await? {
-            self.learn(&batch)?;
-        }
-        Ok(())
+            let unknown: Vec<i64> = graphs
+                .iter()
+                .copied()
+                .filter(|graph| !self.graphs.contains_key(graph))
+                .collect();
+            self.graphs
+                .extend(unknown.iter().map(|&graph| (graph, HashMap::default())));
+            if unknown.is_empty() || snapshot.files().is_empty() {
+                return Ok(());
+            }
+            let read = store.read("configurations", snapshot, &columns, among(unknown));
+            for batch in read.await? {
+                self.learn(&batch)?;
+            }
+            Ok(())
+        })
     }
 
     fn learn(&mut self, batch: &RecordBatch) -> Result<()> {

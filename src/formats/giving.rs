@@ -8,15 +8,17 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use futures::future::{BoxFuture, ready};
 use tsql_formats::Dialect;
 
 use super::source::SourceFile;
 use crate::error::Result;
 
 /// A format whose files can be given back.
-#[async_trait]
+///
+/// Futures are boxed here and in [`Giver`] with one lifetime. `async_trait` states bounds between several, with which the
+/// compiler proves anew for each method that all of a plan is `Send`: five seconds each.
 pub(crate) trait Giving: Sync {
     /// Name of its dataset.
     fn dataset(&self) -> &'static str;
@@ -42,7 +44,10 @@ pub(crate) trait Giving: Sync {
     }
 
     /// Makes what gives its files back, from what a session sees.
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>>;
+    fn giver<'a>(
+        &'a self,
+        context: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>>;
 
     /// Where a file lay in the one that it was a row of.
     fn hub_path(&self, _: &SourceFile) -> Option<String> {
@@ -50,36 +55,43 @@ pub(crate) trait Giving: Sync {
     }
 
     /// Identifiers of the samples that a predicate over `samples` selects.
-    async fn samples(&self, _: &SessionContext, _predicate: &str) -> Result<HashSet<i64>> {
-        Ok(HashSet::new())
+    fn samples<'a>(
+        &'a self,
+        _: &'a SessionContext,
+        _predicate: &'a str,
+    ) -> BoxFuture<'a, Result<HashSet<i64>>> {
+        Box::pin(ready(Ok(HashSet::new())))
     }
 
     /// The sources of its files that the records of these sources refer to.
-    async fn referred(
-        &self,
-        _: &SessionContext,
-        _records: &BTreeSet<i64>,
-    ) -> Result<BTreeSet<i64>> {
-        Ok(BTreeSet::new())
+    fn referred<'a>(
+        &'a self,
+        _: &'a SessionContext,
+        _records: &'a BTreeSet<i64>,
+    ) -> BoxFuture<'a, Result<BTreeSet<i64>>> {
+        Box::pin(ready(Ok(BTreeSet::new())))
     }
 
     /// Computes the hashes again that its own rows are known by.
-    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed>;
+    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>>;
 }
 
 /// Gives files of one format back, portion by portion.
-#[async_trait]
 pub(crate) trait Giver: Send {
     /// Makes ready for the files of a portion, which come next and in its order.
-    async fn begin(&mut self, _portion: &Portion<'_>) -> Result<()> {
-        Ok(())
+    fn begin<'a>(&'a mut self, _portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(ready(Ok(())))
     }
 
     /// Writes the content of a file.
     ///
     /// # Errors
     /// [`Error::Damaged`](crate::Error::Damaged) where it is not all there; others may be.
-    async fn give(&mut self, source: &SourceFile, out: &mut dyn Out) -> Result<Proof>;
+    fn give<'a>(
+        &'a mut self,
+        source: &'a SourceFile,
+        out: &'a mut dyn Out,
+    ) -> BoxFuture<'a, Result<Proof>>;
 }
 
 /// An order in which files are given back.

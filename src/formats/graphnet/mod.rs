@@ -8,8 +8,8 @@ mod texts;
 use std::collections::HashSet;
 
 use arrow::datatypes::Int64Type;
-use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use futures::future::{BoxFuture, ready};
 use tsql_formats::graphnet::NAME;
 
 use super::platform::NO_PLATFORM;
@@ -25,7 +25,6 @@ pub(crate) use texts::Texts;
 /// Its room.
 pub(crate) struct Room;
 
-#[async_trait]
 impl Giving for Room {
     fn dataset(&self) -> &'static str {
         NAME
@@ -35,9 +34,13 @@ impl Giving for Room {
         true
     }
 
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
+    fn giver<'a>(
+        &'a self,
+        context: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
         let texts = Texts::default();
-        Ok(Box::new(TextGiver { context, texts }))
+        let giver: Box<dyn Giver> = Box::new(TextGiver { context, texts });
+        Box::pin(ready(Ok(giver)))
     }
 
     /// Rows of the hub's Parquet have a path of their own.
@@ -47,29 +50,37 @@ impl Giving for Room {
     }
 
     /// With the variants of each.
-    async fn samples(&self, context: &SessionContext, predicate: &str) -> Result<HashSet<i64>> {
-        let sql = format!(
-            "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
+    fn samples<'a>(
+        &'a self,
+        context: &'a SessionContext,
+        predicate: &'a str,
+    ) -> BoxFuture<'a, Result<HashSet<i64>>> {
+        Box::pin(async move {
+            let sql = format!(
+                "WITH chosen AS (SELECT sample_id, path FROM samples WHERE {predicate}) \
              SELECT sample_id FROM chosen UNION \
              SELECT sample_id FROM samples WHERE variant_of IN (SELECT path FROM chosen)"
-        );
-        let mut ids = HashSet::new();
-        for batch in collect(context, &sql).await? {
-            let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
-            ids.extend(found.values());
-        }
-        Ok(ids)
+            );
+            let mut ids = HashSet::new();
+            for batch in collect(context, &sql).await? {
+                let found = column::numbers::<Int64Type>(&batch, "sample_id")?;
+                ids.extend(found.values());
+            }
+            Ok(ids)
+        })
     }
 
     /// Captured graphs are what their content hashes say.
-    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
-        let mut recomputed = Recomputed::default();
-        for (id, (key, graph)) in captured::graphs(context, "true").await? {
-            let same = graph.is_some_and(|graph| graph.content_hash() == key);
-            let wrong = (!same).then(|| format!("{id} is not what its content hash says"));
-            recomputed.add("graphs", wrong);
-        }
-        Ok(recomputed)
+    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+        Box::pin(async move {
+            let mut recomputed = Recomputed::default();
+            for (id, (key, graph)) in captured::graphs(context, "true").await? {
+                let same = graph.is_some_and(|graph| graph.content_hash() == key);
+                let wrong = (!same).then(|| format!("{id} is not what its content hash says"));
+                recomputed.add("graphs", wrong);
+            }
+            Ok(recomputed)
+        })
     }
 }
 
@@ -85,17 +96,24 @@ struct TextGiver<'a> {
     texts: Texts,
 }
 
-#[async_trait]
 impl Giver for TextGiver<'_> {
-    async fn begin(&mut self, portion: &Portion<'_>) -> Result<()> {
-        self.texts = Texts::load(self.context, portion.sources()).await?;
-        Ok(())
+    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.texts = Texts::load(self.context, portion.sources()).await?;
+            Ok(())
+        })
     }
 
-    async fn give(&mut self, source: &SourceFile, out: &mut dyn Out) -> Result<Proof> {
-        for text in self.texts.of(source) {
-            out.write(&text?);
-        }
-        Ok(Proof::Bytes)
+    fn give<'a>(
+        &'a mut self,
+        source: &'a SourceFile,
+        out: &'a mut dyn Out,
+    ) -> BoxFuture<'a, Result<Proof>> {
+        Box::pin(async move {
+            for text in self.texts.of(source) {
+                out.write(&text?);
+            }
+            Ok(Proof::Bytes)
+        })
     }
 }

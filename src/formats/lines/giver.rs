@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use futures::future::BoxFuture;
 use tsql_formats::Dialect;
 
 use super::others::{OtherLine, Others, load_others};
@@ -14,7 +14,6 @@ use crate::formats::source::SourceFile;
 use crate::formats::{Giver, Giving, Order, Out, Portion, Proof, Recomputed};
 
 /// All dialects need here is what [`Dialect`] says of them.
-#[async_trait]
 impl Giving for Dialect {
     fn dataset(&self) -> &'static str {
         Self::dataset(*self)
@@ -36,17 +35,23 @@ impl Giving for Dialect {
         Order::Graphs
     }
 
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
-        Ok(Box::new(LineGiver {
-            context,
-            lines: Lines::load(context, *self).await?,
-            records: Records::new(context, &Portion::default()),
-            others: HashMap::new(),
-        }))
+    fn giver<'a>(
+        &'a self,
+        context: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
+        Box::pin(async move {
+            let giver: Box<dyn Giver> = Box::new(LineGiver {
+                context,
+                lines: Lines::load(context, *self).await?,
+                records: Records::new(context, &Portion::default()),
+                others: HashMap::new(),
+            });
+            Ok(giver)
+        })
     }
 
-    async fn recompute(&self, context: &SessionContext) -> Result<Recomputed> {
-        recompute(context, Self::dataset(*self)).await
+    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+        Box::pin(async move { recompute(context, Self::dataset(*self)).await })
     }
 }
 
@@ -59,36 +64,43 @@ struct LineGiver<'a> {
     others: HashMap<i64, Vec<OtherLine>>,
 }
 
-#[async_trait]
 impl Giver for LineGiver<'_> {
-    async fn begin(&mut self, portion: &Portion<'_>) -> Result<()> {
-        self.others = load_others(self.context, &portion.ids()).await?;
-        self.records = Records::new(self.context, portion);
-        Ok(())
+    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.others = load_others(self.context, &portion.ids()).await?;
+            self.records = Records::new(self.context, portion);
+            Ok(())
+        })
     }
 
-    async fn give(&mut self, source: &SourceFile, out: &mut dyn Out) -> Result<Proof> {
-        let (end, last) = (source.line_count(), source.last_segment());
-        let mut others = Others::of(&self.others, source);
-        let crlf = source.is_crlf();
-        let mut line = Vec::new();
-        while let Some(batch) = self.records.of(source.rows_of).await? {
-            let mut lines = self.lines.of(&batch)?;
-            for row in rows_of(&batch)? {
-                // A copy may end with the beginning of a line that is whole in the file whose rows these are.
-                if row.line > end || source.is_open(row.line, "other", Some(last)) {
-                    continue;
+    fn give<'a>(
+        &'a mut self,
+        source: &'a SourceFile,
+        out: &'a mut dyn Out,
+    ) -> BoxFuture<'a, Result<Proof>> {
+        Box::pin(async move {
+            let (end, last) = (source.line_count(), source.last_segment());
+            let mut others = Others::of(&self.others, source);
+            let crlf = source.is_crlf();
+            let mut line = Vec::new();
+            while let Some(batch) = self.records.of(source.rows_of).await? {
+                let mut lines = self.lines.of(&batch)?;
+                for row in rows_of(&batch)? {
+                    // A copy may end with the beginning of a line that is whole in the file whose rows these are.
+                    if row.line > end || source.is_open(row.line, "other", Some(last)) {
+                        continue;
+                    }
+                    others.write_before(row.line, out);
+                    line.clear();
+                    lines.write(&row, crlf, &mut line)?;
+                    if !source.is_open(row.line, "record", None) {
+                        line.push(b'\n');
+                    }
+                    out.write(&line);
                 }
-                others.write_before(row.line, out);
-                line.clear();
-                lines.write(&row, crlf, &mut line)?;
-                if !source.is_open(row.line, "record", None) {
-                    line.push(b'\n');
-                }
-                out.write(&line);
             }
-        }
-        others.write_before(u64::MAX, out);
-        Ok(Proof::Bytes)
+            others.write_before(u64::MAX, out);
+            Ok(Proof::Bytes)
+        })
     }
 }

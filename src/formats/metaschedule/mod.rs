@@ -9,8 +9,8 @@ mod taking;
 
 use std::collections::{BTreeSet, HashMap};
 
-use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use futures::future::{BoxFuture, ready};
 use tsql_formats::metaschedule::workload::NAME;
 
 use super::lines::others::{OtherLine, Others, load_others};
@@ -25,30 +25,33 @@ pub(super) use taking::Workloads;
 /// The room of workloads.
 pub(super) struct Room;
 
-#[async_trait]
 impl Giving for Room {
     fn dataset(&self) -> &'static str {
         NAME
     }
 
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
-        Ok(Box::new(WorkloadGiver {
+    fn giver<'a>(
+        &'a self,
+        context: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
+        let giver: Box<dyn Giver> = Box::new(WorkloadGiver {
             context,
             rows: HashMap::new(),
             others: HashMap::new(),
-        }))
+        });
+        Box::pin(ready(Ok(giver)))
     }
 
-    async fn referred(
-        &self,
-        context: &SessionContext,
-        records: &BTreeSet<i64>,
-    ) -> Result<BTreeSet<i64>> {
-        stored::referred(context, records).await
+    fn referred<'a>(
+        &'a self,
+        context: &'a SessionContext,
+        records: &'a BTreeSet<i64>,
+    ) -> BoxFuture<'a, Result<BTreeSet<i64>>> {
+        Box::pin(async move { stored::referred(context, records).await })
     }
 
-    async fn recompute(&self, _: &SessionContext) -> Result<Recomputed> {
-        Ok(Recomputed::default())
+    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+        Box::pin(ready(Ok(Recomputed::default())))
     }
 }
 
@@ -60,36 +63,43 @@ struct WorkloadGiver<'a> {
     others: HashMap<i64, Vec<OtherLine>>,
 }
 
-#[async_trait]
 impl Giver for WorkloadGiver<'_> {
-    async fn begin(&mut self, portion: &Portion<'_>) -> Result<()> {
-        self.rows = lines(self.context, &portion.ids()).await?;
-        self.others = load_others(self.context, &portion.ids()).await?;
-        Ok(())
+    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.rows = lines(self.context, &portion.ids()).await?;
+            self.others = load_others(self.context, &portion.ids()).await?;
+            Ok(())
+        })
     }
 
-    async fn give(&mut self, source: &SourceFile, out: &mut dyn Out) -> Result<Proof> {
-        let broken = |line: &Line, what: &str| {
-            let reason = format!("line {} of {}: {what}", line.number, source.name);
-            Error::damaged("workloads", reason)
-        };
-        let rows = self
-            .rows
-            .get(&source.rows_of)
-            .map_or(&[][..], Vec::as_slice);
-        let modules = rows.iter().filter_map(|line| line.spelled.module());
-        let modules = load_texts(self.context, &modules.collect::<Vec<_>>()).await?;
-        let mut others = Others::of(&self.others, source);
-        for line in rows {
-            others.write_before(line.number, out);
-            let text = line.spelled.text(&modules, source.is_crlf());
-            let mut text = text.ok_or_else(|| broken(line, "its module is missing"))?;
-            if !source.is_open(line.number, "record", None) {
-                text.push(b'\n');
+    fn give<'a>(
+        &'a mut self,
+        source: &'a SourceFile,
+        out: &'a mut dyn Out,
+    ) -> BoxFuture<'a, Result<Proof>> {
+        Box::pin(async move {
+            let broken = |line: &Line, what: &str| {
+                let reason = format!("line {} of {}: {what}", line.number, source.name);
+                Error::damaged("workloads", reason)
+            };
+            let rows = self
+                .rows
+                .get(&source.rows_of)
+                .map_or(&[][..], Vec::as_slice);
+            let modules = rows.iter().filter_map(|line| line.spelled.module());
+            let modules = load_texts(self.context, &modules.collect::<Vec<_>>()).await?;
+            let mut others = Others::of(&self.others, source);
+            for line in rows {
+                others.write_before(line.number, out);
+                let text = line.spelled.text(&modules, source.is_crlf());
+                let mut text = text.ok_or_else(|| broken(line, "its module is missing"))?;
+                if !source.is_open(line.number, "record", None) {
+                    text.push(b'\n');
+                }
+                out.write(&text);
             }
-            out.write(&text);
-        }
-        others.write_before(u64::MAX, out);
-        Ok(Proof::Bytes)
+            others.write_before(u64::MAX, out);
+            Ok(Proof::Bytes)
+        })
     }
 }

@@ -7,8 +7,8 @@ mod taking;
 
 use std::collections::HashMap;
 
-use async_trait::async_trait;
 use datafusion::prelude::SessionContext;
+use futures::future::{BoxFuture, ready};
 use tsql_formats::tenset::networks::NAME;
 
 use super::source::SourceFile;
@@ -21,19 +21,22 @@ pub(super) use taking::Files;
 /// Its room. Files are given back from their bytes, which are kept: a pickle says the same in many ways.
 pub(super) struct Room;
 
-#[async_trait]
 impl Giving for Room {
     fn dataset(&self) -> &'static str {
         NAME
     }
 
-    async fn giver<'a>(&self, context: &'a SessionContext) -> Result<Box<dyn Giver + 'a>> {
+    fn giver<'a>(
+        &'a self,
+        context: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
         let texts = HashMap::new();
-        Ok(Box::new(FileGiver { context, texts }))
+        let giver: Box<dyn Giver> = Box::new(FileGiver { context, texts });
+        Box::pin(ready(Ok(giver)))
     }
 
-    async fn recompute(&self, _: &SessionContext) -> Result<Recomputed> {
-        Ok(Recomputed::default())
+    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+        Box::pin(ready(Ok(Recomputed::default())))
     }
 }
 
@@ -48,20 +51,27 @@ fn text_ids(source: &SourceFile) -> impl Iterator<Item = i64> {
     source.segments.iter().filter_map(|segment| segment.text_id)
 }
 
-#[async_trait]
 impl Giver for FileGiver<'_> {
-    async fn begin(&mut self, portion: &Portion<'_>) -> Result<()> {
-        let ids: Vec<i64> = portion.sources().flat_map(text_ids).collect();
-        self.texts = load_texts(self.context, &ids).await?;
-        Ok(())
+    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let ids: Vec<i64> = portion.sources().flat_map(text_ids).collect();
+            self.texts = load_texts(self.context, &ids).await?;
+            Ok(())
+        })
     }
 
-    async fn give(&mut self, source: &SourceFile, out: &mut dyn Out) -> Result<Proof> {
-        for id in text_ids(source) {
-            let missing =
-                || Error::damaged("texts", format!("{}: its text is missing", source.name));
-            out.write(self.texts.get(&id).ok_or_else(missing)?);
-        }
-        Ok(Proof::Bytes)
+    fn give<'a>(
+        &'a mut self,
+        source: &'a SourceFile,
+        out: &'a mut dyn Out,
+    ) -> BoxFuture<'a, Result<Proof>> {
+        Box::pin(async move {
+            for id in text_ids(source) {
+                let missing =
+                    || Error::damaged("texts", format!("{}: its text is missing", source.name));
+                out.write(self.texts.get(&id).ok_or_else(missing)?);
+            }
+            Ok(Proof::Bytes)
+        })
     }
 }
