@@ -170,6 +170,10 @@ mod tests {
                     "SELECT nullif(value, 2) FROM generate_series(1, 200) AS s(value) WHERE value < 2",
                     "3",
                 ),
+                (
+                    "SELECT nullif(value, 900) FROM generate_series(1, 800) AS s(value) LIMIT 1",
+                    "3",
+                ),
             ] {
                 let sql = format!("SELECT count(*) FROM {left} WHERE x NOT IN ({right})");
                 assert_eq!(rows(&context, &sql).await, [expected], "{sql}");

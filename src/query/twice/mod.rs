@@ -270,7 +270,7 @@ impl Kept {
 
 /// Gives the rows that are kept.
 #[derive(Debug)]
-struct OnceExec {
+pub(in crate::query) struct OnceExec {
     kept: Arc<Kept>,
 }
 
