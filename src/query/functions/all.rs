@@ -4,6 +4,7 @@ use datafusion::logical_expr::AggregateUDF;
 use datafusion::prelude::SessionContext;
 
 use super::aggregate::Aggregate;
+use super::canonical_float::CANONICAL_FLOAT;
 use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
@@ -112,6 +113,7 @@ pub(crate) fn register(context: &SessionContext) {
         context.register_udf(function.into());
     }
     context.register_udf(date_trunc::udf());
+    context.register_udf(CANONICAL_FLOAT.as_ref().clone());
     context.register_udf(named_cast::FUNCTION.clone());
     let by_order = [first_by_order::first_value(), first_by_order::last_value()];
     let aggregates = aggregates().into_iter().chain(sliding::udafs());

@@ -18,6 +18,7 @@ mod metric;
 mod scalar;
 
 mod blocks;
+mod canonical_float;
 pub(super) mod count_distinct_dense;
 mod counted;
 mod date_diff;
@@ -72,6 +73,7 @@ mod workload;
 mod workload_shape;
 
 pub(crate) use all::register;
+pub(super) use canonical_float::{CANONICAL_FLOAT, has_floats};
 pub use elements::Elements;
 pub use listed::{Function, FunctionKind, function, functions};
 pub(super) use named_cast::NAMED_CAST;

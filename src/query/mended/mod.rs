@@ -9,6 +9,7 @@
 //! | `x NOT IN (1, y, NULL) AND x IN (2)` | forgets y and the NULL | [`nulls_of_lists`] puts them beside the list |
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for those that pass |
+//! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | take -0.0 and 0.0, or NaN and NaN, for two keys | [`float_keys`] makes one of them |
 //! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] makes projections of aliases |
 //! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
@@ -30,6 +31,7 @@ mod aggregate_filters;
 pub(super) mod chains;
 mod correlated_aliases;
 mod distinct_from;
+mod float_keys;
 mod group_filters;
 mod guarded_conditions;
 mod limit_barrier;
@@ -79,6 +81,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
+        .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
         .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(repaired(PhysicalOptimizer::new().rules))

@@ -1,0 +1,157 @@
+//! `canonical_float(x)`: floats by which rows are compared, with one bit pattern for each value that SQL distinguishes.
+//!
+//! Arrow sorts and compares floats by IEEE 754's total order, in which -0.0 comes before 0.0 and a NaN with a sign before all numbers.
+//! Processors make such NaN of `inf - inf`. In SQL both zeros are equal, as all NaN are, which are greater than any number. The optimizer
+//! calls this function (`mended/float_keys`).
+
+use std::sync::{Arc, LazyLock};
+
+use arrow::array::{
+    Array as _, ArrayRef, AsArray as _, FixedSizeListArray, GenericListArray, OffsetSizeTrait,
+    PrimitiveArray, StructArray,
+};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type};
+use datafusion::common::utils::take_function_args;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+
+use super::about::About;
+
+/// Floats of 16 bits.
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// The function.
+pub(crate) static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    let about = About::new(
+        "canonical_float",
+        "The number by which rows are compared: 0.0 for -0.0, one NaN for all",
+        "SELECT canonical_float(runtime_ns) FROM records",
+    )
+    .takes("value", None, "a number, or a list or struct of numbers")
+    .by("IEEE 754, totalOrder");
+    Arc::new(ScalarUDF::from(CanonicalFloat {
+        signature: about.signature(),
+        documentation: about.documentation(),
+    }))
+});
+
+/// Whether values of a type hold floats.
+pub(crate) fn has_floats(kind: &DataType) -> bool {
+    match kind {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            has_floats(item.data_type())
+        }
+        DataType::Struct(fields) => fields.iter().any(|field| has_floats(field.data_type())),
+        _ => false,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct CanonicalFloat {
+    signature: Signature,
+    documentation: Documentation,
+}
+
+impl ScalarUDFImpl for CanonicalFloat {
+    fn name(&self) -> &'static str {
+        "canonical_float"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        Some(&self.documentation)
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [kind] = take_function_args(self.name(), types)?;
+        Ok(kind.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [value] = take_function_args(self.name(), args.args)?;
+        match value {
+            ColumnarValue::Array(values) => canonical(&values).map(ColumnarValue::Array),
+            ColumnarValue::Scalar(value) => {
+                let values = canonical(&value.to_array()?)?;
+                let value = ScalarValue::try_from_array(&values, 0)?;
+                Ok(ColumnarValue::Scalar(value))
+            }
+        }
+    }
+}
+
+/// The same values, each by its canonical bit pattern. No copy where all are.
+fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match values.data_type() {
+        DataType::Float16 => floats::<Float16Type>(
+            values,
+            |value| value.is_nan() || value.to_bits() == Half::NEG_ZERO.to_bits(),
+            |value| {
+                if value.is_nan() {
+                    Half::NAN
+                } else {
+                    Half::ZERO
+                }
+            },
+        ),
+        DataType::Float32 => floats::<Float32Type>(
+            values,
+            |value| value.is_nan() || value.to_bits() == (-0.0_f32).to_bits(),
+            |value| if value.is_nan() { f32::NAN } else { 0.0 },
+        ),
+        DataType::Float64 => floats::<Float64Type>(
+            values,
+            |value| value.is_nan() || value.to_bits() == (-0.0_f64).to_bits(),
+            |value| if value.is_nan() { f64::NAN } else { 0.0 },
+        ),
+        kind if !has_floats(kind) => Arc::clone(values),
+        DataType::List(_) => list(values.as_list::<i32>())?,
+        DataType::LargeList(_) => list(values.as_list::<i64>())?,
+        DataType::FixedSizeList(item, size) => {
+            let lists = values.as_fixed_size_list();
+            let (items, nulls) = (canonical(lists.values())?, lists.nulls().cloned());
+            let item = Arc::clone(item);
+            Arc::new(FixedSizeListArray::try_new(item, *size, items, nulls)?)
+        }
+        DataType::Struct(fields) => {
+            let structs = values.as_struct();
+            let columns = structs.columns().iter().map(canonical);
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let nulls = structs.nulls().cloned();
+            Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
+        }
+        _ => Arc::clone(values),
+    })
+}
+
+fn floats<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    may_differ: impl Fn(T::Native) -> bool,
+    canonical: impl Fn(T::Native) -> T::Native,
+) -> ArrayRef {
+    let floats: &PrimitiveArray<T> = values.as_primitive();
+    if !floats.values().iter().any(|value| may_differ(*value)) {
+        return Arc::clone(values);
+    }
+    Arc::new(floats.unary::<_, T>(|value| {
+        if may_differ(value) {
+            canonical(value)
+        } else {
+            value
+        }
+    }))
+}
+
+fn list<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Result<ArrayRef> {
+    let (item, offsets, items, nulls) = lists.clone().into_parts();
+    let items = canonical(&items)?;
+    Ok(Arc::new(GenericListArray::try_new(
+        item, offsets, items, nulls,
+    )?))
+}

@@ -1,0 +1,254 @@
+//! Both zeros are one key of a window, and all NaN are one.
+//!
+//! | SQL | DataFusion 55 |
+//! |---|---|
+//! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | -0.0 and 0.0 are two partitions, two ranks |
+//! | `row_number() OVER (ORDER BY x, y)` | rows of -0.0 come before those of 0.0, whatever y is |
+//!
+//! Here such keys are compared by `canonical_float(x)`, after all rules that look for columns in them. Columns of a store are left
+//! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Groups and joins know both
+//! zeros, and sorts of rows are those of DataFusion.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::expr::{ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    Expr, ExprSchemable as _, LogicalPlan, WindowFrameUnits, WindowFunctionDefinition,
+};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+use crate::query::functions::{CANONICAL_FLOAT, has_floats};
+use crate::store::StoredTable;
+
+/// Window functions that do not tell rows of equal rank apart from others.
+const WITHOUT_RANKS: [&str; 7] = [
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "row_number",
+];
+
+/// The rule that does so.
+#[derive(Debug)]
+pub(super) struct FloatKeys;
+
+impl OptimizerRule for FloatKeys {
+    fn name(&self) -> &'static str {
+        "float_keys"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Window(window) = &plan else {
+            return Ok(Transformed::no(plan));
+        };
+        let input = Arc::clone(&window.input);
+        let has_ranks = window.window_expr.iter().any(has_ranks);
+        rewritten(plan, |part| match part {
+            Expr::WindowFunction(call) => in_window(call, &input, has_ranks),
+            _ => false,
+        })
+    }
+}
+
+/// The plan with its expressions changed, by the names that they had.
+fn rewritten(
+    plan: LogicalPlan,
+    mut change: impl FnMut(&mut Expr) -> bool,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new_for_projection();
+    plan.map_expressions(|mut expr| {
+        let name = names.save(&expr);
+        let is_changed = change(unaliased(&mut expr));
+        Ok(Transformed::new_transformed(
+            if is_changed { name.restore(expr) } else { expr },
+            is_changed,
+        ))
+    })
+}
+
+fn unaliased(expr: &mut Expr) -> &mut Expr {
+    match expr {
+        Expr::Alias(alias) => unaliased(&mut alias.expr),
+        other => other,
+    }
+}
+
+fn in_window(call: &mut WindowFunction, input: &LogicalPlan, has_ranks: bool) -> bool {
+    let is_distinct = call.params.distinct;
+    let params = &mut call.params;
+    let args = params.args.iter_mut().filter(|_| is_distinct);
+    let args = canonical(args, input);
+    let parts = canonical(params.partition_by.iter_mut(), input);
+    // Which of equal rows is first may be either, unless another key follows.
+    let last = params.order_by.len().saturating_sub(1);
+    let order = params.order_by.iter_mut().enumerate();
+    let order = order.filter(|(place, _)| has_ranks || *place < last);
+    let order = canonical(order.map(|(_, by)| &mut by.expr), input);
+    args || parts || order
+}
+
+/// Whether it matters to a window function which rows are of equal rank.
+fn has_ranks(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => has_ranks(&alias.expr),
+        Expr::WindowFunction(call) => match &call.fun {
+            WindowFunctionDefinition::WindowUDF(function)
+                if WITHOUT_RANKS.contains(&function.name()) =>
+            {
+                call.params.window_frame.units == WindowFrameUnits::Groups
+            }
+            WindowFunctionDefinition::WindowUDF(_) => true,
+            WindowFunctionDefinition::AggregateUDF(_) => {
+                call.params.window_frame.units != WindowFrameUnits::Rows
+            }
+        },
+        _ => true,
+    }
+}
+
+/// Wraps the keys that may have values of several bit patterns.
+fn canonical<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
+    let mut is_changed = false;
+    for key in keys {
+        // A parameter of a prepared statement may have no type yet.
+        let kind = key.get_type(input.schema());
+        let is_known =
+            is_canonical(key) || !kind.is_ok_and(|kind| has_floats(&kind)) || is_stored(key, input);
+        if !is_known {
+            let function = Arc::clone(&CANONICAL_FLOAT);
+            let args = vec![std::mem::take(key)];
+            *key = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+fn is_canonical(key: &Expr) -> bool {
+    match key {
+        Expr::Alias(alias) => is_canonical(&alias.expr),
+        Expr::ScalarFunction(call) => call.name() == CANONICAL_FLOAT.name(),
+        Expr::Literal(..) => true,
+        _ => false,
+    }
+}
+
+/// Whether an expression is a column of a store's table.
+fn is_stored(expr: &Expr, plan: &LogicalPlan) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_stored(&alias.expr, plan),
+        Expr::Column(column) => is_stored_column(column, plan),
+        _ => false,
+    }
+}
+
+fn is_stored_column(column: &Column, plan: &LogicalPlan) -> bool {
+    let place = |schema: &DFSchema| schema.maybe_index_of_column(column);
+    match plan {
+        LogicalPlan::TableScan(scan) => source_as_provider(&scan.source).is_ok_and(|provider| {
+            let provider: &dyn Any = provider.as_ref();
+            provider.is::<StoredTable>()
+        }),
+        LogicalPlan::Projection(projection) => {
+            let expr = place(&projection.schema).and_then(|place| projection.expr.get(place));
+            expr.is_some_and(|expr| is_stored(expr, &projection.input))
+        }
+        LogicalPlan::SubqueryAlias(alias) => {
+            let columns = alias.input.schema().columns();
+            let own = place(&alias.schema).and_then(|place| columns.get(place));
+            own.is_some_and(|column| is_stored_column(column, &alias.input))
+        }
+        LogicalPlan::Filter(_)
+        | LogicalPlan::Join(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Aggregate(_) => {
+            let mut inputs = plan.inputs().into_iter();
+            let input = inputs.find(|input| place(input.schema()).is_some());
+            input.is_some_and(|input| is_stored_column(column, input))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::util::pretty::pretty_format_batches;
+
+    use crate::query::collect;
+    use crate::query::engine::engine;
+
+    /// Expected values are DuckDB's.
+    #[tokio::test]
+    async fn zeros_are_one_key_of_windows_and_nan_is_one() {
+        let context = engine(None).unwrap();
+        for kind in ["DOUBLE", "REAL"] {
+            let rows = format!(
+                "(SELECT CAST(column1 AS {kind}) AS x, CAST(column2 AS {kind}) - CAST(column3 AS {kind}) AS z, column4 AS i FROM (VALUES
+                ('0', 'inf', 'inf', 1), ('-0', 'NaN', '1', 2), ('-0', '1', '1', 3), ('0', '-inf', '-inf', 4), ('1', '-1', 'inf', 5))) AS t"
+            );
+            for (sql, wanted) in [
+                (
+                    "SELECT i, count(*) OVER (PARTITION BY x) AS n, row_number() OVER (PARTITION BY x ORDER BY i DESC) AS r FROM t",
+                    "1 4 4,2 4 3,3 4 2,4 4 1,5 1 1",
+                ),
+                (
+                    "SELECT i, rank() OVER (ORDER BY x) AS r, dense_rank() OVER (ORDER BY x DESC) AS d, percent_rank() OVER (ORDER BY x) AS p FROM t",
+                    "1 1 2 0.0,2 1 2 0.0,3 1 2 0.0,4 1 2 0.0,5 5 1 1.0",
+                ),
+                (
+                    "SELECT i, sum(i) OVER (ORDER BY x) AS s, count(*) OVER (ORDER BY x GROUPS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) AS g FROM t",
+                    "1 10 1,2 10 1,3 10 1,4 10 1,5 15 0",
+                ),
+                (
+                    "SELECT i, row_number() OVER (ORDER BY x, i DESC) AS r FROM t",
+                    "1 4,2 3,3 2,4 1,5 5",
+                ),
+                (
+                    "SELECT i, count(*) OVER (PARTITION BY z) AS n FROM t",
+                    "1 3,2 3,3 1,4 3,5 1",
+                ),
+                (
+                    "SELECT i, count(*) OVER (PARTITION BY [x]) AS n FROM t",
+                    "1 4,2 4,3 4,4 4,5 1",
+                ),
+            ] {
+                let sql = sql.replace("FROM t", &format!("FROM {rows}"));
+                assert_eq!(
+                    answer(&context, &format!("{sql} ORDER BY i")).await,
+                    wanted,
+                    "{sql}"
+                );
+            }
+        }
+    }
+
+    async fn answer(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
+        let rows = collect(context, sql).await.unwrap();
+        let text = pretty_format_batches(&rows).unwrap().to_string();
+        let lines = text.lines().skip(3).filter(|line| line.starts_with('|'));
+        let lines = lines.map(|line| {
+            let cells = line.trim_matches('|').split('|').map(str::trim);
+            cells.collect::<Vec<_>>().join(" ")
+        });
+        lines.collect::<Vec<_>>().join(",")
+    }
+}
