@@ -4,11 +4,11 @@
 //! expressions are compared field by field; a node whose fields are not listed here differs. Properties that a node derives
 //! from its fields and its inputs (order, partitioning, statistics) are not compared.
 
+mod scan;
+
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::{AggregateUDF, WindowFrame, WindowFrameBound};
 use datafusion::physical_expr::ScalarFunctionExpr;
@@ -182,7 +182,7 @@ fn own(
             ("columns", a.projection() == b.projection()),
         ])
     );
-    both!(DataSourceExec, source);
+    both!(DataSourceExec, scan::source);
     without_fields!(
         BroadcastExec,
         CoalescePartitionsExec,
@@ -388,91 +388,6 @@ fn same_filter(a: Option<&JoinFilter>, b: Option<&JoinFilter>) -> bool {
     }
 }
 
-fn source(written: &DataSourceExec, read: &DataSourceExec) -> Difference {
-    let [a, b] = [written, read].map(|of| of.data_source().downcast_ref::<FileScanConfig>());
-    if let (Some(a), Some(b)) = (a, b) {
-        return scan(a, b);
-    }
-    let [a, b] = [written, read].map(|of| of.data_source().downcast_ref::<MemorySourceConfig>());
-    let (Some(a), Some(b)) = (a, b) else {
-        return Some("kind");
-    };
-    first([
-        ("rows", a.partitions() == b.partitions()),
-        ("columns", a.projection() == b.projection()),
-        (
-            "columns",
-            same_schema(&a.original_schema(), &b.original_schema()),
-        ),
-    ])
-}
-
-/// Statistics, readers and what is known of footers are not compared: a worker has its own.
-fn scan(a: &FileScanConfig, b: &FileScanConfig) -> Difference {
-    let same_files = |a: &FileGroup, b: &FileGroup| {
-        let mut pairs = a.files().iter().zip(b.files());
-        a.len() == b.len()
-            && pairs.all(|(a, b)| {
-                a.object_meta.location == b.object_meta.location
-                    && a.object_meta.size == b.object_meta.size
-                    && a.range == b.range
-                    && a.partition_values == b.partition_values
-            })
-    };
-    let mut groups = a.file_groups.iter().zip(&b.file_groups);
-    let files = a.file_groups.len() == b.file_groups.len() && groups.all(|(a, b)| same_files(a, b));
-    let mut orders = a.output_ordering.iter().zip(&b.output_ordering);
-    // Without a limit and an order of its own, a scan may read its files in any order.
-    let is_ordered = a.limit.is_some() || !a.output_ordering.is_empty();
-    let order = (a.preserve_order == b.preserve_order || !is_ordered)
-        && a.output_ordering.len() == b.output_ordering.len()
-        && orders.all(|(a, b)| same_order(a, b));
-    let (from, to) = (a.file_source(), b.file_source());
-    let columns = match (from.projection(), to.projection()) {
-        (None, None) => true,
-        (Some(a), Some(b)) => {
-            let mut pairs = a.iter().zip(b.iter());
-            a.iter().count() == b.iter().count()
-                && pairs.all(|(a, b)| a.alias == b.alias && same(&a.expr, &b.expr))
-        }
-        _ => false,
-    };
-    // Those of a reader that change what it reads.
-    let [types, types_read] = [from, to].map(|source| {
-        let parquet = source.downcast_ref::<ParquetSource>();
-        parquet.map(|parquet| {
-            let options = &parquet.table_parquet_options().global;
-            let int96 = (
-                options.coerce_int96.clone(),
-                options.coerce_int96_tz.clone(),
-            );
-            (
-                options.binary_as_string,
-                options.schema_force_view_types,
-                int96,
-            )
-        })
-    });
-    first([
-        ("store", a.object_store_url == b.object_store_url),
-        ("files", files),
-        ("order of rows", order),
-        ("limit", a.limit == b.limit),
-        ("batches", a.batch_size == b.batch_size),
-        ("columns", columns),
-        ("columns", same_schema(a.file_schema(), b.file_schema())),
-        (
-            "folders",
-            a.table_partition_cols() == b.table_partition_cols(),
-        ),
-        (
-            "condition",
-            same_option(from.filter().as_ref(), to.filter().as_ref()),
-        ),
-        ("types", types.is_some() && types == types_read),
-    ])
-}
-
 fn same_partitioning(a: &Partitioning, b: &Partitioning) -> bool {
     match (a, b) {
         (Partitioning::RoundRobinBatch(a), Partitioning::RoundRobinBatch(b))
@@ -538,133 +453,4 @@ fn same(a: &Arc<dyn PhysicalExpr>, b: &Arc<dyn PhysicalExpr>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use datafusion::prelude::SessionContext;
-
-    use super::*;
-    use crate::cluster::Workers;
-    use crate::query::SessionOptions;
-    use crate::store::Store;
-
-    /// Queries that differ in one property of a node.
-    const PAIRS: [[&str; 2]; 24] = [
-        [
-            "SELECT line FROM records WHERE line > 1",
-            "SELECT line FROM records WHERE line > 2",
-        ],
-        [
-            "SELECT line + 1 AS n FROM records",
-            "SELECT line + 2 AS n FROM records",
-        ],
-        [
-            "SELECT line AS n FROM records",
-            "SELECT source_id AS n FROM records",
-        ],
-        [
-            "SELECT line FROM records WHERE noise > 0.1 + line",
-            "SELECT line FROM records WHERE noise > 0.2 + line",
-        ],
-        [
-            "SELECT line FROM records ORDER BY line LIMIT 3",
-            "SELECT line FROM records ORDER BY line LIMIT 4",
-        ],
-        [
-            "SELECT line FROM records ORDER BY line LIMIT 3",
-            "SELECT line FROM records ORDER BY line LIMIT 3 OFFSET 1",
-        ],
-        [
-            "SELECT line FROM records ORDER BY runtime_ns",
-            "SELECT line FROM records ORDER BY runtime_ns DESC NULLS LAST",
-        ],
-        [
-            "SELECT line FROM records ORDER BY runtime_ns",
-            "SELECT line FROM records ORDER BY runtime_ns NULLS FIRST",
-        ],
-        [
-            "SELECT count(line) FILTER (WHERE line > 1) FROM records",
-            "SELECT count(line) FILTER (WHERE line > 2) FROM records",
-        ],
-        [
-            "SELECT count(line), array_agg(line) FROM records",
-            "SELECT count(line), array_agg(DISTINCT line) FROM records",
-        ],
-        [
-            "SELECT array_agg(line ORDER BY runtime_ns) FROM records",
-            "SELECT array_agg(line ORDER BY all_cost_s) FROM records",
-        ],
-        [
-            "SELECT first_value(runtime_ns) FROM records",
-            "SELECT first_value(runtime_ns) IGNORE NULLS FROM records",
-        ],
-        [
-            "SELECT platform, count(*) FROM records GROUP BY ROLLUP (platform, error_no)",
-            "SELECT platform, count(*) FROM records GROUP BY CUBE (platform, error_no)",
-        ],
-        [
-            "SELECT sum(line) OVER (PARTITION BY platform ORDER BY line) FROM records",
-            "SELECT sum(line) OVER (PARTITION BY dataset ORDER BY line) FROM records",
-        ],
-        [
-            "SELECT sum(line) OVER (ORDER BY line) FROM records",
-            "SELECT sum(line) OVER (ORDER BY line DESC) FROM records",
-        ],
-        [
-            "SELECT sum(line) OVER (ORDER BY line ROWS 1 PRECEDING) FROM records",
-            "SELECT sum(line) OVER (ORDER BY line ROWS 2 PRECEDING) FROM records",
-        ],
-        [
-            "SELECT lag(line, 1) OVER (ORDER BY line) FROM records",
-            "SELECT lag(line, 2) OVER (ORDER BY line) FROM records",
-        ],
-        [
-            "SELECT array_agg(runtime_ns) OVER (ORDER BY line) FROM records",
-            "SELECT array_agg(runtime_ns) IGNORE NULLS OVER (ORDER BY line) FROM records",
-        ],
-        [
-            "SELECT sum(line) OVER (ORDER BY line) FROM records",
-            "SELECT avg(line) OVER (ORDER BY line) FROM records",
-        ],
-        [
-            "SELECT a.line FROM records a JOIN records b ON a.config_id = b.config_id AND a.line < b.line",
-            "SELECT a.line FROM records a JOIN records b ON a.config_id = b.config_id AND a.line <= b.line",
-        ],
-        [
-            "SELECT a.line FROM records a JOIN records b ON a.error_message = b.error_message",
-            "SELECT a.line FROM records a JOIN records b ON a.error_message IS NOT DISTINCT FROM b.error_message",
-        ],
-        [
-            "SELECT a.line FROM records a LEFT JOIN graphs b ON a.line < b.graph_id",
-            "SELECT a.line FROM records a LEFT JOIN graphs b ON a.line <= b.graph_id",
-        ],
-        [
-            "SELECT unnest(repeats_ns) FROM records",
-            "SELECT unnest(cpu_repeats_ns) AS \"unnest(records.repeats_ns)\" FROM records",
-        ],
-        [
-            "SELECT * FROM (VALUES (1, 'a')) AS t(n, k)",
-            "SELECT * FROM (VALUES (1, 'b')) AS t(n, k)",
-        ],
-    ];
-
-    async fn planned(context: &SessionContext, sql: &str) -> (Arc<dyn ExecutionPlan>, WindowCalls) {
-        let frame = context.sql(sql).await.unwrap();
-        let logical = frame.clone().into_optimized_plan().unwrap();
-        let plan = frame.create_physical_plan().await.unwrap();
-        (plan, WindowCalls::of(&logical).unwrap())
-    }
-
-    #[tokio::test]
-    async fn plans_that_differ_in_one_property_are_told_apart() {
-        let store = Store::demo().await.unwrap();
-        // Nobody is there to be asked: plans stay those of one machine.
-        let options = SessionOptions::default().workers(Workers::parse("127.0.0.1:1").unwrap());
-        let context = store.session_with(&options).await.unwrap();
-        for [sql, other] in PAIRS {
-            let (plan, calls) = planned(&context, sql).await;
-            let (again, _) = planned(&context, sql).await;
-            assert_eq!(compare(&plan, &again, &calls), Ok(()), "{sql}");
-            let (other, _) = planned(&context, other).await;
-            assert!(compare(&plan, &other, &calls).is_err(), "{sql}");
-        }
-    }
-}
+mod tests;

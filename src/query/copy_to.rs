@@ -11,11 +11,11 @@
 //!
 //! The folder of the target must exist. Lists, structures and maps are JSON in CSV, as the command prints them.
 
+mod staging;
+
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -47,9 +47,10 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt as _;
 use object_store::local::LocalFileSystem;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, WriteMultipart};
-use tsql_folders::{OutputFile, Scratch, folder_of};
+use object_store::{ObjectMeta, ObjectStore};
 use url::Url;
+
+use staging::Staging;
 
 use super::text_values::{flat, flat_schema, json_options};
 use crate::error::Error;
@@ -59,12 +60,6 @@ const SCHEME: &str = "tsql-copy";
 
 /// What is written there: a file or a folder.
 const OUTPUT: &str = "output";
-
-/// Bytes of a part of an object.
-const PART_BYTES: usize = 16 << 20;
-
-/// Parts of an object that are sent at the same time.
-const PARTS: usize = 4;
 
 /// Has the files of `COPY` written as a whole.
 #[derive(Debug)]
@@ -320,202 +315,10 @@ impl Drop for Registered<'_> {
     }
 }
 
-/// Where a writer writes, and what becomes of it.
-struct Staging {
-    scratch: Option<Scratch>,
-    target: Target,
-}
-
-enum Target {
-    File(OutputFile),
-    /// A device or a pipe, which is written when all is there.
-    Device(File, PathBuf),
-    Folder(PathBuf),
-    Objects(ListingTableUrl, Arc<dyn ObjectStore>),
-}
-
-impl Staging {
-    fn open(target: &str, is_single: bool, context: &TaskContext) -> Result<Self> {
-        if let Some(path) = local(target)? {
-            return match is_single {
-                true => Self::file(target, &path),
-                false => Self::directory(target, &path),
-            };
-        }
-        let url = ListingTableUrl::parse(target)?;
-        let objects = context.runtime_env().object_store(&url)?;
-        Ok(Self {
-            scratch: Some(Scratch::new().map_err(failed)?),
-            target: Target::Objects(url, objects),
-        })
-    }
-
-    fn file(target: &str, path: &Path) -> Result<Self> {
-        if !folder_of(path).is_dir() {
-            return Err(wrong(target, "there is no such folder"));
-        }
-        if path.is_dir() {
-            return Err(wrong(target, "is a folder, expected a file"));
-        }
-        let (output, file) = OutputFile::create(path).map_err(failed)?;
-        Ok(match output.staged().is_some() {
-            true => Self {
-                scratch: None,
-                target: Target::File(output),
-            },
-            false => Self {
-                scratch: Some(Scratch::new().map_err(failed)?),
-                target: Target::Device(file, path.to_owned()),
-            },
-        })
-    }
-
-    fn directory(target: &str, path: &Path) -> Result<Self> {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        match fs::read_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(wrong(target, "is a file, expected a folder"));
-            }
-            Err(error) => return Err(failed(Error::io(&path)(error))),
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    return Err(wrong(
-                        target,
-                        "the folder has files, expected one that is empty or missing",
-                    ));
-                }
-            }
-        }
-        if !folder_of(&path).is_dir() {
-            return Err(wrong(target, "there is no such folder"));
-        }
-        Ok(Self {
-            scratch: Some(Scratch::within(folder_of(&path)).map_err(failed)?),
-            target: Target::Folder(path),
-        })
-    }
-
-    /// The folder in which [`OUTPUT`] is written.
-    fn folder(&self) -> &Path {
-        let staged = match &self.target {
-            Target::File(output) => output.staged().map(folder_of),
-            _ => self.scratch.as_ref().map(Scratch::path),
-        };
-        staged.unwrap_or(Path::new("."))
-    }
-
-    /// Gives it to whom it is for.
-    async fn deliver(self) -> Result<()> {
-        let staged = self.folder().join(OUTPUT);
-        match self.target {
-            Target::File(output) => output.finish().map_err(failed),
-            Target::Device(mut file, path) => {
-                let sent = File::open(staged).and_then(|mut from| io::copy(&mut from, &mut file));
-                let sent = sent.map_err(Error::io(path));
-                sent.map(|_| ()).map_err(failed)
-            }
-            Target::Folder(path) => {
-                // Without rows there is no file that would have made it.
-                fs::create_dir_all(&staged)
-                    .and_then(|()| match fs::metadata(&path) {
-                        Ok(empty) => fs::set_permissions(&staged, empty.permissions()),
-                        Err(_) => Ok(()),
-                    })
-                    .and_then(|()| fs::rename(&staged, &path))
-                    .map_err(|error| failed(Error::io(&path)(error)))
-            }
-            Target::Objects(url, objects) => {
-                let prefix = url.prefix();
-                for (file, below) in files_below(&staged).map_err(|error| {
-                    let place = Error::io(&staged)(error);
-                    failed(place)
-                })? {
-                    let object = match below.is_empty() {
-                        true => prefix.clone(),
-                        false => {
-                            let parts = below.iter().map(String::as_str);
-                            let path = prefix.parts().map(|part| part.as_ref().to_owned());
-                            let path: Vec<String> = path.chain(parts.map(str::to_owned)).collect();
-                            object_store::path::Path::parse(path.join("/"))
-                                .map_err(|error| DataFusionError::External(error.into()))?
-                        }
-                    };
-                    send(&file, objects.as_ref(), &object).await?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
 /// Is a target a file by its name?
 fn is_file(target: &str) -> bool {
     let path = Path::new(target);
     !target.ends_with('/') && path.extension().is_some() && !path.is_dir()
-}
-
-/// The path of a target on this machine; `None` for one elsewhere.
-fn local(target: &str) -> Result<Option<PathBuf>> {
-    if target.starts_with("file://") {
-        let path = Url::parse(target)
-            .ok()
-            .and_then(|url| url.to_file_path().ok());
-        let path = path.ok_or_else(|| wrong(target, "is no path of this machine"))?;
-        return Ok(Some(path));
-    }
-    Ok((!target.contains("://")).then(|| PathBuf::from(target)))
-}
-
-/// The files of a file or a folder, with the names that lead to them.
-fn files_below(path: &Path) -> io::Result<Vec<(PathBuf, Vec<String>)>> {
-    if !path.is_dir() {
-        return Ok(vec![(path.to_owned(), Vec::new())]);
-    }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let below = files_below(&entry.path())?.into_iter();
-        files.extend(below.map(|(file, mut names)| {
-            names.insert(0, name.clone());
-            (file, names)
-        }));
-    }
-    Ok(files)
-}
-
-/// Sends a file, which is an object when all of it is there.
-async fn send(
-    path: &Path,
-    objects: &dyn ObjectStore,
-    object: &object_store::path::Path,
-) -> Result<()> {
-    let unread = |error| failed(Error::io(path)(error));
-    let mut file = File::open(path).map_err(unread)?;
-    let mut part = |most: usize| {
-        let mut bytes = Vec::new();
-        let most = u64::try_from(most).unwrap_or(u64::MAX);
-        file.by_ref()
-            .take(most)
-            .read_to_end(&mut bytes)
-            .map(|_| bytes)
-    };
-    let first = part(PART_BYTES).map_err(unread)?;
-    if first.len() < PART_BYTES {
-        objects.put(object, first.into()).await?;
-        return Ok(());
-    }
-    let upload = objects.put_multipart(object).await?;
-    let mut parts = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
-    let mut bytes = first;
-    while !bytes.is_empty() {
-        parts.wait_for_capacity(PARTS).await?;
-        parts.put(bytes.into());
-        bytes = part(PART_BYTES).map_err(unread)?;
-    }
-    parts.finish().await?;
-    Ok(())
 }
 
 fn failed(error: impl Into<Error>) -> DataFusionError {
@@ -530,121 +333,4 @@ fn wrong(target: &str, reason: &str) -> DataFusionError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::Store;
-
-    async fn copy(sql: &str) -> std::result::Result<u64, String> {
-        let store = Store::create("memory:").await.unwrap();
-        let context = store.session().await.unwrap();
-        let frame = context.sql(sql).await.map_err(|error| error.to_string())?;
-        let batches = frame.collect().await.map_err(|error| error.to_string())?;
-        let counts = batches.iter().map(|batch| {
-            let counts = batch.column(0).as_any();
-            let counts = counts.downcast_ref::<arrow::array::UInt64Array>().unwrap();
-            counts.values().iter().sum::<u64>()
-        });
-        Ok(counts.sum())
-    }
-
-    fn names(folder: &Path) -> Vec<String> {
-        let names = fs::read_dir(folder).unwrap().map(|entry| {
-            let name = entry.unwrap().file_name();
-            name.into_string().unwrap()
-        });
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
-
-    /// Rows of which the last ones cannot be computed.
-    const FAILING: &str =
-        "SELECT 10 / (99999 - value) AS x FROM generate_series(0, 100000) AS s(value)";
-
-    #[tokio::test]
-    async fn a_file_is_replaced_by_a_whole_one_or_stays_as_it_was() {
-        let folder = tempfile::tempdir().unwrap();
-        for ending in ["csv", "json", "parquet", "arrow"] {
-            let path = folder.path().join(format!("good.{ending}"));
-            let missing = folder.path().join(format!("new.{ending}"));
-            fs::write(&path, "good").unwrap();
-            for target in [&path, &missing] {
-                let sql = format!("COPY ({FAILING}) TO '{}'", target.display());
-                assert!(copy(&sql).await.is_err(), "{sql}");
-            }
-            assert_eq!(fs::read(&path).unwrap(), b"good", "{ending}");
-            assert!(!missing.exists(), "{ending}");
-            let sql = format!("COPY (SELECT 1 AS a, 'x' AS b) TO '{}'", path.display());
-            assert_eq!(copy(&sql).await.unwrap(), 1);
-            assert_ne!(fs::read(&path).unwrap(), b"good", "{ending}");
-            fs::remove_file(&path).unwrap();
-        }
-        assert!(names(folder.path()).is_empty());
-    }
-
-    #[tokio::test]
-    async fn a_target_is_the_file_of_exactly_that_name() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["a%20b.csv", "a*[b.csv", "a b?#.csv", "ä\\.csv"] {
-            let path = folder.path().join(name);
-            let sql = format!("COPY (SELECT 1 AS a) TO '{}'", path.display());
-            copy(&sql).await.unwrap();
-            assert_eq!(names(folder.path()), [name]);
-            assert_eq!(fs::read(&path).unwrap(), b"a\n1\n");
-            fs::remove_file(&path).unwrap();
-        }
-        let path = folder.path().join("no/such/x.csv");
-        let told = copy(&format!("COPY (SELECT 1) TO '{}'", path.display())).await;
-        assert!(told.unwrap_err().contains("there is no such folder"));
-        assert!(names(folder.path()).is_empty());
-    }
-
-    #[tokio::test]
-    async fn nested_values_are_json_in_csv() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.csv");
-        let sql = format!(
-            "COPY (SELECT [1, 2] AS l, named_struct('a', 1.5) AS s, 'q\"' AS t, CAST(NULL AS INT) AS n) TO '{}'",
-            path.display()
-        );
-        copy(&sql).await.unwrap();
-        let wanted = "l,s,t,n\n\"[1,2]\",\"{\"\"a\"\":1.5}\",\"q\"\"\",\n";
-        assert_eq!(fs::read_to_string(&path).unwrap(), wanted);
-        let both = format!(
-            "COPY (SELECT 1 AS a, [1] AS l) TO '{}' OPTIONS ('format.delimiter' ';')",
-            path.display()
-        );
-        copy(&both).await.unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "a;l\n1;[1]\n");
-    }
-
-    #[tokio::test]
-    async fn a_folder_appears_with_all_its_files_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("out");
-        let rows = "SELECT value % 3 AS k, value FROM generate_series(1, 9) AS s(value)";
-        let to = |rows: &str| {
-            format!(
-                "COPY ({rows}) TO '{}/' STORED AS PARQUET PARTITIONED BY (k)",
-                out.display()
-            )
-        };
-        let failing = FAILING.replace("AS x", "AS x, value % 3 AS k");
-        assert!(copy(&to(&failing)).await.is_err());
-        assert!(names(folder.path()).is_empty());
-        assert_eq!(copy(&to(rows)).await.unwrap(), 9);
-        assert_eq!(names(&out), ["k=0", "k=1", "k=2"]);
-        assert_eq!(names(folder.path()), ["out"]);
-        let told = copy(&to(rows)).await.unwrap_err();
-        assert!(
-            told.contains("expected one that is empty or missing"),
-            "{told}"
-        );
-        let file = folder.path().join("out/k=0");
-        let told = copy(&format!("COPY ({rows}) TO '{}'", file.display())).await;
-        assert!(told.is_err());
-        fs::remove_dir_all(&out).unwrap();
-        fs::create_dir(&out).unwrap();
-        assert_eq!(copy(&to(rows)).await.unwrap(), 9);
-    }
-}
+mod tests;

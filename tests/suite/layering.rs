@@ -200,8 +200,7 @@ fn crates_depend_on_lower_ranks_only() {
 #[test]
 fn files_stay_small() {
     for (file, text) in all_sources() {
-        // Files that two repairs met in are over 500 lines until they are split.
-        let limit = if file == "main.rs" { 40 } else { 700 };
+        let limit = if file == "main.rs" { 40 } else { 500 };
         assert!(
             text.lines().count() <= limit,
             "{file} has {} lines",

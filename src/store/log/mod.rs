@@ -18,6 +18,7 @@ mod faults;
 mod past;
 mod proofs;
 mod repair;
+mod schemes;
 mod sealed;
 mod torn;
 
@@ -31,10 +32,7 @@ use std::time::Duration;
 
 use deltalake_core::kernel::transaction::{CommitBuilder, CommitProperties, TransactionError};
 use deltalake_core::kernel::{Action, MetadataExt as _, Transaction};
-use deltalake_core::logstore::{
-    LogStoreFactory, LogStoreRef, ObjectStoreRef, StorageConfig, default_logstore,
-    logstore_factories, logstore_with,
-};
+use deltalake_core::logstore::{LogStoreRef, StorageConfig, logstore_with};
 use deltalake_core::operations::create::CreateBuilder;
 use deltalake_core::protocol::{DeltaOperation, SaveMode};
 use deltalake_core::table::config::TablePropertiesExt as _;
@@ -42,11 +40,10 @@ use deltalake_core::table::state::DeltaTableState;
 use deltalake_core::{DeltaResult, DeltaTable, DeltaTableError};
 use futures::FutureExt as _;
 use object_store::path::Path;
-use url::Url;
 
 use super::data_file::DataFile;
 use super::entries::{FOLDER, entry_path};
-use super::location::{LOCAL_SCHEME, Location};
+use super::location::Location;
 use super::synced::DISK;
 use crate::error::{Error, Result};
 use crate::schema::Table;
@@ -122,7 +119,7 @@ impl Log {
     /// The log of `table` in the store at `location`; reads nothing yet.
     pub(crate) fn new(location: &Location, table: &'static Table) -> Result<Self> {
         let url = location.table_url(&table.name)?;
-        know_schemes();
+        schemes::register();
         let log_store = logstore_with(
             Arc::clone(location.objects()),
             &url,
@@ -461,36 +458,6 @@ impl Snapshot {
             .and_then(|metadata| metadata.add_config_key(SCHEMA_VERSION.to_owned(), version))
             .map_err(|error| Error::damaged(&table.name, error.to_string()))?;
         Ok(Some(Action::Metadata(metadata)))
-    }
-}
-
-/// Schemes of URLs that logs have besides `memory`. A web server's is `web`: delta-rs cannot tell `http` by its scheme alone.
-const SCHEMES: [&str; 3] = [LOCAL_SCHEME, "s3", "web"];
-
-/// Logs of other schemes than delta-rs knows by itself are read and written in the same way.
-fn know_schemes() {
-    static KNOWN: std::sync::Once = std::sync::Once::new();
-    KNOWN.call_once(|| {
-        for scheme in SCHEMES {
-            if let Ok(url) = Url::parse(&format!("{scheme}://")) {
-                logstore_factories().insert(url, Arc::new(PlainLogs));
-            }
-        }
-    });
-}
-
-/// Logs whose object store creates a file only once.
-struct PlainLogs;
-
-impl LogStoreFactory for PlainLogs {
-    fn with_options(
-        &self,
-        prefixed: ObjectStoreRef,
-        root: ObjectStoreRef,
-        location: &Url,
-        options: &StorageConfig,
-    ) -> DeltaResult<LogStoreRef> {
-        Ok(default_logstore(prefixed, root, location, options))
     }
 }
 
