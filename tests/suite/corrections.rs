@@ -282,7 +282,7 @@ const REFUSED: [(&str, &str); 14] = [
     ("retract|--why|x", "--where"),
     (
         "correct|--set|platform=a|--where|name = 'nobody'|--why|x",
-        "no row of files matches",
+        "no row of sources matches",
     ),
     ("correct|--set|platform=a|--where|true|--why|x", "--all"),
     (

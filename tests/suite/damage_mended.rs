@@ -177,8 +177,9 @@ fn a_log_that_has_lost_a_line_is_told() {
         let whole = std::fs::read(&last).unwrap();
         let line = memchr::memchr(b'\n', &whole).unwrap();
         std::fs::write(&last, &whole[..line]).unwrap();
-        let told = "table records: the files of the table are not what was written";
-        assert_told(&place.tsql(&[ROWS]), &[told]);
+        let name = last.file_name().unwrap().to_str().unwrap();
+        let told = format!("`records/_delta_log/{name}`");
+        assert_told(&place.tsql(&[ROWS]), &[&told, "`tsql check --repair`"]);
         std::fs::write(&last, whole).unwrap();
         assert_eq!(place.rows(ROWS).len(), 80);
     }

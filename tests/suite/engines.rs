@@ -329,11 +329,10 @@ fn views_for_duckdb_give_what_tsql_gives() {
     // A file that grew has two segments, with other labels.
     let growing = place.write("logs/grown/k80.json", log(900, 3));
     let growing = growing.to_str().unwrap();
-    place.ok(&[
-        "ingest", "-q", "--label", "b=1", "--label", "a-b=1", growing,
-    ]);
+    let grow = ["ingest", "-q", growing, "--platform", "k80", "--label"];
+    place.ok(&[&grow[..], &["b=1", "--label", "a-b=1"]].concat());
     place.write("logs/grown/k80.json", log(900, 5));
-    place.ok(&["ingest", "-q", "--label", "b=2", "--label", "a=1", growing]);
+    place.ok(&[&grow[..], &["b=2", "--label", "a=1"]].concat());
     if let Some(shared) = shared() {
         let npz = shared.join("data/tpugraphs/npz");
         place.ok(&["ingest", "-q", npz.to_str().unwrap()]);

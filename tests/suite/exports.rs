@@ -537,6 +537,10 @@ fn runs_of_a_log_that_grew_count_once() {
                     folders.push(entry.path());
                     continue;
                 }
+                // Tests join rows of the ingest log on purpose.
+                if entry.file_name() == "tests.rs" {
+                    continue;
+                }
                 let text = fs::read_to_string(entry.path()).unwrap_or_default();
                 for joined in [
                     "JOIN source_segments",
