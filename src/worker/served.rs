@@ -8,6 +8,7 @@ use object_store::ObjectStore;
 use url::Url;
 
 use crate::cluster::{Pinned, Served};
+use crate::error::Error;
 use crate::schema;
 use crate::store::{Store, StoredTable};
 
@@ -45,16 +46,25 @@ pub(super) struct Readable {
 
 impl ServedStores {
     pub(super) fn new(stores: Vec<Store>) -> crate::error::Result<Self> {
-        let kept = stores.into_iter().map(|store| {
+        let mut served: Vec<Kept> = Vec::new();
+        for store in stores {
             let url = store.object_store_url()?;
             let url: &Url = url.as_ref();
-            Ok(Kept {
+            if let Some(other) = served.iter().find(|other| other.url == *url) {
+                return Err(Error::Refused(format!(
+                    "`{}` and `{}` are one store, or copies of its files, which plans name alike\n\
+                     hint: serve each with a worker of its own",
+                    other.store.location().as_str(),
+                    store.location().as_str()
+                )));
+            }
+            served.push(Kept {
                 url: url.clone(),
                 store,
                 tables: Mutex::default(),
-            })
-        });
-        Ok(Self(kept.collect::<crate::error::Result<_>>()?))
+            });
+        }
+        Ok(Self(served))
     }
 
     /// The stores, to be shown.

@@ -116,7 +116,8 @@ impl fmt::Display for Setting {
 pub(super) struct Settings {
     fresh: Store,
     optimized: Store,
-    workers: String,
+    /// Addresses of the workers of each layout.
+    workers: BTreeMap<Layout, String>,
     serving: Vec<JoinHandle<tsql::Result<()>>>,
     sessions: BTreeMap<Setting, SessionContext>,
     runs: BTreeMap<Setting, u64>,
@@ -138,18 +139,22 @@ impl Settings {
                 .optimize(&OptimizeOptions::default())
                 .await
                 .unwrap();
-            let (mut addresses, mut serving) = (Vec::new(), Vec::new());
-            for _ in 0..WORKERS {
-                let stores = vec![open(from).await, open(&to).await];
-                let options = WorkerOptions::default().listen("127.0.0.1:0");
-                let worker = Worker::start(stores, options).await.unwrap();
-                addresses.push(worker.address().to_string());
-                serving.push(tokio::spawn(worker.serve(std::future::pending())));
+            let (mut workers, mut serving) = (BTreeMap::new(), Vec::new());
+            for (layout, path) in [(Layout::Fresh, from), (Layout::Optimized, to.as_path())] {
+                let mut addresses = Vec::new();
+                for _ in 0..WORKERS {
+                    let options = WorkerOptions::default().listen("127.0.0.1:0");
+                    let worker = Worker::start(vec![open(path).await], options);
+                    let worker = worker.await.unwrap();
+                    addresses.push(worker.address().to_string());
+                    serving.push(tokio::spawn(worker.serve(std::future::pending())));
+                }
+                workers.insert(layout, addresses.join(","));
             }
             Self {
                 fresh,
                 optimized,
-                workers: addresses.join(","),
+                workers,
                 serving,
                 sessions: BTreeMap::new(),
                 runs: BTreeMap::new(),
@@ -200,7 +205,8 @@ impl Settings {
         let options = match setting.machines {
             Machines::Local => options,
             Machines::Workers => {
-                options.workers(Workers::parse(&self.workers).unwrap().least_rows(1))
+                let workers = Workers::parse(&self.workers[&setting.layout]);
+                options.workers(workers.unwrap().least_rows(1))
             }
         };
         let store = match setting.layout {
