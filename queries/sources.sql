@@ -1,7 +1,5 @@
 -- Every ingested file with its lines, records and refused lines.
-SELECT dataset, platform, name, compression, max(end_byte) AS size_bytes,
-  sum(line_count) AS lines, sum(record_count) AS records, sum(reject_count) AS rejects,
-  sum(verbatim_count) AS kept_verbatim, count(*) AS segments, max(ingested_at) AS last_ingested_at
+SELECT dataset, platform, name, compression, size_bytes, line_count AS lines, record_count AS records,
+  reject_count AS rejects, verbatim_count AS kept_verbatim, segments, ingested_at AS last_ingested_at
 FROM sources
-GROUP BY dataset, platform, name, compression
 ORDER BY dataset, platform, name

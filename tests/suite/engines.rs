@@ -235,7 +235,7 @@ const KINDS: &str = r#"{"workload_key": "k", "steps": {"a": 1}, "repeats_ns": [0
 "#;
 
 /// Columns of a source.
-const SOURCES: [&str; 25] = [
+const SOURCES: [&str; 27] = [
     "source_id",
     "dataset",
     "platform",
@@ -247,8 +247,10 @@ const SOURCES: [&str; 25] = [
     "other_count",
     "reject_count",
     "verbatim_count",
-    "date_part('epoch', first_ingested_at)",
-    "date_part('epoch', ingested_at)",
+    "date_part('epoch', date_trunc('second', first_ingested_at))",
+    "date_part('microsecond', first_ingested_at)",
+    "date_part('epoch', date_trunc('second', ingested_at))",
+    "date_part('microsecond', ingested_at)",
     "labels",
     "id",
     "collection",

@@ -641,7 +641,7 @@ fn each_target_and_platform_is_a_database_of_its_own() {
         assert_eq!(tuned(&place, &format!("out/{folder}")), wanted, "{folder}");
     };
     one("cuda/a", LARGE, "[0.5]");
-    one("llvm/b", LARGE, "[2.0]");
+    one("llvm/b", LARGE, "[2]");
     let mut both = tuned(&place, "out/llvm/a");
     both.extend(tuned(&place, "out/llvm-2/a"));
     assert_eq!(both.len(), 2);

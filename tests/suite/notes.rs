@@ -239,8 +239,8 @@ fn notes_are_shown_to_people() {
     assert_eq!(of_k80.lines().collect::<Vec<_>>(), lines[1..]);
     let of_t4 = table(&["queries", "best-program-per-graph", "--set", "platform=t4"]);
     assert_eq!(of_t4.lines().collect::<Vec<_>>(), lines[..1]);
-    for _ in 0..5 {
-        add(&place, &["more", "--platform", "t4"]);
+    for more in 0..5 {
+        add(&place, &[&format!("more {more}"), "--platform", "t4"]);
     }
     let told = table(&["tables"]);
     assert!(

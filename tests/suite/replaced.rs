@@ -148,10 +148,13 @@ fn a_file_that_shares_nothing_with_the_one_of_its_name_is_not_reported() {
 #[test]
 fn a_correction_that_would_count_a_file_twice_is_rejected() {
     let place = Place::new();
+    // The beginning of a file is doubled, too, where the file has grown.
+    for platform in ["x86", "x69"] {
+        place.write(&format!("{platform}/a.json"), log(1, 12));
+    }
+    place.ok(&["ingest", "-q", "x86"]);
     place.write("x86/a.json", log(1, 20));
     place.write("x68/a.json", log(1, 20));
-    // The beginning of a file is doubled, too.
-    place.write("x69/a.json", log(1, 12));
     place.write("x70/b.json", log(700, 4));
     place.ok(&["ingest", "-q", "x86", "x68", "x69", "x70"]);
     for platform in ["x68", "x69"] {

@@ -197,7 +197,7 @@ fn many_small_ingests_are_folded() {
             let row = rows.iter().find(|row| row["table"] == table).unwrap();
             row["files"].as_u64().unwrap()
         };
-        (of("records"), of("sources"))
+        (of("records"), of("source_segments"))
     };
     assert_eq!(files(), (31, 31));
     place.write("last.json", log(63, 2));

@@ -380,11 +380,6 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
     let huge = b"(5, 3, 18), }".as_slice();
     vec![
         ("cut", good[..good.len() - 40].to_vec(), ""),
-        (
-            "empty_zip",
-            zipped(&[]),
-            "no node_config_feat and no config_feat: no file of TpuGraphs",
-        ),
         ("crc", with_wrong_crc(good), "node_feat: "),
         (
             "missing",
@@ -395,11 +390,6 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
             "extra",
             changed(|arrays| arrays.push(array("more", "<i8", &[1], &[1.0]))),
             "more: no array of a layout file",
-        ),
-        (
-            "text",
-            zipped(&[raw[0].clone(), ("readme.txt".to_owned(), b"hi".to_vec())]),
-            "readme.txt: no array",
         ),
         (
             "shapes",
@@ -497,8 +487,24 @@ fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
     for (name, bytes, _) in &cases {
         place.write(&format!("layout/xla/random/train/{name}.npz"), bytes);
     }
+    let others = [
+        members(&good)[0].clone(),
+        ("readme.txt".to_owned(), b"hi".to_vec()),
+    ];
+    for (name, members) in [("empty_zip", &[][..]), ("text", &others[..])] {
+        place.write(
+            &format!("layout/xla/random/train/{name}.npz"),
+            zipped(members),
+        );
+    }
     let ran = place.tsql(&["ingest", "layout"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for told in [
+        "not taken: 1 file, an empty zip archive: layout/xla/random/train/empty_zip.npz",
+        "not taken: 1 file, an npz file of other arrays than TpuGraphs' (node_feat, readme.txt): ",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}\n{}", ran.stderr);
+    }
     for (name, _, reason) in &cases {
         let told = format!("layout/xla/random/train/{name}.npz: {reason}");
         assert!(ran.stderr.contains(&told), "{told}\n{}", ran.stderr);
