@@ -30,8 +30,7 @@ use crate::store::Store;
 ///
 /// # Errors
 /// [`Error::Query`] for a predicate that is no SQL, [`Error::Refused`] where it selects records of a database, whose lines
-/// name their programs by their places in another file: [`export_databases`](crate::metaschedule::export_databases)
-/// writes both.
+/// name their programs by their places in another file: `metaschedule::export_databases` writes both.
 pub async fn export_lines(
     store: &Store,
     predicate: &str,

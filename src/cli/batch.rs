@@ -1,14 +1,13 @@
 //! `tsql batch`: graphs with some of their configurations, for training.
 
 mod several;
+mod writer;
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
-use arrow::ipc::writer::StreamWriter;
 use clap::{Args, ValueEnum};
 use tsql_folders::OutputFile;
 
@@ -19,7 +18,8 @@ use super::talk::{counted, talk};
 use crate::error::Error;
 use crate::store::Store;
 use crate::tpugraphs::{self, Form, GraphsOptions, Pick, Picking, TrainingFile, TrainingGraph};
-use several::{Several, failed};
+use several::Several;
+use writer::BatchWriter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
@@ -224,15 +224,7 @@ impl Batch {
 
     /// The Arrow stream that was asked for.
     fn writer(&self, schema: &Schema) -> Result<BatchWriter, Failure> {
-        let (output, out): (_, Box<dyn Write>) = match &self.output {
-            Some(path) => {
-                let (output, file) = OutputFile::create(path).map_err(Error::from)?;
-                (Some(output), Box::new(file))
-            }
-            None => (None, Box::new(std::io::stdout().lock())),
-        };
-        let stream = StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?;
-        Ok(BatchWriter { stream, output })
+        BatchWriter::open(self.output.as_deref(), schema)
     }
 
     fn form(&self) -> Form {
@@ -240,26 +232,6 @@ impl Batch {
             Kind::Int8 => Form::Int8,
             Kind::Float32 => Form::Float32,
             Kind::Codes => Form::Codes,
-        }
-    }
-}
-
-/// Steps as an Arrow stream, on standard output or in a file.
-struct BatchWriter {
-    stream: StreamWriter<BufWriter<Box<dyn Write>>>,
-    output: Option<OutputFile>,
-}
-
-impl BatchWriter {
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        Ok(self.stream.write(batch).map_err(failed)?)
-    }
-
-    fn finish(mut self) -> Result<(), Failure> {
-        self.stream.finish().map_err(failed)?;
-        match self.output {
-            Some(output) => Ok(output.finish().map_err(Error::from)?),
-            None => Ok(()),
         }
     }
 }

@@ -4,20 +4,18 @@
 //! expressions are compared field by field; a node whose fields are not listed here differs. Properties that a node derives
 //! from its fields and its inputs (order, partitioning, statistics) are not compared.
 
+mod fields;
 mod scan;
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::{AggregateUDF, WindowFrame, WindowFrameBound};
-use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{CastExpr, DynamicFilterPhysicalExpr};
 use datafusion::physical_expr::window::{
     PlainAggregateWindowExpr, SlidingAggregateWindowExpr, StandardWindowExpr, WindowExpr,
 };
-use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -39,16 +37,15 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, Wi
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _, Partitioning};
 use datafusion_distributed::BroadcastExec;
 
-use super::windows::WindowCalls;
+use fields::{Difference, all_same, first, same, same_field, same_option, same_order, same_schema};
 
-/// Name of a property that differs.
-type Difference = Option<&'static str>;
+use super::windows::WindowCalls;
 
 /// Compares a plan with the one that was read back; `calls` are the window functions of its query.
 ///
 /// # Errors
 /// The node and its property that is not the same.
-pub(super) fn compare(
+pub(crate) fn compare(
     written: &Arc<dyn ExecutionPlan>,
     read: &Arc<dyn ExecutionPlan>,
     calls: &WindowCalls,
@@ -73,16 +70,6 @@ fn common(written: &Arc<dyn ExecutionPlan>, read: &Arc<dyn ExecutionPlan>) -> Di
         ("fetch", written.fetch() == read.fetch()),
         ("partitions", partitions(written) == partitions(read)),
     ])
-}
-
-/// Compares names, types and nullability; other metadata of fields changes no row.
-fn same_schema(a: &Schema, b: &Schema) -> bool {
-    let mut pairs = a.fields().iter().zip(b.fields());
-    a.fields().len() == b.fields().len() && pairs.all(|(a, b)| same_field(a, b))
-}
-
-fn same_field(a: &Field, b: &Field) -> bool {
-    a.name() == b.name() && a.data_type() == b.data_type() && a.is_nullable() == b.is_nullable()
 }
 
 /// Returns the first property of a node of one kind that differs.
@@ -197,11 +184,6 @@ fn own(
 }
 
 /// Returns the name of the first property that is not the same.
-fn first<const N: usize>(properties: [(&'static str, bool); N]) -> Difference {
-    let mut differ = properties.iter().filter(|(_, is_same)| !is_same);
-    differ.next().map(|(name, _)| *name)
-}
-
 fn aggregation(written: &AggregateExec, read: &AggregateExec) -> Difference {
     let (a, b) = (written.group_expr(), read.group_expr());
     let named = |a: &[(Arc<dyn PhysicalExpr>, String)], b: &[(Arc<dyn PhysicalExpr>, String)]| {
@@ -396,61 +378,3 @@ fn same_partitioning(a: &Partitioning, b: &Partitioning) -> bool {
         _ => false,
     }
 }
-
-fn same_order(a: &[PhysicalSortExpr], b: &[PhysicalSortExpr]) -> bool {
-    let mut pairs = a.iter().zip(b);
-    a.len() == b.len() && pairs.all(|(a, b)| a.options == b.options && same(&a.expr, &b.expr))
-}
-
-fn all_same(a: &[Arc<dyn PhysicalExpr>], b: &[Arc<dyn PhysicalExpr>]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-}
-
-fn same_option(a: Option<&Arc<dyn PhysicalExpr>>, b: Option<&Arc<dyn PhysicalExpr>>) -> bool {
-    match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => same(a, b),
-        _ => false,
-    }
-}
-
-/// Compares expressions. Filters that change while a plan runs leave out rows that nobody needs, so only their columns are
-/// compared; the settings that a function was planned with are those of the session on both sides; what a cast says of its
-/// field is compared with the schema of the node.
-fn same(a: &Arc<dyn PhysicalExpr>, b: &Arc<dyn PhysicalExpr>) -> bool {
-    let owned = |of: &Arc<dyn PhysicalExpr>| -> Vec<Arc<dyn PhysicalExpr>> {
-        of.children().into_iter().map(Arc::clone).collect()
-    };
-    let (inner, inner_read) = (owned(a), owned(b));
-    if !all_same(&inner, &inner_read) {
-        return false;
-    }
-    let [dynamic, dynamic_read] =
-        [a, b].map(|of| of.downcast_ref::<DynamicFilterPhysicalExpr>().is_some());
-    if dynamic || dynamic_read {
-        return dynamic == dynamic_read;
-    }
-    let [cast, cast_read] = [a, b].map(|of| of.downcast_ref::<CastExpr>());
-    if let (Some(a), Some(b)) = (cast, cast_read) {
-        return a.cast_type() == b.cast_type() && a.cast_options() == b.cast_options();
-    }
-    let [function, function_read] = [a, b].map(|of| of.downcast_ref::<ScalarFunctionExpr>());
-    match (function, function_read) {
-        (Some(a), Some(b)) => {
-            a.fun() == b.fun()
-                && a.name() == b.name()
-                && a.return_type() == b.return_type()
-                && a.nullable() == b.nullable()
-        }
-        (None, None) if inner.is_empty() => a == b,
-        // What is their own is compared above the same inputs.
-        (None, None) => {
-            let read = Arc::clone(b).with_new_children(inner);
-            read.is_ok_and(|read| *a == read)
-        }
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -30,6 +30,9 @@ mod status;
 mod windows;
 mod workers;
 
+#[cfg(test)]
+pub(crate) use {compared::compare, windows::WindowCalls};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

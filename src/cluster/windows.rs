@@ -26,11 +26,11 @@ struct Call {
 
 /// The window functions of a query, subqueries included.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowCalls(Vec<Call>);
+pub(crate) struct WindowCalls(Vec<Call>);
 
 impl WindowCalls {
     /// Collects those of a plan.
-    pub(super) fn of(plan: &LogicalPlan) -> Result<Self> {
+    pub(crate) fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut calls = Vec::new();
         plan.apply_with_subqueries(|node| {
             node.apply_expressions(|expression| {

@@ -50,16 +50,12 @@ use object_store::local::LocalFileSystem;
 use object_store::{ObjectMeta, ObjectStore};
 use url::Url;
 
-use staging::Staging;
+use staging::{OUTPUT, Staging};
 
 use super::text_values::{flat, flat_schema, json_options};
-use crate::error::Error;
 
 /// Scheme of the temporary folders that writers write into.
 const SCHEME: &str = "tsql-copy";
-
-/// What is written there: a file or a folder.
-const OUTPUT: &str = "output";
 
 /// Has the files of `COPY` written as a whole.
 #[derive(Debug)]
@@ -319,17 +315,6 @@ impl Drop for Registered<'_> {
 fn is_file(target: &str) -> bool {
     let path = Path::new(target);
     !target.ends_with('/') && path.extension().is_some() && !path.is_dir()
-}
-
-fn failed(error: impl Into<Error>) -> DataFusionError {
-    DataFusionError::External(Box::new(error.into()))
-}
-
-fn wrong(target: &str, reason: &str) -> DataFusionError {
-    failed(Error::Source {
-        location: target.to_owned(),
-        reason: reason.to_owned(),
-    })
 }
 
 #[cfg(test)]

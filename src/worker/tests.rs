@@ -1,5 +1,7 @@
 //! Workers in this process, asked through their ports.
 
+mod compared_plans;
+
 use std::time::Duration;
 
 use arrow::array::RecordBatch;

@@ -3,11 +3,9 @@
 use std::time::Instant;
 
 use arrow::datatypes::Schema;
-use arrow::error::ArrowError;
 
-use super::BatchWriter;
+use super::writer::BatchWriter;
 use crate::cli::outcome::{DONE, Failure};
-use crate::cli::printer::PrintError;
 use crate::cli::talk::{counted, talk};
 use crate::error::Result;
 use crate::store::Store;
@@ -60,11 +58,4 @@ fn write(
         writer.write(&table.batch(step?)?)?;
     }
     writer.finish()
-}
-
-pub(super) fn failed(error: ArrowError) -> PrintError {
-    match error {
-        ArrowError::IoError(_, error) => PrintError::Io(error),
-        other => PrintError::Io(std::io::Error::other(other)),
-    }
 }

@@ -4,7 +4,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 
-use super::{Difference, first, same, same_option, same_order, same_schema};
+use super::fields::{Difference, first, same, same_option, same_order, same_schema};
 
 pub(super) fn source(written: &DataSourceExec, read: &DataSourceExec) -> Difference {
     let [a, b] = [written, read].map(|of| of.data_source().downcast_ref::<FileScanConfig>());

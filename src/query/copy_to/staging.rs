@@ -12,11 +12,13 @@ use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use tsql_folders::{OutputFile, Scratch, folder_of};
 use url::Url;
 
-use super::{OUTPUT, failed, wrong};
 use crate::error::Error;
 
 /// Parts of an object that are sent at the same time.
 const PARTS: usize = 4;
+
+/// What is written there: a file or a folder.
+pub(super) const OUTPUT: &str = "output";
 
 /// Bytes of a part of an object.
 const PART_BYTES: usize = 16 << 20;
@@ -211,4 +213,15 @@ async fn send(
     }
     parts.finish().await?;
     Ok(())
+}
+
+pub(super) fn failed(error: impl Into<Error>) -> DataFusionError {
+    DataFusionError::External(Box::new(error.into()))
+}
+
+pub(super) fn wrong(target: &str, reason: &str) -> DataFusionError {
+    failed(Error::Source {
+        location: target.to_owned(),
+        reason: reason.to_owned(),
+    })
 }

@@ -34,7 +34,7 @@ use datafusion::logical_expr::{
     ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
 };
 
-use partials::{Pairs, Spread, Total, number};
+use partials::{Pairs, Partial, Spread, Total, number};
 
 use super::deviation;
 
@@ -259,15 +259,6 @@ fn sliding_accumulator(name: &str) -> Option<Box<dyn Accumulator>> {
         "regr_sxy" => boxed(|frame: Pairs| frame.any().map(|frame| frame.products)),
         _ => None,
     }
-}
-
-/// What is known of consecutive rows of a frame. The default is that of no rows.
-trait Partial: Copy + Debug + Default + Send + Sync + 'static {
-    /// One for each row in which no argument is NULL.
-    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>>;
-
-    /// What is known of these rows and of those that follow.
-    fn and(self, later: Self) -> Self;
 }
 
 /// The rows of a frame: newer ones one by one, older ones each with what is known of it and all that follow it up to the newer ones.

@@ -30,7 +30,7 @@ use tokio::sync::OnceCell;
 
 use super::index::{Index, keys};
 use super::output::Output;
-use super::{Term, terms};
+use super::terms::{Term, terms};
 
 const NAME: &str = "RangeJoinExec";
 

@@ -13,7 +13,7 @@ use arrow::row::{RowConverter, SortField};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::Term;
+use super::terms::Term;
 use crate::query::sort_keys::{prefix, with_equal_floats};
 
 /// Rows of a block.

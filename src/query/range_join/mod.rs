@@ -13,25 +13,18 @@
 mod exec;
 mod index;
 mod output;
+mod terms;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
-use arrow::row::{RowConverter, SortField};
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{
-    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
-};
-use datafusion::common::{JoinSide, JoinType, Result};
-use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::expressions::{BinaryExpr, Column};
-use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
-use datafusion::physical_plan::joins::utils::JoinFilter;
 
 use super::spilling;
 use crate::store::Settings;
@@ -76,109 +69,4 @@ impl PhysicalOptimizerRule for RangeJoins {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-/// A term of a join condition, without its strictness.
-#[derive(Clone, Debug)]
-struct Term {
-    /// An expression over the rows of the held side.
-    held: Arc<dyn PhysicalExpr>,
-    /// An expression over the rows of the other side.
-    probe: Arc<dyn PhysicalExpr>,
-    /// `held <= probe` if true, `held >= probe` if not.
-    is_at_most: bool,
-}
-
-impl std::fmt::Display for Term {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let operator = if self.is_at_most { "<=" } else { ">=" };
-        write!(to, "{} {operator} {}", self.held, self.probe)
-    }
-}
-
-/// The terms by which pairs are searched, two at most; none if there is nothing to search by.
-fn terms(join: &NestedLoopJoinExec) -> Result<Vec<Term>> {
-    let is_supported = !matches!(join.join_type(), JoinType::LeftMark | JoinType::RightMark);
-    let Some(filter) = join.filter().filter(|_| is_supported) else {
-        return Ok(Vec::new());
-    };
-    let (held, probe) = (join.left().schema(), join.right().schema());
-    let mut terms = Vec::new();
-    for part in split_conjunction(filter.expression()) {
-        if let Some(term) = term(part, filter)?
-            && is_sortable(&term, &held, &probe)?
-            && terms.len() < 2
-        {
-            terms.push(term);
-        }
-    }
-    Ok(terms)
-}
-
-/// The term that a part of a condition is, if it compares one side with the other.
-fn term(part: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<Term>> {
-    let Some(compared) = part.downcast_ref::<BinaryExpr>() else {
-        return Ok(None);
-    };
-    let is_at_most = match compared.op() {
-        Operator::Lt | Operator::LtEq => true,
-        Operator::Gt | Operator::GtEq => false,
-        _ => return Ok(None),
-    };
-    let (left, right) = (compared.left(), compared.right());
-    let (held, probe, is_at_most) = match (side(left, filter)?, side(right, filter)?) {
-        (Some(JoinSide::Left), Some(JoinSide::Right)) => (left, right, is_at_most),
-        (Some(JoinSide::Right), Some(JoinSide::Left)) => (right, left, !is_at_most),
-        _ => return Ok(None),
-    };
-    Ok(Some(Term {
-        held: of_side(held, filter)?,
-        probe: of_side(probe, filter)?,
-        is_at_most,
-    }))
-}
-
-/// The side whose columns an expression has; `None` for those of both or none.
-fn side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<JoinSide>> {
-    let mut sides = Vec::new();
-    expr.apply(|part| {
-        if let Some(column) = part.downcast_ref::<Column>() {
-            let index = filter.column_indices().get(column.index());
-            sides.push(index.map_or(JoinSide::None, |index| index.side));
-        } else if part.is_volatile_node() {
-            sides.push(JoinSide::None);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    sides.dedup();
-    Ok(match sides.as_slice() {
-        [side @ (JoinSide::Left | JoinSide::Right)] => Some(*side),
-        _ => None,
-    })
-}
-
-/// The same expression over the rows of its side.
-fn of_side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Arc<dyn PhysicalExpr>> {
-    let columns = filter.column_indices();
-    Arc::clone(expr)
-        .transform(|part| {
-            let Some(column) = part.downcast_ref::<Column>() else {
-                return Ok(Transformed::no(part));
-            };
-            Ok(match columns.get(column.index()) {
-                Some(index) => {
-                    Transformed::yes(Arc::new(Column::new(column.name(), index.index)) as _)
-                }
-                None => Transformed::no(part),
-            })
-        })
-        .data()
-}
-
-/// Whether both expressions have the same type, whose values are compared as they are sorted.
-fn is_sortable(term: &Term, held: &Schema, probe: &Schema) -> Result<bool> {
-    let data_type = term.held.data_type(held)?;
-    Ok(data_type == term.probe.data_type(probe)?
-        && (data_type.is_primitive() || data_type.is_string() || data_type.is_binary())
-        && RowConverter::supports_fields(&[SortField::new(data_type)]))
 }

@@ -21,6 +21,27 @@ const MAX_MEMBERS: usize = 64;
 /// What follows the name of an array in the archive.
 pub(super) const SUFFIX: &str = ".npy";
 
+/// Arrays of a tile file.
+pub(super) const TILE_ARRAYS: [&str; 6] = [
+    "node_feat",
+    "node_opcode",
+    "edge_index",
+    "config_feat",
+    "config_runtime",
+    "config_runtime_normalizers",
+];
+
+/// Arrays of a layout file.
+pub(super) const LAYOUT_ARRAYS: [&str; 7] = [
+    "node_feat",
+    "node_opcode",
+    "edge_index",
+    "node_config_feat",
+    "node_config_ids",
+    "config_runtime",
+    "node_splits",
+];
+
 /// An open npz file.
 pub(super) struct Archive<R> {
     zip: ZipArchive<R>,

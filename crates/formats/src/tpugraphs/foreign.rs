@@ -4,8 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use zip::ZipArchive;
 
-use super::archive::SUFFIX;
-use super::{LAYOUT_ARRAYS, TILE_ARRAYS};
+use super::archive::{LAYOUT_ARRAYS, SUFFIX, TILE_ARRAYS};
 use crate::Looks;
 
 /// Arrays that only files of TpuGraphs have: other graphs have features of nodes and edges, too.

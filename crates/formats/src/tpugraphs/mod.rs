@@ -21,7 +21,7 @@ use std::io::{Read, Seek};
 use ahash::RandomState;
 
 pub use crate::npy::{Dtype, Header};
-use archive::{Archive, Member};
+use archive::{Archive, LAYOUT_ARRAYS, Member, TILE_ARRAYS};
 pub use foreign::foreign;
 use grouping::{Grouped, Grouping, Planes};
 pub use place::Place;
@@ -42,27 +42,6 @@ const MAX_RUNTIME_NS: i64 = 1 << 53;
 
 /// Greatest number of nodes, edges and configurations.
 const MAX_COUNT: u64 = 1 << 24;
-
-/// Arrays of a tile file.
-const TILE_ARRAYS: [&str; 6] = [
-    "node_feat",
-    "node_opcode",
-    "edge_index",
-    "config_feat",
-    "config_runtime",
-    "config_runtime_normalizers",
-];
-
-/// Arrays of a layout file.
-const LAYOUT_ARRAYS: [&str; 7] = [
-    "node_feat",
-    "node_opcode",
-    "edge_index",
-    "node_config_feat",
-    "node_config_ids",
-    "config_runtime",
-    "node_splits",
-];
 
 /// One npz file.
 #[derive(Debug)]

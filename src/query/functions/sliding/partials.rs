@@ -1,10 +1,19 @@
 //! What is known of consecutive rows: totals, spreads and pairs.
 
+use std::fmt::Debug;
+
 use arrow::array::ArrayRef;
 use datafusion::common::cast::as_float64_array;
 use datafusion::common::{Result, internal_err};
 
-use super::Partial;
+/// What is known of consecutive rows of a frame. The default is that of no rows.
+pub(super) trait Partial: Copy + Debug + Default + Send + Sync + 'static {
+    /// One for each row in which no argument is NULL.
+    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>>;
+
+    /// What is known of these rows and of those that follow.
+    fn and(self, later: Self) -> Self;
+}
 
 /// How many values, and their sum.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,11 @@
+//! Plans that differ in one property of a node are not sent as if they were the same.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 
-use super::*;
-use crate::cluster::Workers;
+use crate::cluster::{WindowCalls, Workers, compare};
 use crate::query::SessionOptions;
 use crate::store::Store;
 

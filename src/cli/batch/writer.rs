@@ -1,0 +1,54 @@
+//! Steps as an Arrow stream.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
+use arrow::error::ArrowError;
+use arrow::ipc::writer::StreamWriter;
+use tsql_folders::OutputFile;
+
+use crate::cli::outcome::Failure;
+use crate::cli::printer::PrintError;
+use crate::error::Error;
+
+/// Steps as an Arrow stream, on standard output or in a file.
+pub(super) struct BatchWriter {
+    stream: StreamWriter<BufWriter<Box<dyn Write>>>,
+    output: Option<OutputFile>,
+}
+
+impl BatchWriter {
+    /// Writes to a file, or to standard output where there is none.
+    pub(super) fn open(path: Option<&Path>, schema: &Schema) -> Result<Self, Failure> {
+        let (output, out): (_, Box<dyn Write>) = match path {
+            Some(path) => {
+                let (output, file) = OutputFile::create(path).map_err(Error::from)?;
+                (Some(output), Box::new(file))
+            }
+            None => (None, Box::new(std::io::stdout().lock())),
+        };
+        let stream = StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?;
+        Ok(Self { stream, output })
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        Ok(self.stream.write(batch).map_err(failed)?)
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.stream.finish().map_err(failed)?;
+        match self.output {
+            Some(output) => Ok(output.finish().map_err(Error::from)?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed(error: ArrowError) -> PrintError {
+    match error {
+        ArrowError::IoError(_, error) => PrintError::Io(error),
+        other => PrintError::Io(std::io::Error::other(other)),
+    }
+}
