@@ -106,7 +106,7 @@ fn ordinary(join: &Join) -> Result<Option<LogicalPlan>> {
 }
 
 /// Whether two evaluations of a plan may differ.
-fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
     let mut is_volatile = false;
     plan.apply_with_subqueries(|node| {
         is_volatile |= node.expressions().iter().any(Expr::is_volatile);

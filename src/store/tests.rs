@@ -146,7 +146,7 @@ async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
     assert_eq!(rows(&store).await, 1);
 }
 
-/// What is written or removed lies in the store, whatever a folder of it leads to.
+/// Writing and deleting commands follow no symbolic link out of the store.
 #[cfg(unix)]
 #[tokio::test]
 async fn nothing_is_written_through_a_link() {

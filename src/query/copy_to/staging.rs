@@ -1,4 +1,4 @@
-//! Where the files of `COPY` are written, and how they get to their target.
+//! The temporary files of `COPY`, and their delivery to the target.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -17,13 +17,13 @@ use crate::error::Error;
 /// Parts of an object that are sent at the same time.
 const PARTS: usize = 4;
 
-/// What is written there: a file or a folder.
+/// Name of the file or folder that a writer writes.
 pub(super) const OUTPUT: &str = "output";
 
 /// Bytes of a part of an object.
 const PART_BYTES: usize = 16 << 20;
 
-/// Where a writer writes, and what becomes of it.
+/// A temporary file or folder, and the target that it is delivered to.
 pub(super) struct Staging {
     scratch: Option<Scratch>,
     target: Target,

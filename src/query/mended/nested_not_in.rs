@@ -1,18 +1,23 @@
-//! `x NOT IN (SELECT y ...)` below OR, NOT or CASE, where either may be NULL.
+//! `x IN (SELECT y ...)` and `x NOT IN (SELECT y ...)` within other conditions, where either may be NULL.
 //!
 //! DataFusion asks only whether a row of the subquery is equal, so that NULL counts as false: `x NOT IN (1, NULL) OR false` keeps
-//! the row of x = 5. Here the counts of the subquery say whether it is NULL. Correlated subqueries are left as they are.
+//! the row of x = 5, and `(x IN (1, NULL)) IS NULL` loses it. Here the counts of the subquery say whether it is NULL. `IN` below AND
+//! and OR alone stays: NULL and false leave out the same rows. Correlated subqueries are left as they are.
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery, lit, not, when,
+    Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, lit, not, when,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use crate::query::not_in::is_volatile;
 
 /// The rule that does so.
 #[derive(Debug)]
@@ -30,14 +35,10 @@ impl AnalyzerRule for NestedNotIn {
             };
             let mut is_changed = false;
             let parts = split_conjunction_owned(filter.predicate).into_iter();
-            let parts = parts.map(|part| match part {
-                // An anti join knows NULL.
-                Expr::InSubquery(_) => Ok(part),
-                part => {
-                    let part = part.transform_up(known)?;
-                    is_changed |= part.transformed;
-                    Ok(part.data)
-                }
+            let parts = parts.map(|part| {
+                let part = with_nulls(part)?;
+                is_changed |= part.transformed;
+                Ok(part.data)
             });
             let parts = parts.collect::<Result<Vec<_>>>()?;
             let predicate = conjunction(parts).unwrap_or_else(|| lit(true));
@@ -51,35 +52,70 @@ impl AnalyzerRule for NestedNotIn {
     }
 }
 
-/// The condition with what makes it NULL.
-fn known(part: Expr) -> Result<Transformed<Expr>> {
+/// A condition whose subqueries are NULL where they should be.
+fn with_nulls(part: Expr) -> Result<Transformed<Expr>> {
+    let is_anti_join = match &part {
+        Expr::InSubquery(_) => true,
+        Expr::Not(part) => matches!(part.as_ref(), Expr::InSubquery(_)),
+        _ => false,
+    };
+    if is_anti_join {
+        return Ok(Transformed::no(part));
+    }
+    part.transform_down(|part| match &part {
+        Expr::BinaryExpr(both) if matches!(both.op, Operator::And | Operator::Or) => {
+            Ok(Transformed::no(part))
+        }
+        Expr::InSubquery(asked) if !asked.negated => {
+            Ok(Transformed::new(part, false, TreeNodeRecursion::Jump))
+        }
+        _ => {
+            let part = part.transform_up(three_valued)?;
+            let is_changed = part.transformed;
+            Ok(Transformed::new(
+                part.data,
+                is_changed,
+                TreeNodeRecursion::Jump,
+            ))
+        }
+    })
+}
+
+/// `IN` or `NOT IN` with what makes it NULL.
+fn three_valued(part: Expr) -> Result<Transformed<Expr>> {
     let Expr::InSubquery(asked) = &part else {
         return Ok(Transformed::no(part));
     };
     let is_correlated = !asked.subquery.outer_ref_columns.is_empty();
-    if !asked.negated || is_correlated {
+    if is_correlated || is_volatile(&asked.subquery.subquery)? {
         return Ok(Transformed::no(part));
     }
-    let rows = counted(&asked.subquery, lit(1_i64))?;
-    let columns = asked.subquery.subquery.schema().columns();
-    let Some(column) = columns.into_iter().next() else {
+    let Some(column) = asked
+        .subquery
+        .subquery
+        .schema()
+        .columns()
+        .into_iter()
+        .next()
+    else {
         return Ok(Transformed::no(part));
     };
+    let rows = counted(&asked.subquery, lit(1_i64))?;
     let values = counted(&asked.subquery, Expr::Column(column))?;
-    let is_unknown = asked
-        .expr
-        .as_ref()
-        .clone()
-        .is_null()
-        .or(rows.clone().gt(values));
-    let guard = when(rows.eq(lit(0_i64)), lit(true))
-        .when(is_unknown, lit(ScalarValue::Boolean(None)))
-        .otherwise(lit(true))?;
-    let is_in = Expr::InSubquery(InSubquery {
+    let has_null = asked.expr.as_ref().clone().is_null();
+    let has_null = has_null.or(rows.clone().gt(values));
+    let of_no_match = when(rows.eq(lit(0_i64)), lit(asked.negated))
+        .when(has_null, lit(ScalarValue::Boolean(None)))
+        .otherwise(lit(asked.negated))?;
+    let is_match = Expr::InSubquery(InSubquery {
         negated: false,
         ..asked.clone()
     });
-    Ok(Transformed::yes(not(is_in).and(guard)))
+    Ok(Transformed::yes(if asked.negated {
+        not(is_match).and(of_no_match)
+    } else {
+        is_match.or(of_no_match)
+    }))
 }
 
 /// How many rows of a subquery have a value.
@@ -117,6 +153,28 @@ mod tests {
                 1,
             ),
             ("x NOT IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y))", 0),
+            ("NOT (x IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y)))", 0),
+            (
+                "NOT (x IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y)) OR x = 2)",
+                0,
+            ),
+            (
+                "(x IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y))) IS NULL",
+                3,
+            ),
+            (
+                "(x IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y))) = false",
+                0,
+            ),
+            ("(x IN (SELECT 1 WHERE false)) IS NULL", 0),
+            (
+                "x IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y)) OR x = 5",
+                2,
+            ),
+            (
+                "CASE WHEN x NOT IN (SELECT * FROM (VALUES (1), (NULL)) AS r(y)) THEN false ELSE x = 5 END",
+                1,
+            ),
         ] {
             let sql = format!("SELECT count(*) AS n FROM {left} WHERE {condition}");
             let rows = collect(&context, &sql).await.unwrap();

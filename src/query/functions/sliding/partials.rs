@@ -1,4 +1,4 @@
-//! What is known of consecutive rows: totals, spreads and pairs.
+//! Partial aggregates of consecutive rows: totals, spreads and pairs.
 
 use std::fmt::Debug;
 
@@ -6,12 +6,12 @@ use arrow::array::ArrayRef;
 use datafusion::common::cast::as_float64_array;
 use datafusion::common::{Result, internal_err};
 
-/// What is known of consecutive rows of a frame. The default is that of no rows.
+/// A partial aggregate of consecutive rows of a frame. The default is that of no rows.
 pub(super) trait Partial: Copy + Debug + Default + Send + Sync + 'static {
     /// One for each row in which no argument is NULL.
     fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>>;
 
-    /// What is known of these rows and of those that follow.
+    /// The partial aggregate of these rows and of those that follow.
     fn and(self, later: Self) -> Self;
 }
 
