@@ -38,6 +38,7 @@ __all__ = [
     "version",
     "workers",
     "write_arrow",
+    "write_file",
 ]
 
 def version() -> str: ...
