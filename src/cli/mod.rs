@@ -256,12 +256,7 @@ fn on_threads(cli: Cli) -> Result<u8, Failure> {
         .build()
         .map_err(failed)?;
     let main = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let done = main.spawn(move || {
-        let done = runtime.block_on(dispatch(cli));
-        // What was interrupted may compute on: nobody waits for it.
-        runtime.shutdown_background();
-        done
-    });
+    let done = main.spawn(move || runtime.block_on(dispatch(cli)));
     match done.map_err(failed)?.join() {
         Ok(outcome) => outcome,
         Err(panic) => std::panic::resume_unwind(panic),

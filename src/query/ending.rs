@@ -30,6 +30,8 @@ use futures::StreamExt as _;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
+use super::range_join::RangeJoinExec;
+
 /// Batches that wait to be taken.
 const WAITING: usize = 2;
 
@@ -38,7 +40,12 @@ const LEAVES_EVERY: Duration = Duration::from_millis(100);
 const LEAVES_FOR: Duration = Duration::from_millis(1);
 
 /// Nodes that make many rows of a few.
-const MANY: [&str; 3] = ["CrossJoinExec", "NestedLoopJoinExec", "UnnestExec"];
+const MANY: [&str; 4] = [
+    "CrossJoinExec",
+    "NestedLoopJoinExec",
+    "RangeJoinExec",
+    "UnnestExec",
+];
 
 /// The rows of an answer, computed by tasks that end soon after the stream is dropped, also in the midst of a join that
 /// finds nothing.
@@ -155,6 +162,10 @@ fn ending(
             }
             None => node,
         };
+        let node = match node.downcast_ref::<RangeJoinExec>() {
+            Some(join) => Arc::new(join.with_filter(|filter| watched(filter, waited_for))),
+            None => node,
+        };
         let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
         Ok(Transformed::yes(makes_way))
     });
@@ -244,10 +255,12 @@ mod tests {
     use crate::query::engine::engine;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn joins_that_find_no_pair_end_with_who_waits_for_them() {
+    async fn joins_of_no_pair_or_of_very_many_end_with_who_waits_for_them() {
         let context = engine(None).unwrap();
         for condition in [
             "a.value > b.value * 1000000",
+            "a.value < b.value * 2",
+            "a.value < b.value * 2 AND a.value + b.value < 0",
             "a.value % 2 = b.value % 2 AND a.value + b.value < 0",
         ] {
             let sql = format!(

@@ -26,6 +26,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::operators::unwrapped;
 use crate::query::mended::{below_projection, rows_read};
+use crate::query::range_join::RangeJoinExec;
 use crate::query::twice::OnceExec;
 
 /// Proves that each limit leaves out only rows that a limit of the query leaves out.
@@ -240,4 +241,5 @@ fn is_join(node: &Arc<dyn ExecutionPlan>) -> bool {
         || node.is::<CrossJoinExec>()
         || node.is::<SymmetricHashJoinExec>()
         || node.is::<PiecewiseMergeJoinExec>()
+        || node.is::<RangeJoinExec>()
 }

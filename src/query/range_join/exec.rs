@@ -15,6 +15,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, replace_children_if_necessary};
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
+use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
 };
@@ -36,7 +37,7 @@ const NAME: &str = "RangeJoinExec";
 
 /// A join whose pairs are searched by sorted keys.
 #[derive(Debug)]
-pub(super) struct RangeJoinExec {
+pub(in crate::query) struct RangeJoinExec {
     /// DataFusion's operator, which has the same rows.
     nested_loop: Arc<dyn ExecutionPlan>,
     left: Arc<dyn ExecutionPlan>,
@@ -70,6 +71,25 @@ impl RangeJoinExec {
             held: Arc::default(),
             metrics: ExecutionPlanMetricsSet::new(),
         }))
+    }
+
+    /// The operator with another filter, which is true for the same pairs. The keys stay those of the first one.
+    pub(in crate::query) fn with_filter(
+        &self,
+        replace: impl Fn(&JoinFilter) -> JoinFilter,
+    ) -> Self {
+        Self {
+            nested_loop: Arc::clone(&self.nested_loop),
+            left: Arc::clone(&self.left),
+            right: Arc::clone(&self.right),
+            terms: Arc::clone(&self.terms),
+            output: Output {
+                filter: replace(&self.output.filter),
+                ..self.output.clone()
+            },
+            held: Arc::default(),
+            metrics: self.metrics.clone(),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use datafusion::physical_plan::joins::NestedLoopJoinExec;
 
 use super::spilling;
 use crate::store::Settings;
-use exec::RangeJoinExec;
+pub(super) use exec::RangeJoinExec;
 
 /// The rule that puts the operator into plans, after all others.
 #[derive(Debug)]

@@ -119,3 +119,12 @@ async fn other_joins_stay_as_they_are() {
         );
     }
 }
+
+/// A limit below the operator is the one that the query has there.
+#[tokio::test]
+async fn a_limit_of_one_side_stays_with_it() {
+    let context = session(2, None).await;
+    let sql = "SELECT count(*) FROM a LEFT JOIN (SELECT y FROM (SELECT y FROM b UNION ALL SELECT y FROM b) AS u ORDER BY y LIMIT 3) AS r ON r.y > a.x";
+    assert!(is_used(&context, sql).await);
+    assert_eq!(rows(&context, sql).await, ["| 300      |"]);
+}
