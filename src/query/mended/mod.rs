@@ -22,6 +22,7 @@
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
 //! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
+//! | `x RIGHT JOIN y ... WHERE y.z = 0 AND coalesce(x.v, 4) > y.v` | compares `x.v` with itself | [`filter_barrier`] stops filters by ambiguous names |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //!
@@ -32,6 +33,7 @@ mod aggregate_filters;
 pub(super) mod chains;
 mod correlated_aliases;
 mod distinct_from;
+mod filter_barrier;
 mod float_keys;
 mod group_filters;
 mod guarded_conditions;
@@ -110,6 +112,9 @@ fn repaired(
             limit_barrier::PLACES_SORTS => Arc::new(limit_barrier::BehindBarriers(rule)) as _,
             window_limits::REPLACED => Arc::new(window_limits::LimitsPastWindows) as _,
             merge_join::MOVES_PROJECTIONS => Arc::new(merge_join::PastGuardedJoins(rule)) as _,
+            name if filter_barrier::PUSH_FILTERS.contains(&name) => {
+                Arc::new(filter_barrier::AboveBarriers(rule)) as _
+            }
             _ => rule,
         });
         if is_sorted {
