@@ -13,6 +13,7 @@
 //! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] makes projections of aliases |
 //! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
 //! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL for false | [`nested_not_in`] counts NULL |
+//! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
@@ -45,6 +46,7 @@ mod nested_not_in;
 mod null_extension;
 pub(super) mod nulls_of_lists;
 mod offsets;
+mod one_row_subqueries;
 mod samples;
 mod set_operations;
 mod similar_to;
@@ -83,6 +85,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
         .with_analyzer_rule(Arc::new(correlated_aliases::ProjectedAliases))
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
+        .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))
         .with_analyzer_rule(Arc::new(nested_not_in::NestedNotIn))
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
