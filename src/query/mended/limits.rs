@@ -5,7 +5,8 @@
 //! - that a scan has said in which order its rows come: threads take files from each other, and the merge above gives what
 //!   it did not see in order ([#24272](https://github.com/apache/datafusion/issues/24272)),
 //! - that rows of a DISTINCT in order need a direction of the limit, and stops
-//!   ([#25350](https://github.com/apache/datafusion/issues/25350)).
+//!   ([#25350](https://github.com/apache/datafusion/issues/25350)),
+//! - that NaN is no key of the table that holds the first groups, which panics, and that -0.0 is the key 0.0.
 
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+
+use crate::query::functions::has_floats;
 
 /// The rule that reminds it, after all others.
 #[derive(Debug)]
@@ -64,7 +67,13 @@ fn in_order(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
 /// The same aggregation, of all rows of its groups; `None` where it is that.
 fn whole_groups(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
     let limit = aggregate.limit_options()?;
-    let is_wrong =
-        limit.descending().is_none() && !aggregate.is_unordered_unfiltered_group_by_distinct();
+    let is_wrong = match limit.descending() {
+        Some(_) => {
+            let input = aggregate.input().schema();
+            let mut keys = aggregate.group_expr().expr().iter();
+            keys.any(|(key, _)| key.data_type(&input).is_ok_and(|kind| has_floats(&kind)))
+        }
+        None => !aggregate.is_unordered_unfiltered_group_by_distinct(),
+    };
     is_wrong.then(|| Arc::new(aggregate.with_new_limit_options(None)) as _)
 }

@@ -237,3 +237,25 @@ async fn limits_choose_no_rows() {
         assert_eq!(found, wanted, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn the_first_groups_of_floats_are_whole() {
+    let context = engine(None).unwrap();
+    let values = "(VALUES ('NaN'::DOUBLE), (1.0), (2.0), ('NaN'), (-0.0), (0.0), (NULL)) AS t(x)";
+    for (order, expected) in [
+        ("x", ["0.0", "1.0", "2.0"]),
+        ("x DESC NULLS LAST", ["NaN", "2.0", "1.0"]),
+    ] {
+        let sql = format!("SELECT DISTINCT x FROM {values} ORDER BY {order} LIMIT 3");
+        let found = rows(&context, &sql).await;
+        let found: Vec<&str> = found
+            .iter()
+            .map(|row| row.trim_start_matches('-'))
+            .collect();
+        assert_eq!(found, expected, "{sql}");
+        let sql = format!(
+            "SELECT x, count(*) OVER () AS n FROM (SELECT x FROM {values} GROUP BY x ORDER BY {order} LIMIT 4) AS g ORDER BY {order}"
+        );
+        assert_eq!(rows(&context, &sql).await.len(), 4, "{sql}");
+    }
+}
