@@ -259,3 +259,20 @@ async fn the_first_groups_of_floats_are_whole() {
         assert_eq!(rows(&context, &sql).await.len(), 4, "{sql}");
     }
 }
+
+#[tokio::test]
+async fn conditions_that_may_fail_are_evaluated_where_those_before_do_not_decide() {
+    let context = engine(None).unwrap();
+    let values = "(VALUES (0, 1), (1, 2), (5, 3), (NULL, 4), (0, 5)) AS t(x, n)";
+    for (condition, expected) in [
+        ("x = 0 OR 10 / x > 3", "3"),
+        ("NOT (x = 0 OR 10 / x > 3)", "1"),
+        ("n = 4 OR x <> 0 AND 10 / x > 3", "2"),
+        ("NOT (x <> 0 AND 10 / x > 3)", "3"),
+        ("(x = 0 OR 10 / x > 3) IS NULL", "1"),
+        ("n < 5 AND (x = 0 OR 10 / x > 3)", "2"),
+    ] {
+        let sql = format!("SELECT count(*) FROM {values} WHERE {condition}");
+        assert_eq!(rows(&context, &sql).await, [expected], "{sql}");
+    }
+}
