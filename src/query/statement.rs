@@ -10,6 +10,7 @@
 //! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
 //! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast that has a name of its own (see [`casts`]) |
 //! | `ORDER BY ALL` | `ORDER BY 1, 2, 3` |
+//! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see [`quantified`]) |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
 //! | `SHOW TABLES` | a query of the tables that need no schema |
 //! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
@@ -31,6 +32,7 @@ mod keys;
 mod names;
 mod ordinals;
 mod pivot;
+mod quantified;
 mod renamed;
 mod row_in;
 pub(super) mod splits;
@@ -211,6 +213,7 @@ impl VisitorMut for Written<'_> {
             boolean::regroup(expr);
         }
         calls::write(expr);
+        quantified::write(expr);
         depth::balance(expr);
         match self.depth.enter(expr) {
             Ok(()) => ControlFlow::Continue(()),

@@ -316,3 +316,27 @@ fn calls_of_duckdb_are_calls_that_there_are_and_keep_their_names() {
         assert_eq!(written(sql), wanted);
     }
 }
+
+#[test]
+fn comparisons_with_any_of_a_list_know_null() {
+    for (sql, expected) in [
+        (
+            "SELECT q FROM t WHERE x = ANY([1, NULL])",
+            "SELECT q FROM t WHERE x IN (1, NULL)",
+        ),
+        (
+            "SELECT q FROM t WHERE x = SOME(l)",
+            "SELECT q FROM t WHERE NOT x <> ALL(l)",
+        ),
+        (
+            "SELECT q FROM t WHERE x >= ANY(l)",
+            "SELECT q FROM t WHERE NOT x < ALL(l)",
+        ),
+        (
+            "SELECT q FROM t WHERE x = ANY(SELECT y FROM u)",
+            "SELECT q FROM t WHERE x = ANY(SELECT y FROM u)",
+        ),
+    ] {
+        assert_eq!(written(sql), expected);
+    }
+}
