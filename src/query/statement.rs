@@ -9,7 +9,7 @@
 //! | `FROM t WHERE a > 1`, `SELECT a, FROM t` | `SELECT * FROM t WHERE a > 1`, `SELECT a FROM t` |
 //! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
 //! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast that has a name of its own (see [`casts`]) |
-//! | `ORDER BY ALL` | `ORDER BY 1, 2, 3` |
+//! | `ORDER BY ALL`, `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1, 2, 3`, `ORDER BY 1` |
 //! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see [`quantified`]) |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
 //! | `SHOW TABLES` | a query of the tables that need no schema |
@@ -179,6 +179,7 @@ impl VisitorMut for Written<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        ordinals::of_distinct(query);
         casts::name(query);
         let united = depth::united(query).and_then(|()| limited(query));
         match united.and_then(|()| ordinals::count(query)) {

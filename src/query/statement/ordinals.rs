@@ -1,11 +1,48 @@
-//! `ORDER BY ALL` as `ORDER BY 1, 2, 3`: the planner takes it of plain columns alone, and forgets it of a `UNION`.
+//! `ORDER BY` by the positions of columns.
+//!
+//! | typed | planned |
+//! |---|---|
+//! | `ORDER BY ALL` | `ORDER BY 1, 2, 3`: the planner takes it of plain columns alone, and forgets it of a `UNION` |
+//! | `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1`: the column has a name by now, which the planner does not find |
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, OrderBy, OrderByExpr, OrderByKind, Query, SelectItem, SetExpr,
+    Distinct, Expr, OrderBy, OrderByExpr, OrderByKind, Query, SelectItem, SetExpr,
 };
 
 use super::super::dialect::pieces::number;
 use crate::error::{Error, Result};
+
+/// Replaces the expressions of `SELECT DISTINCT` in its `ORDER BY` by their positions.
+pub(super) fn of_distinct(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return;
+    };
+    let Some(OrderBy {
+        kind: OrderByKind::Expressions(order),
+        ..
+    }) = &mut query.order_by
+    else {
+        return;
+    };
+    let items = select.projection.iter().map(|item| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    });
+    // The columns of a `*` are counted by the planner.
+    let Some(items) = items.collect::<Option<Vec<&Expr>>>() else {
+        return;
+    };
+    if !matches!(select.distinct, Some(Distinct::Distinct)) {
+        return;
+    }
+    for by in order {
+        let is_named = matches!(by.expr, Expr::Identifier(_) | Expr::Value(_));
+        let position = items.iter().position(|item| **item == by.expr);
+        if let Some(position) = position.filter(|_| !is_named) {
+            by.expr = number(position + 1);
+        }
+    }
+}
 
 /// Writes the places of all columns.
 ///

@@ -340,3 +340,23 @@ fn comparisons_with_any_of_a_list_know_null() {
         assert_eq!(written(sql), expected);
     }
 }
+
+#[test]
+fn distinct_rows_are_ordered_by_their_expressions() {
+    for (sql, expected) in [
+        (
+            "SELECT DISTINCT x % 3, y FROM t ORDER BY y, x % 3 DESC",
+            "SELECT DISTINCT x % 3 AS \"x % 3\", y FROM t ORDER BY y, 1 DESC",
+        ),
+        (
+            "SELECT DISTINCT lower(x) AS l FROM t ORDER BY lower(x)",
+            "SELECT DISTINCT lower(x) AS l FROM t ORDER BY 1",
+        ),
+        (
+            "SELECT x % 3 FROM t ORDER BY x % 3",
+            "SELECT x % 3 AS \"x % 3\" FROM t ORDER BY x % 3",
+        ),
+    ] {
+        assert_eq!(written(sql), expected);
+    }
+}
