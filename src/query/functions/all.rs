@@ -9,12 +9,12 @@ use super::elements::Named;
 use super::scalar::Scalar;
 use super::{
     aliases, array_agg, blocks, count_distinct_dense, counted, date_diff, date_trunc, digests,
-    extreme_by, fill_sketch, first_by_order, histogram, hlo_cost, hlo_opcode, json_text, keys,
-    khop, len, list_statistics, lossy_text, macro_speedup_score, median, merge_labels, metric,
-    named_cast, node_feature, odd_repeats, open_sketch, packed_repeats, part_in_table,
-    part_of_split, percentile_cont, pooled, scaled, schedule, segments, sketch_params, sliding,
-    speedup, split, task_bytes, time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks,
-    unpack_tensors, workload, workload_shape,
+    extreme_by, fill_sketch, first_by_order, float_extremes, histogram, hlo_cost, hlo_opcode,
+    json_text, keys, khop, len, list_statistics, lossy_text, macro_speedup_score, median,
+    merge_labels, metric, named_cast, node_feature, odd_repeats, open_sketch, packed_repeats,
+    part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule, segments,
+    sketch_params, sliding, speedup, split, task_bytes, time_at, unpack_calls, unpack_checks,
+    unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
 };
 
 /// Those of the values of a row.
@@ -117,7 +117,7 @@ pub(crate) fn register(context: &SessionContext) {
     context.register_udf(named_cast::FUNCTION.clone());
     let by_order = [first_by_order::first_value(), first_by_order::last_value()];
     let aggregates = aggregates().into_iter().chain(sliding::udafs());
-    for aggregate in aggregates.chain(by_order) {
+    for aggregate in aggregates.chain(by_order).chain(float_extremes::udafs()) {
         context.register_udaf(aggregate);
     }
     aliases::register(context);

@@ -28,6 +28,7 @@ mod digests;
 mod extreme_by;
 mod fill_sketch;
 mod first_by_order;
+mod float_extremes;
 mod gathered;
 mod graph_edges;
 mod histogram;
