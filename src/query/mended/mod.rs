@@ -14,6 +14,7 @@
 //! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
 //! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL for false | [`nested_not_in`] counts NULL |
 //! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
+//! | `SELECT x IN (SELECT y ...), EXISTS (SELECT ...)` | rejects both | [`selected_subqueries`] counts rows |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
@@ -48,6 +49,7 @@ pub(super) mod nulls_of_lists;
 mod offsets;
 mod one_row_subqueries;
 mod samples;
+mod selected_subqueries;
 mod set_operations;
 mod similar_to;
 #[cfg(test)]
@@ -86,6 +88,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(correlated_aliases::ProjectedAliases))
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
         .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))
+        .with_analyzer_rule(Arc::new(selected_subqueries::SelectedSubqueries))
         .with_analyzer_rule(Arc::new(nested_not_in::NestedNotIn))
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
