@@ -12,6 +12,7 @@
 //! | `ORDER BY ALL`, `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1, 2, 3`, `ORDER BY 1` |
 //! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see [`quantified`]) |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
+//! | `SEMI JOIN`, `ANTI JOIN` | `LEFT SEMI JOIN`, `LEFT ANTI JOIN` |
 //! | `SHOW TABLES` | a query of the tables that need no schema |
 //! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
 //! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
@@ -50,7 +51,8 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, Query, Select, Statement as SqlStatement, TableFactor, Value, VisitorMut,
+    Expr, JoinOperator, LimitClause, Query, Select, Statement as SqlStatement, TableFactor, Value,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
@@ -198,6 +200,9 @@ impl VisitorMut for Written<'_> {
         if let Err(error) = renamed::last(select) {
             return ControlFlow::Break(error);
         }
+        for joined in select.from.iter_mut().flat_map(|from| &mut from.joins) {
+            name_side(&mut joined.join_operator);
+        }
         names::make_unique(&mut select.projection);
         for condition in [&mut select.selection, &mut select.having] {
             if let Some(condition) = condition
@@ -225,6 +230,15 @@ impl VisitorMut for Written<'_> {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.depth.leave(expr);
         ControlFlow::Continue(())
+    }
+}
+
+/// `SEMI JOIN` as `LEFT SEMI JOIN`, `ANTI JOIN` as `LEFT ANTI JOIN`.
+fn name_side(operator: &mut JoinOperator) {
+    match operator {
+        JoinOperator::Semi(on) => *operator = JoinOperator::LeftSemi(on.clone()),
+        JoinOperator::Anti(on) => *operator = JoinOperator::LeftAnti(on.clone()),
+        _ => {}
     }
 }
 

@@ -360,3 +360,11 @@ fn distinct_rows_are_ordered_by_their_expressions() {
         assert_eq!(written(sql), expected);
     }
 }
+
+#[test]
+fn semi_joins_keep_the_left_side() {
+    assert_eq!(
+        written("SELECT q FROM a SEMI JOIN b ON a.x = b.x ANTI JOIN c USING (x)"),
+        "SELECT q FROM a LEFT SEMI JOIN b ON a.x = b.x LEFT ANTI JOIN c USING(x)"
+    );
+}
