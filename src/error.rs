@@ -383,11 +383,11 @@ pub(crate) fn way_out(text: &str) -> Option<&'static str> {
 }
 
 /// What the engine says to SQL that it does not take, and what to write instead.
-const WAYS_OUT: [(&str, &str); 5] = [
+const WAYS_OUT: [(&str, &str); 9] = [
     (
         "Physical plan does not support logical expression ScalarSubquery",
-        "a subquery about the row around it has no ORDER BY and no LIMIT: max_by(value, key) and min_by do, \
-         or a join with row_number() OVER (PARTITION BY ...) = 1",
+        "max_by(value, key) instead of ORDER BY and LIMIT in it, \
+         or a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
     ),
     (
         "table function 'unnest' not found",
@@ -395,7 +395,24 @@ const WAYS_OUT: [(&str, &str); 5] = [
     ),
     (
         "Physical plan does not support logical expression OuterReferenceColumn",
-        "SELECT ..., unnest(list) AS value FROM ..., without a join",
+        "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...), \
+         or for lists SELECT ..., unnest(list) AS value FROM ...",
+    ),
+    (
+        "Physical plan does not support logical expression InSubquery",
+        "in WHERE, or as a column of a subquery in FROM: SELECT x IN (SELECT ...) AS is_in",
+    ),
+    (
+        "Physical plan does not support logical expression Exists",
+        "in WHERE, or as a column of a subquery in FROM: SELECT EXISTS (SELECT ...) AS is_in",
+    ),
+    (
+        "In/Exist/SetComparison subquery can only be used in",
+        "in WHERE, or as a column of a subquery in FROM: SELECT x IN (SELECT ...) AS is_in",
+    ),
+    (
+        "Physical plan does not support logical expression WindowFunction",
+        "QUALIFY instead of WHERE, or a column of a subquery in FROM",
     ),
     (
         "The subquery should only return one column",

@@ -26,6 +26,54 @@ const ADVICE: [&str; 2] = [
     ". You might need to add explicit type casts",
 ];
 
+/// Messages that print a syntax tree, and the facts that they mean.
+const FACTS: [(&str, &str); 11] = [
+    (
+        "Physical plan does not support logical expression InSubquery",
+        "`IN (SELECT ...)` is not supported in this place",
+    ),
+    (
+        "Physical plan does not support logical expression Exists",
+        "`EXISTS (SELECT ...)` is not supported in this place",
+    ),
+    (
+        "Physical plan does not support logical expression ScalarSubquery",
+        "this subquery about the row around it is not supported",
+    ),
+    (
+        "Physical plan does not support logical expression OuterReferenceColumn",
+        "this subquery about the row around it is not supported",
+    ),
+    (
+        "Physical plan does not support logical expression WindowFunction",
+        "a window function is not allowed in WHERE, GROUP BY or HAVING",
+    ),
+    (
+        "Physical plan does not support logical expression AggregateFunction",
+        "an aggregate function is not allowed in WHERE, GROUP BY or ON",
+    ),
+    (
+        "In/Exist/SetComparison subquery can only be used in",
+        "`IN (SELECT ...)` and `EXISTS (SELECT ...)` are not supported in this place",
+    ),
+    (
+        "Unsupported LIMIT expression",
+        "LIMIT takes a number, not a subquery or column",
+    ),
+    (
+        "Unsupported OFFSET expression",
+        "OFFSET takes a number, not a subquery or column",
+    ),
+    (
+        "Aggregate can not be used as a sliding accumulator",
+        "this aggregate function is not supported in a window frame whose start moves",
+    ),
+    (
+        "single expression required.",
+        "a subquery of IN has one column",
+    ),
+];
+
 /// Names of the catalog, which nobody has typed.
 const CATALOG: [&str; 2] = ["tsql.public.", "tsql.stored."];
 
@@ -37,6 +85,9 @@ pub(crate) fn plain(text: &str) -> String {
     }
     while let Some(rest) = LAYERS.iter().find_map(|layer| text.strip_prefix(layer)) {
         text = rest.trim_start();
+    }
+    if let Some((_, fact)) = FACTS.iter().find(|(printed, _)| text.contains(printed)) {
+        return (*fact).to_owned();
     }
     if let Some(rest) = text.strip_prefix("This feature is not implemented: ") {
         return without_catalog(&format!("not supported: {}", begun_small(rest)));
@@ -87,6 +138,10 @@ mod tests {
                 "not supported: GROUPING SETS here",
             ),
             ("JOIN is odd", "JOIN is odd"),
+            (
+                "This feature is not implemented: Physical plan does not support logical expression Exists(Exists { subquery: <subquery>, negated: false })",
+                "`EXISTS (SELECT ...)` is not supported in this place",
+            ),
             ("", ""),
             (
                 "type_coercion\ncaused by\nError during planning: Cannot coerce arithmetic expression Int64 + Utf8 to valid types",
