@@ -426,7 +426,7 @@ fn killed_copies_are_finished_by_the_same_command() {
     place.ok(&["copy", "a.store", "whole"]);
     let takes = started.elapsed();
     let whole = rows_of(&place, "whole", RECORDS);
-    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 6)).unwrap();
+    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
     let mut interrupted = 0;
     for kill in 0..kills {
         let to = format!("to{kill}");

@@ -384,7 +384,7 @@ fn killed_corrections_are_finished_by_the_same_command() {
         "x",
     ];
     let restore = ["restore", "--where", "source LIKE '%2.json'"];
-    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 3)).unwrap();
+    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 2)).unwrap();
     for (first, act) in [
         (None, &correct[..]),
         (None, &retract),

@@ -57,7 +57,7 @@ fn kills_lose_nothing_and_double_nothing() {
     let mut random = Random(20_261_121);
     let mut place = place_with_logs();
     let mut interrupted = 0;
-    let kills = wanted("TSQL_TEST_KILLS", 20);
+    let kills = wanted("TSQL_TEST_KILLS", 14);
     for kill in 0..kills {
         let mut child = place
             .command(&args)
@@ -206,7 +206,7 @@ fn completes(make: fn() -> Place, args: &[&str], counts: &str, wanted_counts: &[
     let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
     let mut random = Random(42);
     let mut place = make();
-    for kill in 0..wanted("TSQL_TEST_KILLS", 12) {
+    for kill in 0..wanted("TSQL_TEST_KILLS", 8) {
         let mut child = place
             .command(args)
             .stdout(Stdio::null())
@@ -315,7 +315,7 @@ fn killed_ingests_of_samples_are_completed() {
     let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
     let mut random = Random(7);
     let mut place = Place::new();
-    for kill in 0..wanted("TSQL_TEST_KILLS", 10) {
+    for kill in 0..wanted("TSQL_TEST_KILLS", 7) {
         let mut child = place
             .command(&args)
             .stdout(Stdio::null())
@@ -422,7 +422,7 @@ fn an_optimize_that_is_killed_changes_nothing_or_all() {
     let whole = u64::try_from(started.elapsed().as_micros()).unwrap();
     let mut random = Random(7);
     let mut interrupted = 0;
-    let kills = wanted("TSQL_TEST_KILLS", 10);
+    let kills = wanted("TSQL_TEST_KILLS", 7);
     for kill in 0..kills {
         let mut child = place.command(&args).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(random.below(whole)));

@@ -234,7 +234,7 @@ fn an_interrupted_run_stores_what_it_measured() {
 /// kills more often, after more measurements.
 #[test]
 fn killed_runs_lose_no_finished_measurement() {
-    let rounds = usize::try_from(wanted("TSQL_TEST_KILLS", 6)).unwrap();
+    let rounds = usize::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
     let most_events = if rounds > 6 { 80 } else { 14 };
     let place = Place::new();
     quick(&place);

@@ -240,7 +240,7 @@ fn a_killed_replacement_is_one_version_and_completes() {
     whole.ok(&act);
     let takes = started.elapsed();
     assert_eq!(whole.rows(state), new);
-    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 6)).unwrap();
+    let kills = u32::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
     let mut interrupted = 0;
     for number in 0..kills {
         let place = prepared();

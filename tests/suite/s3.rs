@@ -374,7 +374,7 @@ fn writers_behind_a_bad_network_lose_nothing_and_double_nothing() {
     let begun = Instant::now();
     let mut runs = 0;
     let mut round = 0;
-    let faults = wanted("TSQL_TEST_FAULTS", 120);
+    let faults = wanted("TSQL_TEST_FAULTS", 80);
     // Rounds until enough faults were met: each sends all streams again, a little longer.
     while round < 4 || proxy.told().1.iter().map(|(_, count)| count).sum::<u64>() < faults {
         round += 1;
@@ -437,7 +437,7 @@ fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
         (random >> 33) % limit
     };
     let (mut kills, mut rounds) = (0, 0);
-    let enough = wanted("TSQL_TEST_KILLS", 40);
+    let enough = wanted("TSQL_TEST_KILLS", 24);
     while kills < enough {
         rounds += 1;
         let writers: Vec<Child> = (0..texts.len())
