@@ -1,13 +1,14 @@
-//! Both zeros are one key of a window, and all NaN are one.
+//! Both zeros are one key of a window, a sort or a distinct aggregate, and all NaN are one.
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
 //! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | -0.0 and 0.0 are two partitions, two ranks |
-//! | `row_number() OVER (ORDER BY x, y)` | rows of -0.0 come before those of 0.0, whatever y is |
+//! | `row_number() OVER (ORDER BY x, y)`, `ORDER BY x, y` | rows of -0.0 come before those of 0.0, whatever y is |
+//! | `count(DISTINCT x), count(DISTINCT y)` | -0.0 and 0.0 are two values |
 //!
 //! Here such keys are compared by `canonical_float(x)`, after all rules that look for columns in them. Columns of a store are left
 //! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Groups and joins know both
-//! zeros, and sorts of rows are those of DataFusion.
+//! zeros.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -55,15 +56,34 @@ impl OptimizerRule for FloatKeys {
         plan: LogicalPlan,
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Window(window) = &plan else {
-            return Ok(Transformed::no(plan));
-        };
-        let input = Arc::clone(&window.input);
-        let has_ranks = window.window_expr.iter().any(has_ranks);
-        rewritten(plan, |part| match part {
-            Expr::WindowFunction(call) => in_window(call, &input, has_ranks),
-            _ => false,
-        })
+        match plan {
+            LogicalPlan::Window(window) => {
+                let input = Arc::clone(&window.input);
+                let has_ranks = window.window_expr.iter().any(has_ranks);
+                rewritten(LogicalPlan::Window(window), |part| match part {
+                    Expr::WindowFunction(call) => in_window(call, &input, has_ranks),
+                    _ => false,
+                })
+            }
+            LogicalPlan::Aggregate(aggregate) => {
+                let input = Arc::clone(&aggregate.input);
+                rewritten(LogicalPlan::Aggregate(aggregate), |part| match part {
+                    Expr::AggregateFunction(call) if call.params.distinct => {
+                        canonical(call.params.args.iter_mut(), &input)
+                    }
+                    _ => false,
+                })
+            }
+            LogicalPlan::Sort(mut sort) => {
+                // Which of rows with equal keys is first may be either.
+                let last = sort.expr.len().saturating_sub(1);
+                let keys = sort.expr[..last].iter_mut().map(|by| &mut by.expr);
+                let is_changed = canonical(keys, &sort.input);
+                let sort = LogicalPlan::Sort(sort);
+                Ok(Transformed::new_transformed(sort, is_changed))
+            }
+            plan => Ok(Transformed::no(plan)),
+        }
     }
 }
 
@@ -239,6 +259,25 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Expected values are DuckDB's.
+    #[tokio::test]
+    async fn zeros_are_one_key_of_sorts_and_one_value_of_distinct_aggregates() {
+        let context = engine(None).unwrap();
+        let t = "(SELECT CAST(column1 AS DOUBLE) AS x, column2 AS i FROM (VALUES ('0', 1), ('-0', 2), ('NaN', 3), ('-0', 4), ('0', 5))) AS t";
+        let sql = format!("SELECT i FROM {t} ORDER BY x, i DESC");
+        assert_eq!(answer(&context, &sql).await, "5,4,2,1,3");
+        let sql = format!("SELECT i FROM {t} ORDER BY x DESC, i LIMIT 3");
+        assert_eq!(answer(&context, &sql).await, "3,1,2");
+        let sql = format!("SELECT count(DISTINCT x) AS n, count(DISTINCT i) AS m FROM {t}");
+        assert_eq!(answer(&context, &sql).await, "2 5");
+        let sql = format!(
+            "SELECT x = 0 AS z, count(DISTINCT x) AS n, count(DISTINCT i) AS m FROM {t} GROUP BY z ORDER BY z"
+        );
+        assert_eq!(answer(&context, &sql).await, "false 1 1,true 1 4");
+        let sql = format!("SELECT len(array_agg(DISTINCT x)) AS n FROM {t}");
+        assert_eq!(answer(&context, &sql).await, "2");
     }
 
     async fn answer(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
