@@ -12,6 +12,7 @@
 //! | `ORDER BY ALL`, `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1, 2, 3`, `ORDER BY 1` |
 //! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see [`quantified`]) |
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
+//! | `(a, b) < (1, 2)`, `CASE x WHEN 1 THEN y END` | `a < 1 OR a = 1 AND b < 2`, `CASE WHEN x = 1 THEN y END` (see [`rows`]) |
 //! | `SEMI JOIN`, `ANTI JOIN` | `LEFT SEMI JOIN`, `LEFT ANTI JOIN` |
 //! | `SHOW TABLES` | a query of the tables that need no schema |
 //! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
@@ -36,6 +37,7 @@ mod pivot;
 mod quantified;
 mod renamed;
 mod row_in;
+mod rows;
 pub(super) mod splits;
 mod store_writes;
 #[cfg(test)]
@@ -220,6 +222,7 @@ impl VisitorMut for Written<'_> {
         }
         calls::write(expr);
         quantified::write(expr);
+        rows::compare(expr);
         depth::balance(expr);
         match self.depth.enter(expr) {
             Ok(()) => ControlFlow::Continue(()),

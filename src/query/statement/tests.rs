@@ -368,3 +368,30 @@ fn semi_joins_keep_the_left_side() {
         "SELECT q FROM a LEFT SEMI JOIN b ON a.x = b.x LEFT ANTI JOIN c USING(x)"
     );
 }
+
+#[test]
+fn rows_are_compared_by_their_values() {
+    for (sql, expected) in [
+        ("(a, b) = (1, 2)", "(a = 1 AND b = 2)"),
+        ("(a, b) <> (1, 2)", "NOT (a = 1 AND b = 2)"),
+        ("(a, b) < (1, 2)", "(a < 1 OR a = 1 AND (b < 2))"),
+        (
+            "(a, b, c) >= (1, 2, 3)",
+            "(a > 1 OR a = 1 AND (b > 2 OR b = 2 AND (c >= 3)))",
+        ),
+        (
+            "(a, b) IN ((1, 2), (3, 4))",
+            "((a = 1 AND b = 2) OR (a = 3 AND b = 4))",
+        ),
+        ("(a, b) NOT IN ((1, 2))", "NOT ((a = 1 AND b = 2))"),
+        ("(a, b) < (1, 2, 3)", "(a, b) < (1, 2, 3)"),
+        ("CASE a WHEN 1 THEN b END", "CASE WHEN a = 1 THEN b END"),
+        (
+            "CASE random() WHEN 1 THEN b END",
+            "CASE random() WHEN 1 THEN b END",
+        ),
+    ] {
+        let written = written(&format!("SELECT q FROM t WHERE {sql}"));
+        assert_eq!(written, format!("SELECT q FROM t WHERE {expected}"));
+    }
+}
