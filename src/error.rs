@@ -383,7 +383,7 @@ pub(crate) fn way_out(text: &str) -> Option<&'static str> {
 }
 
 /// What the engine says to SQL that it does not take, and what to write instead.
-const WAYS_OUT: [(&str, &str); 9] = [
+const WAYS_OUT: [(&str, &str); 10] = [
     (
         "Physical plan does not support logical expression ScalarSubquery",
         "max_by(value, key) instead of ORDER BY and LIMIT in it, \
@@ -413,6 +413,10 @@ const WAYS_OUT: [(&str, &str); 9] = [
     (
         "Physical plan does not support logical expression WindowFunction",
         "QUALIFY instead of WHERE, or a column of a subquery in FROM",
+    ),
+    (
+        "error parsing time",
+        "a time is written with its seconds: '2026-01-31 12:00:00'",
     ),
     (
         "The subquery should only return one column",
