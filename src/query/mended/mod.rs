@@ -11,6 +11,7 @@
 //! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for those that pass |
 //! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | take -0.0 and 0.0, or NaN and NaN, for two keys | [`float_keys`] makes one of them |
 //! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] makes projections of aliases |
+//! | `(SELECT sum(y) FROM r WHERE r.k < l.k)` | rejects it | [`correlated_scalars`] joins the values of each `l.k` |
 //! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
 //! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL for false | [`nested_not_in`] counts NULL |
 //! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
@@ -34,6 +35,7 @@
 mod aggregate_filters;
 pub(super) mod chains;
 mod correlated_aliases;
+mod correlated_scalars;
 mod distinct_from;
 mod filter_barrier;
 mod float_keys;
@@ -89,6 +91,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
         .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))
         .with_analyzer_rule(Arc::new(selected_subqueries::SelectedSubqueries))
+        .with_analyzer_rule(Arc::new(correlated_scalars::CorrelatedScalars))
         .with_analyzer_rule(Arc::new(nested_not_in::NestedNotIn))
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
