@@ -1,10 +1,10 @@
-//! `(a, b) IN (SELECT x, y ...)` as `EXISTS`.
+//! `(a, b) IN (SELECT x, y ...)` as `EXISTS`, `NOT IN` as `NOT EXISTS` of rows that are not unequal.
 //!
 //! The two differ where a value is NULL: `IN` is neither true nor false then, `EXISTS` is false. That is the
-//! same for conditions that decide whether a row is kept, as long as no `NOT` is around them.
+//! same for conditions that decide whether a row is kept, as long as no further `NOT` is around them.
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor,
+    BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -17,7 +17,7 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
     let mut waiting = vec![condition];
     while let Some(expr) = waiting.pop() {
         if is_row_in(expr) {
-            *expr = written(std::mem::replace(expr, nothing()))?;
+            *expr = written(std::mem::replace(expr, nothing()), false)?;
             continue;
         }
         match expr {
@@ -27,8 +27,12 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
                 right,
             } => waiting.extend([left.as_mut(), right.as_mut()]),
             Expr::Nested(inner) => waiting.push(inner),
-            Expr::UnaryOp { expr: inner, .. } if is_row_in(unnested(inner)) => {
-                return Err(refused());
+            Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: inner,
+            } if is_row_in(unnested(inner)) => {
+                let inner = unnested(inner).clone();
+                *expr = written(inner, true)?;
             }
             _ => {}
         }
@@ -50,23 +54,24 @@ fn unnested(expr: &Expr) -> &Expr {
     }
 }
 
-fn refused() -> Error {
-    let reason = "a row can be IN a subquery, not NOT IN it\n\
-                  hint: NOT EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
+fn rejected() -> Error {
+    let reason = "a row is IN a subquery of as many columns\n\
+                  hint: EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
     Error::Refused(reason.to_owned())
 }
 
-fn written(row_in: Expr) -> Result<Expr> {
+fn written(row_in: Expr, is_inverted: bool) -> Result<Expr> {
     let Expr::InSubquery {
         expr,
         subquery,
-        negated: false,
+        negated,
     } = row_in
     else {
-        return Err(refused());
+        return Err(rejected());
     };
+    let negated = negated != is_inverted;
     let Expr::Tuple(values) = *expr else {
-        return Err(refused());
+        return Err(rejected());
     };
     let columns: Vec<String> = (0..values.len())
         .map(|place| format!("__in_{place}"))
@@ -75,20 +80,23 @@ fn written(row_in: Expr) -> Result<Expr> {
     let equal: Vec<String> = equal
         .map(|(column, value)| format!("__in.{column} = ({value})"))
         .collect();
+    let mut condition = equal.join(" AND ");
+    if negated {
+        condition = format!("({condition}) IS NOT FALSE");
+    }
     let sql = format!(
-        "SELECT 1 FROM (SELECT 1) AS __in({}) WHERE {}",
-        columns.join(", "),
-        equal.join(" AND ")
+        "SELECT 1 FROM (SELECT 1) AS __in({}) WHERE {condition}",
+        columns.join(", ")
     );
     let parsed = Parser::parse_sql(&Typed, &sql);
     let parsed = parsed.map_err(|error| Error::Query(error.into()))?;
     let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {
-        return Err(refused());
+        return Err(rejected());
     };
     put(&mut query, subquery);
     Ok(Expr::Exists {
         subquery: query,
-        negated: false,
+        negated,
     })
 }
 
