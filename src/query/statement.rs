@@ -224,7 +224,8 @@ impl VisitorMut for Written<'_> {
         quantified::write(expr);
         rows::compare(expr);
         depth::balance(expr);
-        match self.depth.enter(expr) {
+        let selected = row_in::select_values(expr);
+        match selected.and_then(|()| self.depth.enter(expr)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }

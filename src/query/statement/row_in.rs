@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::super::dialect::Typed;
-use super::super::dialect::pieces::nothing;
+use super::super::dialect::pieces::{nothing, query};
 use crate::error::{Error, Result};
 
 /// Rewrites the parts of a condition that must be true.
@@ -36,6 +36,20 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// `x IN (VALUES (1), (2))` as `x IN (SELECT * FROM (VALUES (1), (2)) AS __values)`: the planner takes a subquery that selects.
+pub(super) fn select_values(expr: &mut Expr) -> Result<()> {
+    let Expr::InSubquery { subquery, .. } = expr else {
+        return Ok(());
+    };
+    if matches!(subquery.body.as_ref(), SetExpr::Values(_)) {
+        let mut selected = query("SELECT * FROM (SELECT 1) AS __values")
+            .map_err(|error| Error::Query(error.into()))?;
+        std::mem::swap(subquery, &mut selected);
+        put(subquery, selected);
     }
     Ok(())
 }

@@ -93,6 +93,14 @@ fn rows_in_a_subquery_exist() {
 }
 
 #[test]
+fn values_are_selected_from() {
+    assert_eq!(
+        written("SELECT q FROM t WHERE a NOT IN (VALUES (1), (2))"),
+        "SELECT q FROM t WHERE a NOT IN (SELECT * FROM (VALUES (1), (2)) AS __values)"
+    );
+}
+
+#[test]
 fn what_is_distinct_ends_at_and() {
     for (condition, wanted) in [
         ("x IS DISTINCT FROM y AND z", "(x IS DISTINCT FROM y) AND z"),
