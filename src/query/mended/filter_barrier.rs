@@ -1,11 +1,11 @@
 //! Filters by columns whose names are ambiguous stay where they are.
 //!
-//! DataFusion 55's `FilterPushdown` looks columns up by name in the schema of the next operator, and takes the first of that name. Both
-//! sides of a join may have it, so that `WHERE coalesce(x.v, 4) > y.v` above `x RIGHT JOIN y` would compare `x.v` with itself. So the rule
-//! sees a [`FilterBarrier`] above each operator whose schema has a name twice. It stops filters by columns of such a
-//! name, and lets others through.
+//! DataFusion 55's `FilterPushdown` hands a filter to the input of an operator by the names of its columns, and takes the first column of
+//! a name. Both sides of a join may have it, so that `WHERE coalesce(x.v, 4) > y.v` above `x RIGHT JOIN y` compared `x.v` with itself.
+//! A projection finds what it computes by name, too. So the rule sees a [`FilterBarrier`] above each operator that would look up
+//! such a name. It stops filters by columns of that name, and lets others through. Joins distinguish their sides by position.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::filter_pushdown::{
     ChildFilterDescription, FilterDescription, FilterPushdownPhase,
 };
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
 /// Names of the rules that push filters down.
@@ -37,13 +38,14 @@ impl PhysicalOptimizerRule for AboveBarriers {
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|node| {
-            let unique = unique_columns(&node.schema());
-            Ok(if unique.len() == node.schema().fields().len() {
+            let ambiguous = looked_up(&node);
+            Ok(if ambiguous.is_empty() {
                 Transformed::no(node)
             } else {
+                let allowed = columns_except(&node.schema(), &ambiguous);
                 Transformed::yes(Arc::new(FilterBarrier {
                     input: node,
-                    unique,
+                    allowed,
                 }) as _)
             })
         });
@@ -66,21 +68,43 @@ impl PhysicalOptimizerRule for AboveBarriers {
     }
 }
 
-/// Returns the indices of the columns whose name no other column has.
-fn unique_columns(schema: &Schema) -> HashSet<usize> {
-    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, field) in schema.fields().iter().enumerate() {
-        by_name.entry(field.name()).or_default().push(index);
+/// Returns the ambiguous names that an operator looks up when it hands on a filter.
+fn looked_up(node: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
+    if node.is::<ProjectionExec>() {
+        return ambiguous_names(&node.schema());
     }
-    let unique = by_name.into_values().filter(|indices| indices.len() == 1);
-    unique.flatten().collect()
+    let inputs = node.children().into_iter();
+    inputs
+        .flat_map(|input| ambiguous_names(&input.schema()))
+        .collect()
 }
 
-/// An operator whose schema has ambiguous names, while filters are pushed down. It is never run.
+/// Returns the names that several columns have.
+fn ambiguous_names(schema: &Schema) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    let names = schema.fields().iter().map(|field| field.name());
+    names
+        .filter(|name| !seen.insert(name.as_str()))
+        .cloned()
+        .collect()
+}
+
+/// Returns the positions of the columns that are the first of their name, and whose name is not `ambiguous`.
+fn columns_except(schema: &Schema, ambiguous: &HashSet<String>) -> HashSet<usize> {
+    let mut seen = HashSet::new();
+    let names = schema.fields().iter().map(|field| field.name()).enumerate();
+    let first = names.filter(|(_, name)| seen.insert(name.as_str()));
+    first
+        .filter(|(_, name)| !ambiguous.contains(*name))
+        .map(|(position, _)| position)
+        .collect()
+}
+
+/// An operator that would look up ambiguous names, while filters are pushed down. It is never run.
 #[derive(Debug)]
 struct FilterBarrier {
     input: Arc<dyn ExecutionPlan>,
-    unique: HashSet<usize>,
+    allowed: HashSet<usize>,
 }
 
 impl DisplayAs for FilterBarrier {
@@ -116,8 +140,8 @@ impl ExecutionPlan for FilterBarrier {
         let [input] = <[_; 1]>::try_from(children).or_else(|children| {
             internal_err!("a filter barrier has one input, not {}", children.len())
         })?;
-        let unique = self.unique.clone();
-        Ok(Arc::new(Self { input, unique }))
+        let allowed = self.allowed.clone();
+        Ok(Arc::new(Self { input, allowed }))
     }
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -132,7 +156,7 @@ impl ExecutionPlan for FilterBarrier {
     ) -> Result<FilterDescription> {
         let description = ChildFilterDescription::from_child_with_allowed_indices(
             &parent_filters,
-            self.unique.clone(),
+            self.allowed.clone(),
             &self.input,
         )?;
         Ok(FilterDescription::new().with_child(description))
@@ -141,8 +165,11 @@ impl ExecutionPlan for FilterBarrier {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::physical_plan::displayable;
+
     use super::super::tests::rows;
     use crate::query::engine::engine;
+    use crate::query::sums::tests::store;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
@@ -182,5 +209,19 @@ mod tests {
                 assert_eq!(rows(&context, &sql).await, expected, "{threads}: {sql}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn joins_of_joins_keep_their_dynamic_filters() {
+        let store = store().await;
+        let context = store.session().await.unwrap();
+        let sql = "SELECT r.line, r.runtime_ns, g.kind FROM records AS r JOIN graphs AS g ON r.graph_id = g.graph_id JOIN (SELECT graph_id FROM graphs WHERE graph_id % 5 = 3) AS s ON s.graph_id = r.graph_id";
+        let frame = context.sql(sql).await.unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        let plan = displayable(plan.as_ref()).indent(false).to_string();
+        let most = plan
+            .lines()
+            .map(|line| line.matches("DynamicFilter").count());
+        assert_eq!(most.max(), Some(2), "{plan}");
     }
 }
