@@ -13,7 +13,9 @@ mod checked;
 mod damaged;
 mod incomplete;
 mod mend;
+mod reingest;
 mod runtimes;
+mod sources;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -53,6 +53,8 @@ mod corrections;
 mod damage;
 #[path = "suite/damage_mended.rs"]
 mod damage_mended;
+#[path = "suite/damage_restored.rs"]
+mod damage_restored;
 #[path = "suite/damaged_logs.rs"]
 mod damaged_logs;
 #[path = "suite/dependencies.rs"]

@@ -1,13 +1,10 @@
 //! Damaged data files, and what is left that they can be made from.
 //!
 //! - Where the rows are sound and the sums are not, the file is written anew from its rows.
-//! - Where records or lines are lost, and all the files that they came from are still there, these are taken out
-//!   of the ledger with the damaged file: to ingest them again completes them, as after an
-//!   interrupted run.
-//! - Otherwise nothing is touched, and what is lost is said.
+//! - Otherwise it is removed. Sources that are incomplete then are found by their rows ([`incomplete`](super::incomplete)).
+//!   Rows that people wrote are in no other file: they are lost for good. The file itself stays until `tsql vacuum`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
@@ -15,7 +12,7 @@ use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::prelude::{col, lit};
 
 use super::checked::{Checked, Mendable};
-use super::incomplete::command;
+use super::sources::file_of;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
@@ -52,32 +49,21 @@ pub(super) struct Damaged {
 enum Remedy {
     /// They are written anew from their rows.
     Rows,
-    /// They are taken away, and these files ingested again.
-    Ingest(Vec<Source>),
-    /// They are taken away; sources that are incomplete then are found by their rows. What is lost for good.
-    Away(Option<String>),
-    /// Nothing: what is lost.
-    Lost(String),
+    /// They are removed.
+    Remove {
+        /// What that leads to, in words.
+        hint: String,
+        /// The rows that are in no other file, in words.
+        lost: Option<String>,
+    },
 }
 
 /// A file that rows came from.
 struct Source {
-    source_id: i64,
     /// As it was given.
     path: String,
-    dataset: String,
-    platform: String,
     /// The rows of it that are lost.
     rows: u64,
-    /// Rows of it that are kept elsewhere.
-    retracted: u64,
-}
-
-impl Source {
-    /// How it is ingested again.
-    fn command(&self) -> String {
-        command(&self.path, &self.dataset, &self.platform)
-    }
 }
 
 /// Reads all data files, and their sums where their bytes are sound.
@@ -110,15 +96,8 @@ pub(super) async fn told(store: &Store, found: &[Damaged]) -> Result<Vec<(String
     let mut told = Vec::new();
     for (damaged, remedy) in remedies(store, found).await? {
         let hint = match &remedy {
-            Remedy::Rows => "`tsql check --repair` writes it anew from its rows".to_owned(),
-            Remedy::Ingest(sources) => format!(
-                "`tsql check --repair` takes it away; to ingest {} again restores its rows",
-                listed(sources)
-            ),
-            Remedy::Away(_) => "`tsql check --repair` takes it away with the sources that need it, and names those to \
-                                ingest again"
-                .to_owned(),
-            Remedy::Lost(lost) => lost.clone(),
+            Remedy::Rows => "`tsql check --repair` writes it anew from its rows",
+            Remedy::Remove { hint, .. } => hint.as_str(),
         };
         for damaged in damaged {
             let reason = format!("{}\nhint: {hint}", damaged.reason);
@@ -128,43 +107,30 @@ pub(super) async fn told(store: &Store, found: &[Damaged]) -> Result<Vec<(String
     Ok(told)
 }
 
-/// Does about damaged files what can be done; says what it was.
-pub(super) async fn mend(store: &Store) -> Result<Option<Mendable>> {
+/// Repairs damaged files, and reports what was done. Says whether rows were removed.
+pub(super) async fn mend(store: &Store) -> Result<(Option<Mendable>, bool)> {
     let found = find(store, &mut Checked::default()).await?;
+    let mut removes = false;
     let mut done = Mendable {
         found: "damaged data files",
         count: 0,
-        does: "writes them anew from their rows, or takes them away where files can be ingested again",
+        does: "writes them anew from their rows, or removes them",
         is_damage: true,
         then: Vec::new(),
         lost: Vec::new(),
     };
     for (damaged, remedy) in remedies(store, &found).await? {
-        match remedy {
-            Remedy::Rows => {
-                for damaged in &damaged {
-                    replace(store, damaged, true).await?;
-                }
-            }
-            Remedy::Ingest(sources) => {
-                // First the ledger: broken off after it, these are rows of an interrupted run.
-                take_out(store, &sources).await?;
-                for damaged in &damaged {
-                    replace(store, damaged, false).await?;
-                }
-                done.then.extend(sources.iter().map(Source::command));
-            }
-            Remedy::Away(lost) => {
-                for damaged in &damaged {
-                    replace(store, damaged, false).await?;
-                }
-                done.lost.extend(lost);
-            }
-            Remedy::Lost(_) => continue,
+        let anew = matches!(remedy, Remedy::Rows);
+        for damaged in &damaged {
+            replace(store, damaged, anew).await?;
         }
         done.count += damaged.len() as u64;
+        removes |= !anew;
+        if let Remedy::Remove { lost, .. } = remedy {
+            done.lost.extend(lost);
+        }
     }
-    Ok((done.count > 0).then_some(done))
+    Ok(((done.count > 0).then_some(done), removes))
 }
 
 /// The damaged files of each table by what can be done about them.
@@ -195,29 +161,11 @@ async fn remedies<'a>(
             remedies.push((sound, Remedy::Rows));
         }
         if !lost.is_empty() {
-            let remedy = match of_lost(store, table, &snapshot, &lost).await? {
-                // Nothing is left that somebody could read.
-                Remedy::Lost(_) if are_gone(store, &lost).await? => {
-                    let counted = FROM_FILES.iter().any(|(name, _)| *name == table.name);
-                    Remedy::Away((!counted).then(|| lost_rows(table, &lost)))
-                }
-                remedy => remedy,
-            };
+            let remedy = of_lost(store, table, &snapshot, &lost).await?;
             remedies.push((lost, remedy));
         }
     }
     Ok(remedies)
-}
-
-/// Are all of these files missing?
-async fn are_gone(store: &Store, damaged: &[&Damaged]) -> Result<bool> {
-    for one in damaged {
-        let objects = store.location().objects();
-        if one.file.exists(objects, &one.table.name).await? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// How many rows were in these files, in words.
@@ -230,13 +178,15 @@ async fn are_rows_sound(store: &Store, snapshot: &Snapshot, damaged: &Damaged) -
     let schema = damaged.table.file_schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
     let names: Vec<&str> = names.collect();
-    if !damaged
+    match damaged
         .file
         .exists(store.location().objects(), &damaged.table.name)
-        .await?
+        .await
     {
-        return Ok(false);
-    }
+        Ok(false) => return Ok(false),
+        Err(error) if error.is_damaged_file() => return Ok(false),
+        exists => exists?,
+    };
     let only = snapshot.only(vec![damaged.file.clone()]);
     match store.read(&damaged.table.name, &only, &names, None).await {
         Ok(rows) => {
@@ -255,46 +205,75 @@ async fn of_lost(
     snapshot: &Snapshot,
     damaged: &[&Damaged],
 ) -> Result<Remedy> {
-    let rows: u64 = damaged.iter().map(|one| one.file.stats.num_records).sum();
+    let rows = lost_rows(table, damaged);
     let counted = FROM_FILES.iter().find(|(name, _)| *name == table.name);
-    let Some((_, counted)) = counted else {
-        return Ok(match OF_SOURCES.contains(&table.name.as_str()) {
-            true => Remedy::Away(None),
-            false => Remedy::Lost(format!("{} are lost", lost_rows(table, damaged))),
-        });
+    if counted.is_none() && !OF_SOURCES.contains(&table.name.as_str()) {
+        let hint = format!("`tsql check --repair` removes it: {rows} are lost for good");
+        let lost = match table.name.as_str() {
+            "retracted" => {
+                format!("{rows}: their records count again once their files are ingested")
+            }
+            _ => rows,
+        };
+        let lost = Some(lost);
+        return Ok(Remedy::Remove { hint, lost });
+    }
+    let sources = match counted {
+        Some((_, counted)) => sources_of(store, table, snapshot, damaged, counted).await?,
+        None => None,
     };
-    let lost = |reason: &str| Remedy::Lost(format!("{rows} rows are lost: {reason}"));
+    let hint = match sources {
+        Some(sources) => outcome(&sources),
+        None => "`tsql check --repair` removes it with the sources that need it, and names those to ingest again"
+            .to_owned(),
+    };
+    // Names and labels are nowhere else.
+    let lost = (table.name == "sources")
+        .then(|| format!("{rows}: ingest their files again, with the labels that they had"));
+    Ok(Remedy::Remove { hint, lost })
+}
+
+/// The files that lost rows came from; `None` where the ledger does not say of which.
+async fn sources_of(
+    store: &Store,
+    table: &Table,
+    snapshot: &Snapshot,
+    damaged: &[&Damaged],
+    counted: &str,
+) -> Result<Option<Vec<Source>>> {
+    let rows: u64 = damaged.iter().map(|one| one.file.stats.num_records).sum();
     let is_damaged = |file: &DataFile| damaged.iter().any(|one| one.file.path == file.path);
     let others = snapshot.files().iter().filter(|file| !is_damaged(file));
     let others = snapshot.only(others.cloned().collect());
-    let sources = match affected(store, table, &others, counted).await {
-        Ok(sources) => sources,
-        Err(error) if error.is_damaged_file() => {
-            return Ok(lost("the ledger cannot be read either"));
+    match affected(store, table, &others, counted).await {
+        Ok(sources) => {
+            let of_sources: u64 = sources.iter().map(|source| source.rows).sum();
+            Ok((of_sources == rows).then_some(sources))
         }
-        Err(error) => return Err(error),
-    };
-    if sources.iter().map(|source| source.rows).sum::<u64>() != rows {
-        return Ok(lost("the ledger does not say of which files"));
+        // The ledger, or what was retracted, cannot be read either.
+        Err(error) if error.is_damaged_file() => Ok(None),
+        Err(error) => Err(error),
     }
-    // Ingested again, what was retracted would be there twice.
-    if sources.iter().any(|source| source.retracted > 0) {
-        return Ok(lost(
-            "records of their files were retracted\nhint: `tsql restore --all`, then check again",
-        ));
+}
+
+/// What a repair does where the rows of these sources are lost, in words.
+fn outcome(sources: &[Source]) -> String {
+    let is_there = |source: &&Source| file_of(&source.path).is_some();
+    let (there, gone): (Vec<&Source>, Vec<&Source>) = sources.iter().partition(is_there);
+    let mut hint = "`tsql check --repair` removes it".to_owned();
+    if !there.is_empty() {
+        let paths = there.iter().map(|source| format!("`{}`", source.path));
+        hint += &format!("; to ingest {} again restores its rows", listed(paths));
     }
-    let gone = sources
-        .iter()
-        .filter(|source| !Path::new(&source.path).is_file());
-    let gone: Vec<&Source> = gone.collect();
-    if gone.is_empty() {
-        return Ok(Remedy::Ingest(sources));
+    if !gone.is_empty() {
+        let rows: u64 = gone.iter().map(|source| source.rows).sum();
+        let gone = gone
+            .iter()
+            .map(|source| format!("{} of `{}`", source.rows, source.path));
+        let gone = listed(gone);
+        hint += &format!("; {rows} rows are lost for good: {gone}, which is not there any more");
     }
-    let gone = gone
-        .iter()
-        .map(|source| format!("{} of `{}`", source.rows, source.path));
-    let gone = gone.take(5).collect::<Vec<_>>().join(", ");
-    Ok(lost(&format!("{gone}, which is not there any more")))
+    hint
 }
 
 /// The files of which the ledger counts more rows than `others` have.
@@ -304,38 +283,35 @@ async fn affected(
     others: &Snapshot,
     counted: &str,
 ) -> Result<Vec<Source>> {
-    let left = by_source(store, &table.name, others).await?;
-    let retracted = match store.snapshot("retracted").await? {
-        Some(retracted) if table.name == "records" => {
-            by_source(store, "retracted", &retracted).await?
+    let mut left = by_source(store, &table.name, others).await?;
+    if let Some(retracted) = store.snapshot("retracted").await?
+        && table.name == "records"
+    {
+        for (source, rows) in by_source(store, "retracted", &retracted).await? {
+            *left.entry(source).or_default() += rows;
         }
-        _ => BTreeMap::new(),
-    };
+    }
     let mut sources: BTreeMap<i64, Source> = BTreeMap::new();
     let Some(ledger) = store.snapshot("sources").await? else {
         return Ok(Vec::new());
     };
-    let columns = ["source_id", "path", "dataset", "platform", counted];
+    let columns = ["source_id", "path", counted];
     for batch in store.read("sources", &ledger, &columns, None).await? {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
         let counts = column::numbers::<Int64Type>(&batch, counted)?;
-        let text = |name| column::text(&batch, name);
-        let (paths, datasets, platforms) = (text("path")?, text("dataset")?, text("platform")?);
+        let paths = column::text(&batch, "path")?;
         for row in 0..batch.num_rows() {
             let source = sources.entry(ids.value(row)).or_insert_with(|| Source {
-                source_id: ids.value(row),
                 path: paths.value(row).to_owned(),
-                dataset: datasets.value(row).to_owned(),
-                platform: platforms.value(row).to_owned(),
                 rows: 0,
-                retracted: retracted.get(&ids.value(row)).copied().unwrap_or(0),
             });
             source.rows += counts.value(row).unsigned_abs();
         }
     }
-    let sources = sources.into_values().map(|source| {
-        let left = left.get(&source.source_id).copied().unwrap_or(0);
-        let rows = source.rows.saturating_sub(left + source.retracted);
+    let sources = sources.into_iter().map(|(id, source)| {
+        let rows = source
+            .rows
+            .saturating_sub(left.get(&id).copied().unwrap_or(0));
         Source { rows, ..source }
     });
     Ok(sources.filter(|source| source.rows > 0).collect())
@@ -357,20 +333,17 @@ async fn by_source(store: &Store, table: &str, at: &Snapshot) -> Result<BTreeMap
     Ok(rows)
 }
 
-/// Some of the files by name.
-fn listed(sources: &[Source]) -> String {
-    let names = sources
-        .iter()
-        .take(3)
-        .map(|source| format!("`{}`", source.path));
-    let names = names.collect::<Vec<_>>().join(", ");
-    match sources.len().saturating_sub(3) {
+/// Some of these, and the number of the others.
+fn listed(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(3);
+    let names = all.take(3).collect::<Vec<_>>().join(", ");
+    match more {
         0 => names,
         more => format!("{names} and {more} more files"),
     }
 }
 
-/// Takes a damaged file away; its rows come as a new one, or are gone.
+/// Removes a damaged file; `anew` writes its rows to a new one.
 async fn replace(store: &Store, damaged: &Damaged, anew: bool) -> Result<()> {
     let (table, old) = (&damaged.table.name, &damaged.file);
     let mut new = None;
@@ -394,16 +367,4 @@ async fn replace(store: &Store, damaged: &Damaged, anew: bool) -> Result<()> {
             },
         )
         .await
-}
-
-async fn take_out(store: &Store, sources: &[Source]) -> Result<()> {
-    let ids = || sources.iter().map(|source| lit(source.source_id)).collect();
-    let named = async |_: &Snapshot| {
-        let among = col("source_id").in_list(ids(), false);
-        Ok(Some(among.or(col("same_as").in_list(ids(), false))))
-    };
-    store
-        .take_out("sources", "repair: damaged files", named)
-        .await?;
-    Ok(())
 }

@@ -5,16 +5,16 @@
 //! before the first incomplete one stay; the rest is lost, and said to be. Older versions show it until `tsql vacuum`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use arrow::array::AsArray as _;
-use arrow::datatypes::{Int32Type, Int64Type};
+use arrow::datatypes::Int64Type;
 use datafusion::prelude::{SessionContext, col, lit};
 
 use super::checked::Mendable;
+use super::reingest::Commands;
+use super::sources::{Segment, Source, sources};
 use crate::column;
 use crate::error::Result;
-use crate::formats::{Giving, room};
 use crate::ingest::orphans::{Rows, TABLES};
 use crate::query::collect;
 use crate::schema::{self, Reference};
@@ -39,50 +39,6 @@ const WITHOUT_TYPES: &str = "SELECT DISTINCT n.graph_id AS id FROM \
     (SELECT graph_id, unnest(unpack_nodes(types, type_of_node)) AS node FROM stored.graphs) AS n \
     LEFT ANTI JOIN stored.node_types AS t ON t.node_type_id = n.node['type']";
 
-/// A segment of a source.
-struct Segment {
-    number: i32,
-    first_line: i64,
-    records: u64,
-    others: u64,
-}
-
-/// A source as the ingest log has it.
-struct Source {
-    name: String,
-    path: String,
-    dataset: String,
-    platform: String,
-    segments: Vec<Segment>,
-}
-
-impl Source {
-    fn is_there(&self) -> bool {
-        Path::new(&self.path).exists()
-    }
-
-    /// How it is ingested again.
-    fn command(&self) -> String {
-        command(&self.path, &self.dataset, &self.platform)
-    }
-
-    /// The number of the segment that a line is in.
-    fn segment_of(&self, line: i64) -> i32 {
-        let mut segments = self.segments.iter().rev();
-        let found = segments.find(|segment| segment.first_line <= line);
-        found.map_or(0, |segment| segment.number)
-    }
-}
-
-/// How a file is ingested again.
-pub(super) fn command(path: &str, dataset: &str, platform: &str) -> String {
-    if room(dataset).is_some_and(Giving::needs_platform) {
-        format!("tsql ingest --platform {platform:?} {path:?}")
-    } else {
-        format!("tsql ingest {path:?}")
-    }
-}
-
 /// Incomplete sources, and the first segment of each that is.
 type Incomplete = BTreeMap<i64, i32>;
 
@@ -102,7 +58,7 @@ pub(super) async fn repair(store: &Store, rebuilds: bool) -> Result<Vec<Mendable
         then: Vec::new(),
         lost: Vec::new(),
     };
-    let mut removed = BTreeSet::new();
+    let (mut removed, mut commands) = (BTreeSet::new(), Commands::default());
     for _ in 0..ROUNDS {
         let context = store.session().await?;
         let strays = remove_strays(store, &context).await?;
@@ -116,6 +72,7 @@ pub(super) async fn repair(store: &Store, rebuilds: bool) -> Result<Vec<Mendable
                 .iter()
                 .filter(|(_, source)| failed.contains(&source.name));
             found.extend(failed.map(|(id, _)| (*id, 0)));
+            add_samples(&mut found, &sources);
         }
         if found.is_empty() && strays == 0 {
             break;
@@ -127,23 +84,50 @@ pub(super) async fn repair(store: &Store, rebuilds: bool) -> Result<Vec<Mendable
                 *segment = 0;
             }
         }
+        let new = found.iter().filter(|(id, _)| !removed.contains(*id));
+        let new = new.filter_map(|(id, segment)| Some((*id, *segment, sources.get(id)?)));
+        let (there, gone): (Vec<_>, Vec<_>) = new.partition(|(_, _, source)| source.is_there());
+        let there = there
+            .into_iter()
+            .map(|(id, _, source)| (id, source))
+            .collect();
+        commands.add(&context, &there).await?;
+        done.count += (there.len() + gone.len()) as u64;
+        let gone = gone
+            .into_iter()
+            .map(|(_, segment, source)| source.lost(segment));
+        done.lost.extend(gone);
+        done.lost
+            .extend(there.values().flat_map(|source| source.lost_names()));
         remove(store, &found, &sources).await?;
-        for id in found.into_keys().filter(|id| removed.insert(*id)) {
-            let Some(source) = sources.get(&id) else {
-                continue;
-            };
-            done.count += 1;
-            if source.is_there() {
-                done.then.push(source.command());
-            } else {
-                let lost = format!("`{}`, whose file is not there any more", source.name);
-                done.lost.push(lost);
-            }
-        }
+        removed.extend(found.into_keys());
     }
-    done.then.sort();
-    done.then.dedup();
+    done.then = commands.into_vec();
     Ok(Vec::from_iter((done.count > 0).then_some(done)))
+}
+
+/// Adds the other files of the samples that some sources belong to. A sample is known as a whole: its files come back
+/// together.
+fn add_samples(found: &mut Incomplete, sources: &BTreeMap<i64, Source>) {
+    loop {
+        let samples = samples_of(found, sources);
+        let others = sources.iter().filter(|(id, source)| {
+            let mut own = source.files.values().filter_map(|file| file.sample_id);
+            !found.contains_key(*id) && own.any(|sample| samples.contains(&sample))
+        });
+        let others: Vec<i64> = others.map(|(id, _)| *id).collect();
+        if others.is_empty() {
+            return;
+        }
+        found.extend(others.into_iter().map(|id| (id, 0)));
+    }
+}
+
+/// The samples that some sources belong to.
+fn samples_of(found: &Incomplete, sources: &BTreeMap<i64, Source>) -> BTreeSet<i64> {
+    let found = found.keys().filter_map(|id| sources.get(id));
+    let files = found.flat_map(|source| source.files.values());
+    files.filter_map(|file| file.sample_id).collect()
 }
 
 /// The sources that a repair would remove, in words.
@@ -160,7 +144,13 @@ pub(super) async fn described(context: &SessionContext) -> Result<Option<String>
         (false, "whose files are gone: lost for good"),
     ] {
         let some = found.iter().filter(|source| source.is_there() == is_there);
-        let names: Vec<String> = some.map(|source| format!("`{}`", source.path)).collect();
+        let mut names: Vec<String> = match is_there {
+            true => some
+                .map(|source| format!("`{}`", source.argument()))
+                .collect(),
+            false => some.map(|source| format!("`{}`", source.name)).collect(),
+        };
+        names.dedup();
         if names.is_empty() {
             continue;
         }
@@ -223,38 +213,6 @@ async fn remove_strays(store: &Store, context: &SessionContext) -> Result<u64> {
     Ok(removed)
 }
 
-/// All sources with rows of their own.
-async fn sources(context: &SessionContext) -> Result<BTreeMap<i64, Source>> {
-    let sql = "SELECT source_id, segment, name, path, dataset, platform, first_line, record_count, other_count \
-               FROM stored.sources WHERE same_as IS NULL ORDER BY source_id, segment";
-    let mut sources: BTreeMap<i64, Source> = BTreeMap::new();
-    for batch in collect(context, sql).await? {
-        let number = |name| column::numbers::<Int64Type>(&batch, name);
-        let text = |name| column::text(&batch, name);
-        let (ids, lines) = (number("source_id")?, number("first_line")?);
-        let (records, others) = (number("record_count")?, number("other_count")?);
-        let segments = column::numbers::<Int32Type>(&batch, "segment")?;
-        let (names, paths) = (text("name")?, text("path")?);
-        let (datasets, platforms) = (text("dataset")?, text("platform")?);
-        for row in 0..batch.num_rows() {
-            let source = sources.entry(ids.value(row)).or_insert_with(|| Source {
-                name: names.value(row).to_owned(),
-                path: paths.value(row).to_owned(),
-                dataset: datasets.value(row).to_owned(),
-                platform: platforms.value(row).to_owned(),
-                segments: Vec::new(),
-            });
-            source.segments.push(Segment {
-                number: segments.value(row),
-                first_line: lines.value(row),
-                records: records.value(row).unsigned_abs(),
-                others: others.value(row).unsigned_abs(),
-            });
-        }
-    }
-    Ok(sources)
-}
-
 /// The sources that have other rows than the ingest log counts, or rows that refer to lost ones.
 async fn incomplete(
     context: &SessionContext,
@@ -313,6 +271,7 @@ async fn incomplete(
             add(*id, 0);
         }
     }
+    add_samples(&mut found, sources);
     Ok(found)
 }
 
@@ -366,6 +325,13 @@ async fn remove(store: &Store, found: &Incomplete, sources: &BTreeMap<i64, Sourc
         return Ok(());
     }
     let detail = "repair: sources with lost rows";
+    // A sample whose row is gone is not there, whichever of its files are: broken off here, the next repair removes them.
+    let samples = samples_of(found, sources);
+    if !samples.is_empty() {
+        let among = col("sample_id").in_list(samples.into_iter().map(lit).collect(), false);
+        let wanted = async |_: &Snapshot| Ok(Some(among.clone()));
+        store.take_out("samples", detail, wanted).await?;
+    }
     let mut segments = Rows::default();
     let mut lines = Rows::default();
     for (id, segment) in found {

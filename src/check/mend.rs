@@ -9,9 +9,10 @@ mod orphans;
 mod twins;
 mod unread;
 
-use super::checked::{Checked, Mendable};
-use super::{damaged, incomplete};
+use super::checked::Mendable;
+use super::{damaged, incomplete, reingest};
 use crate::error::Result;
+use crate::ledger::Labels;
 use crate::store::Store;
 use kind::Mend;
 
@@ -57,13 +58,9 @@ impl Store {
         let sources = store.lost_sources().await?;
         let logs = store.repair_logs().await?;
         let mut done = Vec::from_iter(of_logs(&logs, &sources));
-        done.extend(damaged::mend(&store).await?);
-        if damaged::find(&store, &mut Checked::default())
-            .await?
-            .is_empty()
-        {
-            done.extend(incomplete::repair(&store, !logs.is_empty()).await?);
-        }
+        let (files, removes) = damaged::mend(&store).await?;
+        done.extend(files);
+        done.extend(incomplete::repair(&store, removes || !logs.is_empty()).await?);
         for mend in &MENDS {
             done.extend(mend.told((mend.apply)(&store).await?));
         }
@@ -79,9 +76,9 @@ impl Store {
 fn of_logs(logs: &[(&'static str, String)], sources: &[[String; 3]]) -> Option<Mendable> {
     let lost = logs.iter().filter(|(table, _)| BY_PEOPLE.contains(table));
     let lost = lost.map(|(table, what)| format!("changes of {table}: {what}"));
-    let then = sources
-        .iter()
-        .map(|[path, dataset, platform]| incomplete::command(path, dataset, platform));
+    let then = sources.iter().map(|[path, dataset, platform]| {
+        reingest::command(path, dataset, platform, &Labels::default())
+    });
     (!logs.is_empty()).then(|| Mendable {
         found: "damaged files of logs",
         count: logs.len() as u64,

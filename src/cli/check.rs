@@ -23,9 +23,10 @@ const STYLE: &str = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked
 #[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --repair")]
 pub(super) struct Check {
     /// Repair what can be repaired, and say what was done; then check. Damaged files of logs are put aside, and
-    /// checkpoints are left out. Sums are made anew from their rows. Where rows are lost, it takes out the sources that
-    /// they belong to and says how to ingest their files again, or that these are gone. What earlier versions have
-    /// written wrong is put right, too. The old files stay until `tsql vacuum`
+    /// checkpoints are left out. Sums are made anew from their rows. Where rows are lost, it removes the sources that
+    /// they belong to and lists the commands that restore them, with their labels, corrections and retractions, or says
+    /// how many rows are lost for good. What earlier versions have written wrong is put right, too. The old files stay
+    /// until `tsql vacuum`
     #[arg(long, alias = "mend")]
     repair: bool,
 }

@@ -104,19 +104,6 @@ fn lost_rows_come_back_from_the_files_that_they_were_read_from() {
 }
 
 #[test]
-fn what_is_lost_is_said_and_nothing_else_touched() {
-    let place = store();
-    flip(&data_files(&place)[1], 100);
-    std::fs::remove_file(place.path().join("b.json")).unwrap();
-    let versions = place.ok(&["history"]).stdout;
-    for args in [&["check"][..], &["check", "--repair"]] {
-        let lost = "40 rows are lost: 40 of `b.json`, which is not there any more";
-        assert_told(&place.tsql(args), &[lost]);
-    }
-    assert_eq!(place.ok(&["history"]).stdout, versions);
-}
-
-#[test]
 fn optimize_never_copies_damage_and_reading_it_has_to_be_asked_for() {
     let place = store();
     let rows = place.rows(ROWS);
