@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path as FilePath;
 
 use object_store::path::Path;
+use tsql_folders::read_regular;
 
 use super::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 
@@ -97,7 +98,7 @@ pub(super) fn is_newest(table: &FilePath, version: Option<u64>) -> bool {
 
 /// Does the last checkpoint consist of several files?
 fn has_parts(folder: &FilePath) -> io::Result<bool> {
-    let hint = match std::fs::read(folder.join(LAST_CHECKPOINT)) {
+    let hint = match read_regular(&folder.join(LAST_CHECKPOINT)) {
         Ok(hint) => hint,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),

@@ -24,9 +24,10 @@ use object_store::{
     PutResult, RenameOptions, Result,
 };
 
-use tsql_folders::check_below;
+use tsql_folders::{check_below, open_at_once};
 
 use super::followed;
+use crate::error::DamagedFile;
 
 /// Folders above a written file that a store can have made for it: partition folders, the table,
 /// the store itself, and the one that holds the store.
@@ -103,6 +104,16 @@ impl Synced {
             }
         })
         .await
+    }
+
+    /// Rejects pipes and devices: a read could wait for ever.
+    fn check_file(&self, location: &Path) -> Result<()> {
+        let file = self.inner.path_to_filesystem(location)?;
+        if std::fs::metadata(&file).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            let damage = DamagedFile::new(&file.to_string_lossy(), "a pipe or a device is");
+            return Err(failed(damage.into()));
+        }
+        Ok(())
     }
 
     async fn sync(&self, location: &Path) -> Result<()> {
@@ -195,7 +206,7 @@ impl Disk {
         match step {
             Step::Folder(folder) => std::fs::create_dir_all(folder),
             Step::File(file, bytes) => File::create_new(file)?.write_all(bytes),
-            Step::SyncFile(path) | Step::SyncFolder(path) => File::open(path)?.sync_all(),
+            Step::SyncFile(path) | Step::SyncFolder(path) => open_at_once(path)?.sync_all(),
             Step::Link(from, to) => std::fs::hard_link(from, to),
             Step::Rename(from, to) => std::fs::rename(from, to),
             Step::Remove(file) => std::fs::remove_file(file),
@@ -318,10 +329,12 @@ impl ObjectStore for Synced {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.check_file(location)?;
         self.inner.get_opts(location, options).await
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.check_file(location)?;
         self.inner.get_ranges(location, ranges).await
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tsql_folders::{check_below, check_own, open_regular};
+use tsql_folders::{check_below, check_own, open_regular, read_regular};
 
 /// Folder of the files that writers queue up at.
 const FOLDER: &str = ".queues";
@@ -112,12 +112,12 @@ impl Queues {
     /// Was this holder of the queue waited for already, in vain?
     fn has_passed(&self, queue: &Path) -> bool {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        std::fs::read(queue).is_ok_and(|holder| passed.get(queue) == Some(&holder))
+        read_regular(queue).is_ok_and(|holder| passed.get(queue) == Some(&holder))
     }
 
     fn pass(&self, queue: &Path) {
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(holder) = std::fs::read(queue) {
+        if let Ok(holder) = read_regular(queue) {
             passed.insert(queue.to_owned(), holder);
         }
     }

@@ -171,3 +171,33 @@ fn a_log_that_has_lost_a_line_is_told() {
         assert_eq!(place.rows(ROWS).len(), 80);
     }
 }
+
+/// Reads of a pipe would wait for a writer for ever.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_file_is_an_error_that_names_it() {
+    let place = store();
+    let at = place.path().join(".tsql");
+    let log = at.join("records/_delta_log");
+    let names = std::fs::read_dir(&log).unwrap();
+    let names = names.map(|entry| entry.unwrap().path());
+    let is_entry = |path: &PathBuf| path.extension().is_some_and(|end| end == "json");
+    let newest = names.filter(is_entry).max().unwrap();
+    for file in [
+        at.join("tsql-store.toml"),
+        newest,
+        data_files(&place)[0].clone(),
+    ] {
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for args in [&[ROWS][..], &["check"]] {
+            assert_told(&place.tsql(args), &[name]);
+        }
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, bytes).unwrap();
+    }
+    assert_eq!(place.rows(ROWS).len(), 80);
+}

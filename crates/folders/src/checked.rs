@@ -4,7 +4,7 @@
 //! nothing to do with tsql. Nothing is written through such a name.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::{Component, Path};
 
 /// Opens a regular file under its own name: no symbolic link is followed, and no pipe is waited for.
@@ -30,6 +30,38 @@ pub fn open_regular(path: &Path, options: &OpenOptions) -> Result<File> {
         true => Ok(file),
         false => Err(refused("is not a regular file")),
     }
+}
+
+/// Opens a regular file or a folder for reading, also through a symbolic link. Does not wait for the writer of a pipe.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`] where the path leads to a pipe or a device, and failures of the system.
+pub fn open_at_once(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(nix::libc::O_NONBLOCK);
+    }
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        Ok(file)
+    } else {
+        let path = path.display();
+        Err(refused(format!("`{path}` is not a regular file")))
+    }
+}
+
+/// Reads a regular file, as [`open_at_once`] opens it.
+///
+/// # Errors
+/// As [`open_at_once`], and where it is a folder.
+pub fn read_regular(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_at_once(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens a regular file as [`open_regular`], if it may be changed: see [`check_own`].
@@ -135,6 +167,10 @@ mod tests {
         for name in ["link", "dangling", "folder", "pipe"] {
             assert!(open_regular(&at(name), &options).is_err(), "{name}");
         }
+        for name in ["dangling", "folder", "pipe"] {
+            assert!(read_regular(&at(name)).is_err(), "{name}");
+        }
+        assert_eq!(read_regular(&at("link")).unwrap(), b"precious");
         assert!(!at("missing").exists());
         open_own(&at("own"), &options).unwrap();
         open_own(&at("new"), &options).unwrap();

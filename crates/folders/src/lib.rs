@@ -22,7 +22,9 @@ mod mapped;
 mod output;
 mod scratch;
 
-pub use checked::{check_below, check_own, is_hash, open_own, open_regular};
+pub use checked::{
+    check_below, check_own, is_hash, open_at_once, open_own, open_regular, read_regular,
+};
 pub use error::Error;
 pub use mapped::Mapped;
 pub use output::{OutputFile, folder_of, staged_in, write_file};

@@ -56,13 +56,21 @@ impl Marker {
 
 /// Has the folder a `tsql.toml` that says nothing any more, and rows of tables that every store has?
 pub fn is_lost(folder: &Path) -> bool {
-    let text = std::fs::read_to_string(folder.join(FIRST_NAME));
+    let text = text_of(&folder.join(FIRST_NAME));
     let empty = text.is_ok_and(|text| text.trim_matches(['\0', '\n', ' ']).is_empty());
     let has_rows = |table: &str| {
         let mut entries = std::fs::read_dir(folder.join(table)).into_iter().flatten();
         entries.any(|entry| entry.is_ok_and(|entry| is_data(&entry.path())))
     };
     empty && ["graphs", "sources"].into_iter().any(has_rows)
+}
+
+/// The text of a regular file. A read of a pipe could wait for ever.
+fn text_of(file: &Path) -> std::io::Result<String> {
+    if !file.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    std::fs::read_to_string(file)
 }
 
 fn is_data(file: &Path) -> bool {
@@ -73,8 +81,12 @@ fn is_data(file: &Path) -> bool {
 /// Is the folder a store?
 pub fn is_store(folder: &Path) -> bool {
     let marks = |name: &&str| {
-        let text = std::fs::read_to_string(folder.join(name));
-        text.is_ok_and(|text| !matches!(Marker::parse(name, &text), Ok(None)))
+        let file = folder.join(name);
+        // A pipe in place of the file: an error when the store is opened.
+        if *name == NAME && file.exists() && !file.is_file() && !file.is_dir() {
+            return true;
+        }
+        text_of(&file).is_ok_and(|text| !matches!(Marker::parse(name, &text), Ok(None)))
     };
     NAMES.iter().any(marks) || is_lost(folder)
 }

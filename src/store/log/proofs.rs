@@ -17,6 +17,8 @@
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
+use tsql_folders::read_regular;
+
 use super::commit_info::CommitInfo;
 use crate::schema;
 use crate::store::entries::{FOLDER, LAST_CHECKPOINT, entry_name, entry_path, entry_version};
@@ -50,7 +52,7 @@ impl Proofs {
                 continue;
             };
             for version in newest.saturating_sub(NEWEST - 1)..=newest {
-                if let Ok(bytes) = std::fs::read(folder.join(entry_name(version))) {
+                if let Ok(bytes) = read_regular(&folder.join(entry_name(version))) {
                     proofs.add_entry(&table.name, version, &bytes);
                 }
             }
@@ -93,7 +95,7 @@ impl Proofs {
 pub(crate) fn stated_counts(store: &FilePath, ingest_log: &str) -> Option<(u64, u64)> {
     let folder = store.join(ingest_log).join(FOLDER);
     let version = newest_entry(&folder)?;
-    let entry = std::fs::read(folder.join(entry_name(version))).ok()?;
+    let entry = read_regular(&folder.join(entry_name(version))).ok()?;
     let info = CommitInfo::parse(&entry)?;
     info.counts
         .filter(|_| info.fault(ingest_log, version).is_none())
@@ -117,7 +119,7 @@ fn newest_entry(folder: &FilePath) -> Option<u64> {
 
 /// The version that `_last_checkpoint` names.
 fn last_checkpoint(folder: &FilePath) -> Option<u64> {
-    parse_last_checkpoint(&std::fs::read(folder.join(LAST_CHECKPOINT)).ok()?)
+    parse_last_checkpoint(&read_regular(&folder.join(LAST_CHECKPOINT)).ok()?)
 }
 
 /// The version in the text of a `_last_checkpoint`.

@@ -8,6 +8,7 @@
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::json;
+use tsql_folders::read_regular;
 
 use super::Log;
 use super::commit_info::fault;
@@ -24,7 +25,7 @@ impl Log {
         };
         let path = self.path_of(&entry_name(version));
         let file = store.join(&path);
-        let bytes = match std::fs::read(&file) {
+        let bytes = match read_regular(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes.map_err(Error::io(&file))?,
         };
