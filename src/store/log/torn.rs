@@ -8,7 +8,7 @@
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde_json::json;
-use tsql_folders::read_regular;
+use tsql_folders::{check_below, read_regular};
 
 use super::Log;
 use super::commit_info::fault;
@@ -59,6 +59,7 @@ impl Log {
             return Ok(());
         };
         let file = store.join(self.path_of(name));
+        check_below(store, &file).map_err(Error::io(&file))?;
         let mut aside = file.clone().into_os_string();
         aside.push(format!(".cut#{}", fastrand::u64(..)));
         match std::fs::hard_link(&file, &aside) {
