@@ -178,12 +178,15 @@ impl Verified {
             .collect())
     }
 
-    /// The error of a read, which is another one where the file has not its size.
+    /// The error of a read, which is another one where the file is missing or has another size.
     async fn cut(&self, file: &File, location: &Path, error: Error) -> Error {
         match self.objects.head(location).await {
             Ok(found) if found.size != file.size => {
                 let found = format!("{} bytes of {} are", found.size, file.size);
                 generic(DamagedFile::new(location.as_ref(), found))
+            }
+            Err(Error::NotFound { .. }) => {
+                generic(DamagedFile::new(location.as_ref(), "it is missing,"))
             }
             _ => error,
         }

@@ -91,6 +91,10 @@ fn lost_rows_come_back_from_the_files_that_they_were_read_from() {
     // A file that is gone is as good as one that is damaged.
     std::fs::remove_file(&damaged).unwrap();
     assert_told(
+        &place.tsql(&[ROWS]),
+        &[&name, "it is missing", "\nhint: `tsql check --repair`"],
+    );
+    assert_told(
         &place.tsql(&["check"]),
         &[&name, "to ingest `b.json` again restores its rows"],
     );
