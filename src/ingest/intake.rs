@@ -47,9 +47,8 @@ impl Intake {
     /// Tells files apart.
     ///
     /// # Errors
-    /// [`Error::Source`] for a named file without a platform, for a platform's name that no store can
-    /// keep and, with `strict`, for a named file that no reader takes; [`Error::Argument`] for a format that
-    /// nobody knows.
+    /// [`Error::Source`] for a named file without a platform and, with `strict`, for a named file that no reader
+    /// takes; [`Error::Argument`] for a format that nobody knows.
     pub(super) fn of(found: Vec<Input>, options: &IngestOptions) -> Result<Self> {
         let mut intake = Self {
             wanted: options.wanted()?,
@@ -161,8 +160,9 @@ impl Intake {
         let asked = options.platform.as_deref();
         match reader {
             Reader::Lines(dialect, compression) => {
-                match platform::of(asked, dialect.dataset(), None, &input)? {
-                    Some(platform) => {
+                match platform::of(asked, dialect.dataset(), None, &input) {
+                    Err(error) => self.fail(&input, reason(error)),
+                    Ok(Some(platform)) => {
                         self.platforms.insert(platform.clone());
                         self.report.took(dialect.described());
                         let input = self.held(input);
@@ -174,7 +174,7 @@ impl Intake {
                             beside: None,
                         });
                     }
-                    None => self.nameless(&input, HINT),
+                    Ok(None) => self.nameless(&input, HINT),
                 }
             }
             Reader::Room(room, compression, is_told) => {
@@ -318,6 +318,7 @@ const HINT: &str =
 fn reason(error: Error) -> String {
     match error {
         Error::Io { source, .. } => source.to_string(),
+        Error::Source { reason, .. } => reason,
         other => other.to_string(),
     }
 }

@@ -224,3 +224,18 @@ fn unreadable_files_are_told_and_the_others_go_on() {
     assert!(ran.stderr.contains("dangling.json: "), "{}", ran.stderr);
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["2"]);
 }
+
+/// A folder whose name no platform can have fails by itself.
+#[cfg(unix)]
+#[test]
+fn a_folder_with_a_bad_name_leaves_the_others() {
+    let place = Place::new();
+    place.write("in/x\ny/a.json", log(0, 3));
+    place.write("in/good/b.json", log(10, 4));
+    let ran = place.tsql(&["ingest", "in"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let told = "a.json: the platform's name `x\\ny` has control characters";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("a.json").count(), 1, "{}", ran.stderr);
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["4"]);
+}
