@@ -255,6 +255,10 @@ fn on_threads(cli: Cli) -> Result<u8, Failure> {
         .enable_all()
         .build()
         .map_err(failed)?;
+    {
+        let _entered = runtime.enter();
+        signals::report_too_large_files();
+    }
     let main = std::thread::Builder::new().stack_size(STACK_BYTES);
     let done = main.spawn(move || runtime.block_on(dispatch(cli)));
     match done.map_err(failed)?.join() {

@@ -141,6 +141,22 @@ pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 
     })
 }
 
+/// SIGXFSZ of Linux, macOS and the BSDs: a file would be larger than `ulimit -f`.
+#[cfg(unix)]
+const TOO_LARGE: i32 = 25;
+
+/// Makes a file that would be too large an error of its write, not the end of the process, as Rust's library does for
+/// pipes that nobody reads. Programs that are started are killed as ever.
+#[cfg(unix)]
+pub(super) fn report_too_large_files() {
+    use tokio::signal::unix::{SignalKind, signal};
+    // The handler stays.
+    let _ = signal(SignalKind::from_raw(TOO_LARGE));
+}
+
+#[cfg(not(unix))]
+pub(super) fn report_too_large_files() {}
+
 /// The first Ctrl-C ends the run cleanly, the second at once.
 pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));

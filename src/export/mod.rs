@@ -20,10 +20,11 @@ mod views;
 
 use serde::Serialize;
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
+use tsql_folders::Scratch;
 
 use crate::error::{Error, Result};
 use crate::formats::source::{self, SourceFile};
@@ -137,11 +138,11 @@ impl Store {
         if wanted.is_empty() {
             return Ok(exported);
         }
-        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let scratch = Arc::new(Scratch::within(folder)?);
         let mut written = Vec::with_capacity(wanted.len());
         let open = |source: &SourceFile| {
             let path = folder.join(names.path(source));
-            Target::open(path, source.compression, options.overwrite)
+            Target::open(&scratch, path, source.compression, options.overwrite)
         };
         give_back(&context, &wanted, open, &mut exported, |source| {
             written.push(listed::entry(source, &names.path(source)));

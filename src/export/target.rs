@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 use tsql_codecs::identity::ContentHasher;
+use tsql_folders::{Scratch, staged_in};
 use tsql_formats::Compression;
 
 use crate::error::{Error, Result};
@@ -19,6 +21,8 @@ const ZSTD_LEVEL: i32 = 3;
 pub(crate) struct Target {
     /// `None`: the bytes are only looked at.
     out: Option<Out>,
+    /// Where it is until then; held, never read.
+    _scratch: Option<Arc<Scratch>>,
     path: PathBuf,
     compression: Option<Compression>,
     overwrite: bool,
@@ -46,21 +50,24 @@ impl Target {
     pub(crate) fn nowhere() -> Self {
         Self {
             out: None,
+            _scratch: None,
             path: PathBuf::new(),
             compression: None,
             overwrite: false,
         }
     }
 
+    /// A file that is written into a temporary folder on the same file system, and then gets its path.
     pub(crate) fn open(
+        scratch: &Arc<Scratch>,
         path: PathBuf,
         compression: Option<Compression>,
         overwrite: bool,
     ) -> Result<Self> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let temporary = tsql_folders::staged_in(parent).map_err(Error::io(parent))?;
-        let plain = BufWriter::new(temporary);
+        let staged = staged_in(scratch.path());
+        let plain = BufWriter::new(staged.map_err(Error::io(parent))?);
         let out = match compression {
             None => Out::Plain(plain),
             Some(Compression::Gzip) => {
@@ -73,6 +80,7 @@ impl Target {
         };
         Ok(Self {
             out: Some(out),
+            _scratch: Some(Arc::clone(scratch)),
             path,
             compression,
             overwrite,
@@ -169,9 +177,10 @@ mod tests {
             fs::metadata(path).unwrap().permissions().mode() & 0o777
         };
         fs::write(folder.path().join("plain"), "").unwrap();
+        let scratch = Arc::new(Scratch::within(folder.path()).unwrap());
         for overwrite in [false, true] {
             let path = folder.path().join("x.json");
-            let mut target = Target::open(path, None, overwrite).unwrap();
+            let mut target = Target::open(&scratch, path, None, overwrite).unwrap();
             target.write(b"x").unwrap();
             assert!(matches!(target.keep("").unwrap(), Outcome::Written));
             assert_eq!(mode("x.json"), mode("plain"));

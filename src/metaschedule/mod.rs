@@ -19,8 +19,10 @@ mod placed;
 mod plan;
 mod selected;
 
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+
+use tsql_folders::Scratch;
 
 use crate::error::{Error, Result};
 use crate::export::listed;
@@ -56,10 +58,13 @@ pub async fn export_databases(
             "no record of a MetaSchedule database matches `{predicate}`\nhint: `--format tenset` exports records of other formats as lines"
         )));
     }
-    fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let scratch = Arc::new(Scratch::within(folder)?);
     let mut files = Vec::new();
     for plan in &plans {
-        match plan.write(&context, predicate, folder, options).await? {
+        match plan
+            .write(&context, predicate, (folder, &scratch), options)
+            .await?
+        {
             Written::Files(database) => {
                 files.extend(plan.listed());
                 exported.databases.push(database);

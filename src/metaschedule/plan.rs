@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
+use tsql_folders::Scratch;
 use tsql_formats::exported::ExportedFile;
 use tsql_formats::metaschedule::{NAME, RECORDS_FILE, WORKLOADS_FILE, renumber, workload};
 use tsql_formats::{Dialect, naming};
@@ -89,7 +91,7 @@ impl Plan {
         &self,
         context: &SessionContext,
         predicate: &str,
-        folder: &Path,
+        (folder, scratch): (&Path, &Arc<Scratch>),
         options: &DatabaseOptions,
     ) -> Result<Written> {
         let path = |name: &str| folder.join(&self.path).join(name);
@@ -99,7 +101,7 @@ impl Plan {
             let reason = "one of the two files of a database is there already, expected none";
             return Ok(Written::Refused(reason.to_owned()));
         }
-        let open = |path: &Path| Target::open(path.to_owned(), None, options.overwrite);
+        let open = |path: &Path| Target::open(scratch, path.to_owned(), None, options.overwrite);
         let mut workloads = Output::new(open(&workloads_path)?);
         for chunk in self.workloads.chunks(CHUNK) {
             for text in workload_texts(context, chunk).await? {

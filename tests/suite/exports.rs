@@ -568,3 +568,46 @@ fn a_line_is_a_line_in_every_container() {
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["1"]);
     place.assert_sound(&["p/a.json"]);
 }
+
+/// Names below a folder, those of hidden files and temporary ones among them.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_that_fails_or_is_killed_leaves_no_temporary_files() {
+    let place = Place::new();
+    place.write("p/a.json", log(0, 2000));
+    place.ok(&["ingest", "-q", "p"]);
+    // A limit of 8 KiB for each file, in blocks of 512 bytes.
+    let script = "ulimit -f 16; exec \"$0\" export --to back";
+    let limited = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&limited.stderr);
+    assert_eq!(limited.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("p/a.json: ") && told.contains("File too large"),
+        "{told}"
+    );
+    assert_eq!(names(&place.path().join("back")), ["p"]);
+    assert!(names(&place.path().join("back/p")).is_empty());
+    // What a killed one has left goes with the next.
+    let mut child = place.command(&["export", "--to", "back"]).spawn().unwrap();
+    let is_begun = || names(&place.path().join("back")).len() > 1;
+    while !is_begun() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.ok(&["export", "--to", "back", "--overwrite"]);
+    assert_eq!(names(&place.path().join("back")), ["p", "tsql-export.json"]);
+    assert_eq!(names(&place.path().join("back/p")), ["a.json"]);
+}
