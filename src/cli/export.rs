@@ -12,6 +12,7 @@ use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::talk::{counted, talk};
 use crate::auto_scheduler::export_lines;
+use crate::delivered::check_outside;
 use crate::error::Error;
 use crate::export::ExportOptions;
 use crate::graphnet::{HubOptions, export_hub};
@@ -100,6 +101,9 @@ pub(super) struct Export {
 
 pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
     let store = place.open().await?;
+    for path in command.to.iter().chain(&command.output) {
+        check_outside(path)?;
+    }
     if let Some(folder) = &command.to {
         return give_back(&store, &command, folder).await;
     }

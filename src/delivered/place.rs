@@ -9,6 +9,7 @@ use object_store::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::checksums::{self, Entry};
+use super::outside::check_outside;
 use crate::error::{Error, Result};
 use crate::store::Location;
 
@@ -49,7 +50,7 @@ impl Target {
     /// Looks at the place; writes nothing yet.
     ///
     /// # Errors
-    /// [`Error::CannotCreate`] where something else is there, or an earlier delivery that is not to be replaced.
+    /// [`Error::Source`] within a store, [`Error::CannotCreate`] where something else is there, or an earlier delivery that is not to be replaced.
     pub(crate) async fn open(to: &str, overwrite: bool, kind: Kind) -> Result<Self> {
         let location = Location::open(to).await?;
         let taken = |reason: String| Error::CannotCreate {
@@ -60,10 +61,11 @@ impl Target {
             let reason = "ends with this process\nhint: a directory, or s3://BUCKET/PREFIX";
             return Err(taken(reason.to_owned()));
         }
-        if let Some(directory) = location.local_directory()
-            && directory.is_file()
-        {
-            return Err(taken("is a file, expected a directory".to_owned()));
+        if let Some(directory) = location.local_directory() {
+            if directory.is_file() {
+                return Err(taken("is a file, expected a directory".to_owned()));
+            }
+            check_outside(directory)?;
         }
         let before: Vec<String> = listed(&location)
             .await?

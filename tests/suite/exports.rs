@@ -611,3 +611,30 @@ fn an_export_that_fails_or_is_killed_leaves_no_temporary_files() {
     assert_eq!(names(&place.path().join("back")), ["p", "tsql-export.json"]);
     assert_eq!(names(&place.path().join("back/p")), ["a.json"]);
 }
+
+#[test]
+fn nothing_is_written_into_the_tables_of_a_store() {
+    let place = Place::new();
+    place.write("p/a.json", log(0, 3));
+    place.ok(&["ingest", "-q", "p"]);
+    let before = names(&place.path().join(".tsql"));
+    for target in [".tsql", ".tsql/records", ".tsql/records/new/back"] {
+        for args in [
+            vec!["export".to_owned(), "--to".to_owned(), target.to_owned()],
+            vec![format!("COPY (SELECT 1 AS a) TO '{target}/x.csv'")],
+        ] {
+            if args.len() == 1 && target == ".tsql" {
+                continue;
+            }
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let ran = place.tsql(&args);
+            assert_ne!(ran.code, Some(0), "{args:?}");
+            let told = "it belongs to the store `";
+            assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+        }
+    }
+    assert_eq!(names(&place.path().join(".tsql")), before);
+    assert!(!place.path().join(".tsql/records/new").exists());
+    place.ok(&["export", "--to", "back"]);
+    place.ok(&["COPY (SELECT 1 AS a) TO 'x.csv'"]);
+}

@@ -12,6 +12,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use tsql_folders::{OutputFile, Scratch, folder_of};
 use url::Url;
 
+use crate::delivered::check_outside;
 use crate::error::Error;
 
 /// Parts of an object that are sent at the same time.
@@ -40,6 +41,7 @@ enum Target {
 impl Staging {
     pub(super) fn open(target: &str, is_single: bool, context: &TaskContext) -> Result<Self> {
         if let Some(path) = local(target)? {
+            check_outside(&path).map_err(failed)?;
             return match is_single {
                 true => Self::file(target, &path),
                 false => Self::directory(target, &path),
