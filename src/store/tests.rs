@@ -169,14 +169,15 @@ async fn nothing_is_written_through_a_link() {
     let log = Log::new(store.location(), table).unwrap();
     assert!(log.snapshot_or_create().await.is_err());
     assert_eq!(std::fs::read_dir(&precious).unwrap().count(), 1);
-    std::fs::create_dir(precious.join("_delta_log")).unwrap();
-    let entry = precious.join("_delta_log/00000000000000000000.json");
+    let folder = precious.join(super::entries::FOLDER);
+    std::fs::create_dir(&folder).unwrap();
+    let entry = folder.join(super::entries::entry_name(0));
     std::fs::write(&entry, "{").unwrap();
     let log = Log::new(store.location(), table).unwrap();
     assert!(log.pass_over(0).await.is_err());
-    let there = std::fs::read_dir(precious.join("_delta_log")).unwrap();
+    let there = std::fs::read_dir(&folder).unwrap();
     assert_eq!(there.count(), 1);
-    std::fs::remove_dir_all(precious.join("_delta_log")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
     // A store that is itself reached through a link is one.
     let link = place.path().join("link");
     symlink(&at, &link).unwrap();
