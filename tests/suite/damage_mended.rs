@@ -177,19 +177,38 @@ fn a_log_that_has_lost_a_line_is_told() {
 }
 
 /// Reads of a pipe would wait for a writer for ever.
+fn newest_entry(place: &Place, table: &str) -> PathBuf {
+    let log = place.path().join(".tsql").join(table).join("_delta_log");
+    let names = std::fs::read_dir(&log).unwrap();
+    let names = names.map(|entry| entry.unwrap().path());
+    let is_entry = |path: &PathBuf| path.extension().is_some_and(|end| end == "json");
+    names.filter(is_entry).max().unwrap()
+}
+
+#[test]
+fn a_pipe_in_place_of_an_entry_is_repaired() {
+    for table in ["records", "sources", "graphs"] {
+        let place = store();
+        let entry = newest_entry(&place, table);
+        std::fs::remove_file(&entry).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&entry).status();
+        assert!(made.unwrap().success());
+        place.tsql(&["check", "--repair"]);
+        assert!(entry.is_file(), "{table}");
+        place.tsql(&["ingest", "-q", "logs"]);
+        assert_eq!(place.rows(ROWS).len(), 80, "{table}");
+        place.ok(&["check"]);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_place_of_a_file_is_an_error_that_names_it() {
     let place = store();
     let at = place.path().join(".tsql");
-    let log = at.join("records/_delta_log");
-    let names = std::fs::read_dir(&log).unwrap();
-    let names = names.map(|entry| entry.unwrap().path());
-    let is_entry = |path: &PathBuf| path.extension().is_some_and(|end| end == "json");
-    let newest = names.filter(is_entry).max().unwrap();
     for file in [
         at.join("tsql-store.toml"),
-        newest,
+        newest_entry(&place, "records"),
         data_files(&place)[0].clone(),
     ] {
         let bytes = std::fs::read(&file).unwrap();

@@ -63,7 +63,12 @@ impl Log {
         proof: Option<&Proof>,
     ) -> Result<Vec<LogDamage>> {
         let survey = self.survey().await?;
-        let mut found = Vec::new();
+        let irregular = self.irregular_files()?.into_iter();
+        let irregular = irregular.map(|name| {
+            let path = self.path_of(&name);
+            LogDamage::new(format!("`{path}` is a pipe or a device"))
+        });
+        let mut found: Vec<LogDamage> = irregular.collect();
         let skipped = self.skipped(&survey).await?;
         for (version, fault) in self.faulty_entries(&survey, 0).await? {
             let what = described(&self.path_of(&entry_name(version)), &fault);
@@ -166,6 +171,9 @@ impl Log {
         let damage = self.damage(location, proof).await?;
         if damage.is_empty() {
             return Ok(Vec::new());
+        }
+        for name in self.irregular_files()? {
+            self.move_aside(&name)?;
         }
         let survey = self.survey().await?;
         let base = self.repair_checkpoints(&survey).await?;

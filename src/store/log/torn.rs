@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 use crate::store::Location;
 use crate::store::entries::{entry_name, entry_path};
 
+/// What follows the name of a file that is put aside.
+const ASIDE: &str = ".cut#";
+
 impl Log {
     /// Puts another entry in the place of that of a version, if it is the last one, cut, and was never acknowledged;
     /// what was done, in words.
@@ -60,14 +63,46 @@ impl Log {
         };
         let file = store.join(self.path_of(name));
         check_below(store, &file).map_err(Error::io(&file))?;
-        let mut aside = file.clone().into_os_string();
-        aside.push(format!(".cut#{}", fastrand::u64(..)));
-        match std::fs::hard_link(&file, &aside) {
+        match std::fs::hard_link(&file, aside(&file)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::io(&file)(error))
             }
             _ => Ok(()),
         }
+    }
+
+    /// The names of pipes and devices among the files of the log. No listing of the store shows them.
+    pub(super) fn irregular_files(&self) -> Result<Vec<String>> {
+        let Some(store) = &self.store else {
+            return Ok(Vec::new());
+        };
+        let folder = store.join(self.path_of(""));
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io(&folder))?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io(&folder))?;
+            let kind = entry.file_type().map_err(Error::io(&folder))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_regular = kind.is_file() || kind.is_dir() || kind.is_symlink();
+            if !is_regular && !name.contains(ASIDE) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Gives a file of the log another name that no listing shows.
+    pub(super) fn move_aside(&self, name: &str) -> Result<()> {
+        if let Some(store) = &self.store {
+            let file = store.join(self.path_of(name));
+            check_below(store, &file).map_err(Error::io(&file))?;
+            std::fs::rename(&file, aside(&file)).map_err(Error::io(&file))?;
+        }
+        Ok(())
     }
 
     /// The entry that makes the table.
@@ -81,6 +116,13 @@ impl Log {
         let bytes = entry.map_err(Error::Storage)?.bytes().await;
         bytes.map(PutPayload::from).map_err(Error::Storage)
     }
+}
+
+/// Another name of a file, which no listing shows.
+fn aside(file: &std::path::Path) -> std::path::PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!("{ASIDE}{}", fastrand::u64(..)));
+    name.into()
 }
 
 /// An entry that changes nothing.
