@@ -77,7 +77,7 @@ impl OptimizerRule for FloatKeys {
             LogicalPlan::Sort(mut sort) => {
                 // Which of rows with equal keys is first may be either.
                 let last = sort.expr.len().saturating_sub(1);
-                let keys = sort.expr[..last].iter_mut().map(|by| &mut by.expr);
+                let keys = sort.expr.iter_mut().take(last).map(|by| &mut by.expr);
                 let is_changed = canonical(keys, &sort.input);
                 let sort = LogicalPlan::Sort(sort);
                 Ok(Transformed::new_transformed(sort, is_changed))
