@@ -383,11 +383,10 @@ pub(crate) fn way_out(text: &str) -> Option<&'static str> {
 }
 
 /// What the engine says to SQL that it does not take, and what to write instead.
-const WAYS_OUT: [(&str, &str); 10] = [
+const WAYS_OUT: [(&str, &str); 11] = [
     (
         "Physical plan does not support logical expression ScalarSubquery",
-        "max_by(value, key) instead of ORDER BY and LIMIT in it, \
-         or a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
+        "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
     ),
     (
         "table function 'unnest' not found",
@@ -413,6 +412,10 @@ const WAYS_OUT: [(&str, &str); 10] = [
     (
         "Physical plan does not support logical expression WindowFunction",
         "QUALIFY instead of WHERE, or a column of a subquery in FROM",
+    ),
+    (
+        "scalar subquery must be aggregated to return at most one row",
+        "an aggregate such as max(value), or ORDER BY ... LIMIT 1 in it",
     ),
     (
         "error parsing time",

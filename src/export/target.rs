@@ -45,6 +45,18 @@ pub(crate) enum Outcome {
     Refused(String),
 }
 
+#[cfg(unix)]
+fn is_one_file_system(left: &Path, right: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
+    device(left) == device(right)
+}
+
+#[cfg(not(unix))]
+fn is_one_file_system(_: &Path, _: &Path) -> bool {
+    true
+}
+
 impl Target {
     /// The bytes are not wanted.
     pub(crate) fn nowhere() -> Self {
@@ -66,7 +78,12 @@ impl Target {
     ) -> Result<Self> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let staged = staged_in(scratch.path());
+        // A file is renamed within a file system only.
+        let staged = if is_one_file_system(scratch.path(), parent) {
+            staged_in(scratch.path())
+        } else {
+            staged_in(parent)
+        };
         let plain = BufWriter::new(staged.map_err(Error::io(parent))?);
         let out = match compression {
             None => Out::Plain(plain),

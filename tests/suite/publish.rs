@@ -353,7 +353,7 @@ fn what_was_broken_off_does_not_verify_and_is_begun_again() {
     place.ok(&["publish", "whole", "--title", "t"]);
     let whole = files(&place.path().join("whole"));
     let lasts = begun.elapsed();
-    let (mut broken_off, kills) = (0, wanted("TSQL_TEST_KILLS", 5));
+    let (mut broken_off, kills) = (0, wanted("TSQL_TEST_KILLS", 8));
     for kill in 0..kills {
         let signal = if kill % 2 == 0 { "-KILL" } else { "-INT" };
         let mut child = place

@@ -221,7 +221,7 @@ fn what_is_refused_says_what_to_write() {
         ("SELECT 1 FETCH FIRST 1 ROW WITH TIES", "rank()"),
         (
             "SELECT p.platform, (SELECT r.line FROM records AS r WHERE r.platform = p.platform ORDER BY line LIMIT 2) FROM records AS p",
-            "max_by(value, key)",
+            "ORDER BY ... LIMIT 1",
         ),
         (
             "SELECT u FROM records AS r CROSS JOIN unnest(r.repeats_ns) AS t(u)",
