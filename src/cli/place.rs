@@ -119,10 +119,13 @@ impl Place {
 
     /// A failure with its reason, if it lies in the past: a file is missing there because nothing kept it.
     pub(super) fn explained(&self, failure: Failure) -> Failure {
-        let told = failure.to_string();
-        if self.is_past() && told.contains(".parquet not found") {
+        let message = failure.to_string();
+        let missing = [".parquet not found", "it is missing, not what was written"];
+        if self.is_past() && missing.iter().any(|missing| message.contains(missing)) {
+            // A repair is of the newest version.
+            let fact = message.split("\nhint: ").next().unwrap_or(&message);
             let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
-            return Failure::Usage(format!("{told}\nhint: {hint}"));
+            return Failure::Usage(format!("{fact}\nhint: {hint}"));
         }
         failure
     }
