@@ -51,7 +51,7 @@ enum Remedy {
     Rows,
     /// They are removed.
     Remove {
-        /// What that leads to, in words.
+        /// Describes the consequences.
         hint: String,
         /// The rows that are in no other file, in words.
         lost: Option<String>,
@@ -256,7 +256,7 @@ async fn sources_of(
     }
 }
 
-/// What a repair does where the rows of these sources are lost, in words.
+/// Describes what a repair does where rows of these sources are lost.
 fn outcome(sources: &[Source]) -> String {
     let is_there = |source: &&Source| file_of(&source.path).is_some();
     let (there, gone): (Vec<&Source>, Vec<&Source>) = sources.iter().partition(is_there);

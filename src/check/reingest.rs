@@ -79,18 +79,19 @@ impl Commands {
         });
         let sets: String = sets.collect();
         if !sets.is_empty() {
-            let chosen = source.chosen(source.first_platform());
-            let correct = format!("tsql correct{sets} --where {chosen:?} --why \"ingested again\"");
+            let predicate = source.predicate(source.first_platform());
+            let correct =
+                format!("tsql correct{sets} --where {predicate:?} --why \"ingested again\"");
             self.correct.insert(correct);
         }
     }
 
     /// Adds those that retract lines of a source again.
     fn add_retracted(&mut self, source: &Source, why: &str, lines: &[i64]) {
-        let chosen = source.chosen(&source.platform);
+        let of_source = source.predicate(&source.platform);
         for ranges in ranges(lines).chunks(RANGES) {
             let predicate = format!(
-                "source_id IN (SELECT source_id FROM sources WHERE {chosen}) AND ({})",
+                "source_id IN (SELECT source_id FROM sources WHERE {of_source}) AND ({})",
                 ranges.join(" OR ")
             );
             self.retract

@@ -50,7 +50,7 @@ impl SourceFile {
         file_of(&self.path).is_some()
     }
 
-    /// What is ingested to have it again. All files of a sample come together.
+    /// Returns the path to ingest again: of a file of a sample, the argument under which the whole sample was found.
     pub(super) fn argument(&self) -> &str {
         match self.sample_id {
             Some(_) => argument(&self.path, &self.name),
@@ -65,7 +65,7 @@ impl Source {
         files.any(|file| file.content_hash == self.content_hash && file.is_there())
     }
 
-    /// What is ingested to have it again.
+    /// Returns the path to ingest again; the source's name where all its files are gone.
     pub(super) fn argument(&self) -> &str {
         let there = self.files.values().find(|file| file.is_there());
         there.map_or(self.name.as_str(), SourceFile::argument)
@@ -76,13 +76,13 @@ impl Source {
         self.first_platform.as_ref().unwrap_or(&self.platform)
     }
 
-    /// The condition that chooses it among `sources`, whatever name it has.
-    pub(super) fn chosen(&self, platform: &str) -> String {
+    /// Returns the SQL condition on `sources` that selects it by its bytes, for each of its names.
+    pub(super) fn predicate(&self, platform: &str) -> String {
         let (hash, platform) = (&self.content_hash, platform.replace('\'', "''"));
         format!("content_hash = '{hash}' AND platform = '{platform}'")
     }
 
-    /// What is lost for good with it from a segment on, in words.
+    /// Describes the rows that are lost for good, from a segment on.
     pub(super) fn lost(&self, segment: i32) -> String {
         let lost = self.segments.iter().filter(|one| one.number >= segment);
         let rows: u64 = lost.map(|one| one.records + one.others).sum();
@@ -92,7 +92,7 @@ impl Source {
         )
     }
 
-    /// Its names whose files are gone, and their labels, in words. Other files have the same bytes.
+    /// Describes the names whose files are gone, with their labels. Another file has the same bytes.
     pub(super) fn lost_names(&self) -> impl Iterator<Item = String> {
         let gone = self.files.values().filter(|file| !file.is_there());
         gone.map(|file| {

@@ -21,7 +21,7 @@ const ZSTD_LEVEL: i32 = 3;
 pub(crate) struct Target {
     /// `None`: the bytes are only looked at.
     out: Option<Out>,
-    /// Where it is until then; held, never read.
+    /// The folder of the temporary file. Dropping the last reference removes it.
     _scratch: Option<Arc<Scratch>>,
     path: PathBuf,
     compression: Option<Compression>,

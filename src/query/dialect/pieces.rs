@@ -1,7 +1,7 @@
 //! Pieces of SQL that are put in place of others.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SetExpr, Statement, TableFactor, Value,
+    BinaryOperator, Expr, Ident, Query, Select, SetExpr, Statement, TableFactor, Value,
 };
 use datafusion::sql::sqlparser::dialect::DuckDbDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -9,6 +9,20 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 /// An expression that stands for the one that was taken out.
 pub(in crate::query) fn nothing() -> Expr {
     Expr::Value(Value::Null.into())
+}
+
+/// An operator between two expressions.
+pub(in crate::query) fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    let (left, right) = (Box::new(left), Box::new(right));
+    Expr::BinaryOp { left, op, right }
+}
+
+/// An expression without the parentheses around it.
+pub(in crate::query) fn unnested(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => unnested(inner),
+        other => other,
+    }
 }
 
 /// An identifier that is taken as it is.

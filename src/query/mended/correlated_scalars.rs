@@ -29,15 +29,16 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
-use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result};
+use datafusion::common::{Column, DFSchema, ExprSchema as _, JoinType, NullEquality, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, lit,
+    BinaryExpr, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
 use self::head::{Head, aggregate_name, below, unqualified};
+use crate::query::functions::has_floats;
 use crate::query::not_in::is_volatile;
 
 /// The column that is NULL where no row of a subquery was found.
@@ -59,7 +60,7 @@ impl AnalyzerRule for CorrelatedScalars {
             LogicalPlan::Filter(filter) => {
                 let columns = filter.input.schema().columns();
                 let mut input = filter.input.as_ref().clone();
-                let predicate = joined(filter.predicate, &mut input)?;
+                let predicate = joined(filter.predicate, &filter.input, &mut input)?;
                 if !predicate.transformed {
                     let filter = Filter::try_new(predicate.data, filter.input)?;
                     return Ok(Transformed::no(LogicalPlan::Filter(filter)));
@@ -76,7 +77,7 @@ impl AnalyzerRule for CorrelatedScalars {
                 let mut is_changed = false;
                 let exprs = projection.expr.into_iter().map(|expr| {
                     let name = names.save(&expr);
-                    let expr = joined(expr, &mut input)?;
+                    let expr = joined(expr, &projection.input, &mut input)?;
                     is_changed |= expr.transformed;
                     Ok(if expr.transformed {
                         name.restore(expr.data)
@@ -95,8 +96,8 @@ impl AnalyzerRule for CorrelatedScalars {
     }
 }
 
-/// Replaces subqueries of an expression by columns that are joined to `input`.
-fn joined(expr: Expr, input: &mut LogicalPlan) -> Result<Transformed<Expr>> {
+/// Replaces subqueries of an expression over `rows` by columns that are joined to `input`, which has these rows.
+fn joined(expr: Expr, rows: &LogicalPlan, input: &mut LogicalPlan) -> Result<Transformed<Expr>> {
     if !expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))? {
         return Ok(Transformed::no(expr));
     }
@@ -104,13 +105,13 @@ fn joined(expr: Expr, input: &mut LogicalPlan) -> Result<Transformed<Expr>> {
         let Expr::ScalarSubquery(subquery) = &part else {
             return Ok(Transformed::no(part));
         };
-        if subquery.outer_ref_columns.is_empty() || is_volatile(input)? {
+        if subquery.outer_ref_columns.is_empty() {
             return Ok(Transformed::no(part));
         }
         let Some(scalar) = Scalar::try_new(&subquery.subquery)? else {
             return Ok(Transformed::no(part));
         };
-        match scalar.joined_to(input)? {
+        match scalar.joined_to(rows, input)? {
             Some((plan, value)) => {
                 *input = plan;
                 Ok(Transformed::yes(value))
@@ -195,8 +196,13 @@ impl Scalar {
         }))
     }
 
-    /// Joins the value to the rows around the subquery; `None` where it depends on others.
-    fn joined_to(self, input: &LogicalPlan) -> Result<Option<(LogicalPlan, Expr)>> {
+    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others, or
+    /// where another evaluation may give other rows.
+    fn joined_to(
+        self,
+        rows: &LogicalPlan,
+        input: &LogicalPlan,
+    ) -> Result<Option<(LogicalPlan, Expr)>> {
         let mut outer: Vec<Column> = Vec::new();
         let exprs = self.conditions.iter().chain(&self.aggregates);
         for expr in exprs.chain([&self.value]) {
@@ -209,7 +215,8 @@ impl Scalar {
                 Ok(TreeNodeRecursion::Continue)
             })?;
         }
-        if outer.is_empty() || !outer.iter().all(|column| input.schema().has_column(column)) {
+        let is_of_rows = |column: &Column| rows.schema().has_column(column);
+        if outer.is_empty() || !outer.iter().all(is_of_rows) || !is_repeatable(rows, &outer)? {
             return Ok(None);
         }
         let alias = free_alias(input.schema());
@@ -231,14 +238,14 @@ impl Scalar {
         };
         let named = outer.iter().zip(&keys);
         let named = named.map(|(column, key)| Expr::Column(column.clone()).alias(&key.name));
-        let combinations = LogicalPlanBuilder::from(input.clone())
+        let combinations = LogicalPlanBuilder::from(rows.clone())
             .project(named)?
             .distinct()?
             .alias(&alias)?
             .build()?;
         let columns = self.rows.schema().columns().into_iter().map(Expr::Column);
         let found = format!("{FOUND}_{alias}");
-        let rows = LogicalPlanBuilder::from(self.rows)
+        let found_rows = LogicalPlanBuilder::from(self.rows)
             .project(columns.chain([lit(true).alias(&found)]))?
             .build()?;
         let conditions = self.conditions.into_iter().map(inner);
@@ -259,7 +266,7 @@ impl Scalar {
             .zip(&keys)
             .map(|(key, name)| key.alias(&name.name));
         let values = LogicalPlanBuilder::from(combinations)
-            .join_on(rows, JoinType::Left, conditions)?
+            .join_on(found_rows, JoinType::Left, conditions)?
             .aggregate(key_columns(), aggregates)?
             .project(unaliased.chain([inner(self.value)?.alias(VALUE)]))?
             .alias(&alias)?
@@ -298,10 +305,31 @@ fn filtered(expr: Expr, found: &str) -> Result<Expr> {
     .data()
 }
 
+/// Whether two evaluations of a plan give the same values of some columns. Limits and windows choose among equal rows, and sums of floats
+/// depend on the order of rows.
+fn is_repeatable(plan: &LogicalPlan, columns: &[Column]) -> Result<bool> {
+    let has_floats = columns.iter().any(|column| {
+        let field = plan.schema().field_from_column(column);
+        field.is_ok_and(|field| has_floats(field.data_type()))
+    });
+    let is_chosen = |node: &LogicalPlan| match node {
+        LogicalPlan::TableScan(scan) => scan.fetch.is_some(),
+        LogicalPlan::Sort(sort) => sort.fetch.is_some(),
+        LogicalPlan::Aggregate(_) => has_floats,
+        LogicalPlan::Limit(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Distinct(Distinct::On(_))
+        | LogicalPlan::Extension(_) => true,
+        _ => false,
+    };
+    let is_any = plan.exists(|node| Ok(is_chosen(node)))?;
+    Ok(!is_any && !is_volatile(plan)?)
+}
+
 fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
     let mut is_correlated = false;
     plan.apply_with_subqueries(|node| {
-        is_correlated |= node.expressions().iter().any(Expr::contains_outer);
+        is_correlated |= node.contains_outer_reference();
         Ok(if is_correlated {
             TreeNodeRecursion::Stop
         } else {

@@ -72,7 +72,7 @@ fn above_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
             let filter = Filter::try_new(moved, Arc::new(LogicalPlan::Join(join)))?;
             return Ok(Transformed::yes(LogicalPlan::Filter(filter)));
         }
-        JoinType::Left if is_of(&join.right) => {
+        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti if is_of(&join.right) => {
             join.right = Arc::new(LogicalPlan::Filter(Filter::try_new(moved, join.right)?));
         }
         JoinType::Right if is_of(&join.left) => {

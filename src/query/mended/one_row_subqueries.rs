@@ -173,7 +173,7 @@ fn reject_any(plan: &LogicalPlan) -> Result<()> {
     plan.apply(|node| {
         if is_one_row(node) {
             node.apply(|node| {
-                is_correlated |= node.expressions().iter().any(Expr::contains_outer);
+                is_correlated |= node.contains_outer_reference();
                 Ok(TreeNodeRecursion::Continue)
             })?;
         }

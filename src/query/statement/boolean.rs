@@ -13,7 +13,7 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::dialect::pieces::nothing;
+use super::super::dialect::pieces::{binary, nothing};
 
 /// Groups a condition as it is meant.
 pub(super) fn regroup(expr: &mut Expr) {
@@ -87,13 +87,13 @@ impl Parts {
         let mut all = self.first.unwrap_or_else(nothing);
         for (word, part) in self.rest {
             if word == BinaryOperator::And {
-                all = joined(all, BinaryOperator::And, part);
+                all = binary(all, BinaryOperator::And, part);
             } else {
                 alternatives.push(std::mem::replace(&mut all, part));
             }
         }
         alternatives.push(all);
-        let either = |left, right| joined(left, BinaryOperator::Or, right);
+        let either = |left, right| binary(left, BinaryOperator::Or, right);
         alternatives
             .into_iter()
             .reduce(either)
@@ -130,9 +130,4 @@ fn only(expr: Expr) -> Parts {
         first: Some(expr),
         rest: Vec::new(),
     }
-}
-
-fn joined(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    let (left, right) = (Box::new(left), Box::new(right));
-    Expr::BinaryOp { left, op, right }
 }

@@ -9,7 +9,7 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::dialect::pieces::nothing;
+use super::super::dialect::pieces::{nothing, unnested};
 
 /// Rewrites `ANY` of a list.
 pub(super) fn write(expr: &mut Expr) {
@@ -36,7 +36,7 @@ fn any(left: Box<Expr>, compare_op: BinaryOperator, right: Box<Expr>) -> Expr {
     let Some(opposite) = opposite(&compare_op) else {
         return same(right);
     };
-    match *unnested(right) {
+    match unnested(&right).clone() {
         Expr::Array(list) if compare_op == BinaryOperator::Eq && !list.elem.is_empty() => {
             Expr::InList {
                 expr: left,
@@ -70,11 +70,4 @@ fn opposite(operator: &BinaryOperator) -> Option<BinaryOperator> {
         BinaryOperator::GtEq => BinaryOperator::Lt,
         _ => return None,
     })
-}
-
-fn unnested(expr: Box<Expr>) -> Box<Expr> {
-    match *expr {
-        Expr::Nested(inner) => unnested(inner),
-        other => Box::new(other),
-    }
 }

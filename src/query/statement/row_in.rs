@@ -4,12 +4,10 @@
 //! same for conditions that decide whether a row is kept, as long as no further `NOT` is around them.
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor, UnaryOperator,
+    BinaryOperator, Expr, Query, SetExpr, TableFactor, UnaryOperator,
 };
-use datafusion::sql::sqlparser::parser::Parser;
 
-use super::super::dialect::Typed;
-use super::super::dialect::pieces::{nothing, query};
+use super::super::dialect::pieces::{nothing, query, unnested};
 use crate::error::{Error, Result};
 
 /// Rewrites the parts of a condition that must be true.
@@ -61,13 +59,6 @@ fn is_row_in(expr: &Expr) -> bool {
     matches!(expr.as_ref(), Expr::Tuple(_))
 }
 
-fn unnested(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Nested(inner) => unnested(inner),
-        other => other,
-    }
-}
-
 fn rejected() -> Error {
     let reason = "a row is IN a subquery of as many columns\n\
                   hint: EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
@@ -102,11 +93,7 @@ fn written(row_in: Expr, is_inverted: bool) -> Result<Expr> {
         "SELECT 1 FROM (SELECT 1) AS __in({}) WHERE {condition}",
         columns.join(", ")
     );
-    let parsed = Parser::parse_sql(&Typed, &sql);
-    let parsed = parsed.map_err(|error| Error::Query(error.into()))?;
-    let Some(Statement::Query(mut query)) = parsed.into_iter().next() else {
-        return Err(rejected());
-    };
+    let mut query = query(&sql).map_err(|error| Error::Query(error.into()))?;
     put(&mut query, subquery);
     Ok(Expr::Exists {
         subquery: query,

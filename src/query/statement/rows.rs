@@ -11,7 +11,7 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::dialect::pieces::nothing;
+use super::super::dialect::pieces::{binary, nothing, unnested};
 
 /// Rows of a list at most that are compared one by one; more stay structs.
 const MOST: usize = 64;
@@ -118,13 +118,6 @@ fn among(row: &[Expr], list: &[Expr], negated: bool) -> Option<Expr> {
     Some(if negated { not(any) } else { any })
 }
 
-fn unnested(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Nested(inner) => unnested(inner),
-        other => other,
-    }
-}
-
 fn nested(expr: Expr) -> Expr {
     Expr::Nested(Box::new(expr))
 }
@@ -133,13 +126,5 @@ fn not(expr: Expr) -> Expr {
     Expr::UnaryOp {
         op: UnaryOperator::Not,
         expr: Box::new(expr),
-    }
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp {
-        left: Box::new(left),
-        op,
-        right: Box::new(right),
     }
 }

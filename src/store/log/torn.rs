@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::store::Location;
 use crate::store::entries::{entry_name, entry_path};
 
-/// What follows the name of a file that is put aside.
+/// The suffix of files that are set aside; a random number follows.
 const ASIDE: &str = ".cut#";
 
 impl Log {

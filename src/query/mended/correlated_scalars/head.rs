@@ -5,7 +5,7 @@ use datafusion::common::tree_node::{
 };
 use datafusion::common::{Column, Result};
 use datafusion::functions_aggregate::expr_fn::first_value;
-use datafusion::logical_expr::expr::{Alias, Sort};
+use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, FetchType, LogicalPlan, SkipType};
 
 /// The part of a subquery down to its aggregates.
@@ -116,7 +116,7 @@ pub(super) fn below(expr: Expr, node: &LogicalPlan) -> Result<Expr> {
             LogicalPlan::Projection(projection) => projection
                 .expr
                 .get(place)
-                .map(|expr| unaliased(expr).clone()),
+                .map(|expr| expr.clone().unalias_nested().data),
             LogicalPlan::SubqueryAlias(alias) => alias
                 .input
                 .schema()
@@ -137,11 +137,4 @@ pub(super) fn below(expr: Expr, node: &LogicalPlan) -> Result<Expr> {
         })
     })
     .data()
-}
-
-fn unaliased(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Alias(Alias { expr, .. }) => unaliased(expr),
-        other => other,
-    }
 }
