@@ -29,7 +29,9 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
-use datafusion::common::{Column, DFSchema, ExprSchema as _, JoinType, NullEquality, Result};
+use datafusion::common::{
+    Column, DFSchema, ExprSchema as _, JoinType, NullEquality, Result, not_impl_err,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
@@ -38,7 +40,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use self::head::{Head, aggregate_name, below, unqualified};
-use crate::query::functions::has_floats;
+use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 use crate::query::not_in::is_volatile;
 
 /// The column that is NULL where no row of a subquery was found.
@@ -196,8 +198,10 @@ impl Scalar {
         }))
     }
 
-    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others, or
-    /// where another evaluation may give other rows.
+    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
+    ///
+    /// # Errors
+    /// Where another evaluation may give other rows.
     fn joined_to(
         self,
         rows: &LogicalPlan,
@@ -216,8 +220,14 @@ impl Scalar {
             })?;
         }
         let is_of_rows = |column: &Column| rows.schema().has_column(column);
-        if outer.is_empty() || !outer.iter().all(is_of_rows) || !is_repeatable(rows, &outer)? {
+        if outer.is_empty() || !outer.iter().all(is_of_rows) {
             return Ok(None);
+        }
+        if !is_repeatable(rows, &outer)? {
+            return not_impl_err!(
+                "a subquery is about rows of a LIMIT, a window, a sum of floats or random numbers\n\
+                 hint: COPY these rows to a file, and query the file"
+            );
         }
         let alias = free_alias(input.schema());
         let keys: Vec<Column> = (0..outer.len())
@@ -236,8 +246,19 @@ impl Scalar {
             })
             .data()
         };
-        let named = outer.iter().zip(&keys);
-        let named = named.map(|(column, key)| Expr::Column(column.clone()).alias(&key.name));
+        // Merge joins compare the bits of floats.
+        let canonical = |column: &Column| {
+            let field = rows.schema().field_from_column(column)?;
+            let column = Expr::Column(column.clone());
+            Ok(if has_floats(field.data_type()) {
+                CANONICAL_FLOAT.call(vec![column])
+            } else {
+                column
+            })
+        };
+        let canonical = outer.iter().map(canonical).collect::<Result<Vec<_>>>()?;
+        let named = canonical.iter().zip(&keys);
+        let named = named.map(|(value, key)| value.clone().alias(&key.name));
         let combinations = LogicalPlanBuilder::from(rows.clone())
             .project(named)?
             .distinct()?
@@ -272,11 +293,17 @@ impl Scalar {
             .alias(&alias)?
             .build()?;
         let value = Expr::Column(Column::new(Some(alias.as_str()), VALUE));
+        let key_of_input = |number: usize| Column::new_unqualified(format!("{alias}_c{number}"));
+        let input_keys: Vec<Column> = (0..outer.len()).map(key_of_input).collect();
+        let named = canonical.into_iter().zip(&input_keys);
+        let named = named.map(|(value, key)| value.alias(&key.name));
+        let columns = input.schema().columns().into_iter().map(Expr::Column);
         let plan = LogicalPlanBuilder::from(input.clone())
+            .project(columns.chain(named))?
             .join_detailed(
                 values,
                 JoinType::Left,
-                (outer.clone(), keys.clone()),
+                (input_keys, keys.clone()),
                 None,
                 NullEquality::NullEqualsNull,
             )?

@@ -1,4 +1,4 @@
-use super::super::tests::rows;
+use super::super::tests::{refusal, rows};
 use crate::query::engine::engine;
 
 /// Expected values are DuckDB's.
@@ -70,4 +70,57 @@ async fn aggregates_of_any_condition_on_the_row_around_them() {
         "SELECT count(*) FROM {l} WHERE x <= (SELECT max(y) FROM {r} WHERE r.k < l.k) OR (SELECT count(*) FROM {r} WHERE r.k < l.k) = 0"
     );
     assert_eq!(rows(&context, &sql).await, ["4"]);
+}
+
+/// The rows around a subquery are evaluated twice: other rows would be without a value.
+#[tokio::test]
+async fn rows_that_another_evaluation_may_change_are_rejected() {
+    let context = engine(None).unwrap();
+    let r = "(VALUES (1), (2)) AS r(y)";
+    let t = "(VALUES (1, 1.5), (2, 2.5)) AS t(k, f)";
+    for (l, is_planned) in [
+        (format!("(SELECT k AS x FROM {t})"), true),
+        (
+            format!("(SELECT k AS x, sum(f) AS s FROM {t} GROUP BY k)"),
+            true,
+        ),
+        (
+            format!("(SELECT k, sum(f::DOUBLE) AS x FROM {t} GROUP BY k)"),
+            false,
+        ),
+        (format!("(SELECT k AS x FROM {t} LIMIT 1)"), false),
+        (
+            format!("(SELECT row_number() OVER () AS x FROM {t})"),
+            false,
+        ),
+        (format!("(SELECT random() AS x FROM {t})"), false),
+    ] {
+        let sql = format!("SELECT (SELECT count(*) FROM {r} WHERE y < x) FROM {l} AS l");
+        if is_planned {
+            assert_eq!(rows(&context, &sql).await.len(), 2, "{sql}");
+        } else {
+            let message = refusal(&context, &sql).await;
+            assert!(
+                message.contains("about rows of a LIMIT"),
+                "{sql}: {message}"
+            );
+        }
+    }
+}
+
+/// Expected values are DuckDB's.
+#[tokio::test]
+async fn both_zeros_have_the_value_of_zero_in_merge_joins() {
+    for memory in [None, Some(40 << 20)] {
+        let context = engine(memory).unwrap();
+        let l = "(SELECT i, f::DOUBLE AS f FROM (VALUES (1, '-0.0'), (2, '0.0'), (3, 'NaN'), (4, '1')) AS t(i, f)) AS l";
+        let sql = format!(
+            "SELECT (SELECT count(*) FROM (VALUES (-1.0), (0.5)) AS r(y) WHERE y < f) AS n FROM {l} ORDER BY i"
+        );
+        assert_eq!(
+            rows(&context, &sql).await,
+            ["1", "1", "2", "2"],
+            "{memory:?}"
+        );
+    }
 }
