@@ -198,15 +198,8 @@ impl Scalar {
         }))
     }
 
-    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
-    ///
-    /// # Errors
-    /// Where another evaluation may give other rows.
-    fn joined_to(
-        self,
-        rows: &LogicalPlan,
-        input: &LogicalPlan,
-    ) -> Result<Option<(LogicalPlan, Expr)>> {
+    /// Returns the columns of the row around the subquery that it depends on.
+    fn outer_columns(&self) -> Result<Vec<Column>> {
         let mut outer: Vec<Column> = Vec::new();
         let exprs = self.conditions.iter().chain(&self.aggregates);
         for expr in exprs.chain([&self.value]) {
@@ -219,6 +212,19 @@ impl Scalar {
                 Ok(TreeNodeRecursion::Continue)
             })?;
         }
+        Ok(outer)
+    }
+
+    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
+    ///
+    /// # Errors
+    /// Where another evaluation may give other rows.
+    fn joined_to(
+        self,
+        rows: &LogicalPlan,
+        input: &LogicalPlan,
+    ) -> Result<Option<(LogicalPlan, Expr)>> {
+        let outer = self.outer_columns()?;
         let is_of_rows = |column: &Column| rows.schema().has_column(column);
         if outer.is_empty() || !outer.iter().all(is_of_rows) {
             return Ok(None);
