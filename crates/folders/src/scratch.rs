@@ -7,12 +7,15 @@
 //!
 //! * A folder goes with its value, with [`remove_all`] at a signal, or, where its process was killed, with
 //!   the next folder that this user makes: the lock says that its process is gone.
+//! * A process that is killed before it has the lock leaves an empty folder, which goes after an hour.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -25,6 +28,12 @@ const RANDOM: usize = 12;
 
 const LOCK: &str = "lock";
 const FILES: &str = "files";
+
+/// Name of the lock until it is held.
+const NEW: &str = "new";
+
+/// A folder without a lock may still be in the making until it is older than this.
+const MAKING: Duration = Duration::from_secs(3600);
 
 /// Folders of this process.
 static LIVING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -119,7 +128,7 @@ fn living<T>(change: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
 
 /// Under its name only once it is held: a lock that is free is that of a dead process.
 fn lock(folder: &Path) -> std::io::Result<File> {
-    let new = folder.join("new");
+    let new = folder.join(NEW);
     let mut file = File::create_new(&new)?;
     file.try_lock()?;
     file.write_all(marker(folder).as_bytes())?;
@@ -168,11 +177,18 @@ fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
     if !metadata.is_dir() || !super::is_own(&metadata) || !is_private(&metadata) {
         return Ok(false);
     }
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        if name != LOCK && name != FILES {
-            return Ok(false);
-        }
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
+    let names = entries.collect::<std::io::Result<BTreeSet<_>>>()?;
+    let lock = if names.contains(OsStr::new(LOCK)) {
+        LOCK
+    } else {
+        NEW
+    };
+    if names.iter().any(|name| name != lock && name != FILES) {
+        return Ok(false);
+    }
+    if lock == NEW {
+        return is_unfinished(folder, &metadata);
     }
     let mut lock = super::open_own(&folder.join(LOCK), File::options().read(true))?;
     let wanted = marker(folder);
@@ -182,6 +198,22 @@ fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
         .take(most)
         .read_to_end(&mut found)?;
     Ok(found == wanted.as_bytes() && lock.try_lock().is_ok())
+}
+
+/// Was a folder begun long ago, and never given its lock or any file?
+fn is_unfinished(folder: &Path, metadata: &fs::Metadata) -> std::io::Result<bool> {
+    let age = metadata.modified()?.elapsed().unwrap_or_default();
+    let has_files = match fs::read_dir(folder.join(FILES)) {
+        Ok(mut files) => files.next().is_some(),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    let new = match folder.join(NEW).symlink_metadata() {
+        Ok(new) => new.len(),
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(age > MAKING && !has_files && new <= marker(folder).len() as u64)
 }
 
 #[cfg(unix)]
@@ -262,6 +294,48 @@ mod tests {
             assert!(folder.join("files/spilled").exists(), "{folder:?}");
         }
         assert!(living.path().exists() && next.path().exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn folders_without_a_lock_are_swept_once_they_are_old_and_empty() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: &str, entries: &[&str], age: Duration| {
+            let folder = parent.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+            for entry in entries {
+                match *entry {
+                    FILES => fs::create_dir(folder.join(entry)).unwrap(),
+                    _ => fs::write(folder.join(entry), "").unwrap(),
+                }
+            }
+            let made = std::time::SystemTime::now() - age;
+            File::open(&folder).unwrap().set_modified(made).unwrap();
+            folder
+        };
+        let old = MAKING * 2;
+        let unfinished = [
+            make("tsql-abcdefABC123", &[], old),
+            make("tsql-abcdefABC124", &[FILES], old),
+            make("tsql-abcdefABC125", &[FILES, NEW], old),
+        ];
+        let others = [
+            make("tsql-abcdefABC126", &[FILES, NEW], Duration::ZERO),
+            make("tsql-abcdefABC127", &[FILES, "files/x"], old),
+            make("tsql-abcdefABC128", &["thesis"], old),
+            make("tsql-mine", &[], old),
+        ];
+        fs::write(
+            make("tsql-abcdefABC129", &[], old).join(NEW),
+            "x".repeat(99),
+        )
+        .unwrap();
+        let _next = Scratch::within(parent.path()).unwrap();
+        assert!(unfinished.iter().all(|folder| !folder.exists()));
+        assert!(others.iter().all(|folder| folder.exists()));
+        assert!(parent.path().join("tsql-abcdefABC129").exists());
     }
 
     /// A process that is killed leaves what a sweep takes for its own.
