@@ -20,12 +20,22 @@ const RANGES: usize = 1000;
 pub(super) fn command(path: &str, dataset: &str, platform: &str, labels: &Labels) -> String {
     let mut command = "tsql ingest".to_owned();
     if room(dataset).is_some_and(Giving::needs_platform) {
-        command += &format!(" --platform {platform:?}");
+        command += &format!(" --platform {}", shell_word(platform));
     }
     for label in labels.text().iter().flat_map(|labels| labels.lines()) {
-        command += &format!(" --label {label:?}");
+        command += &format!(" --label {}", shell_word(label));
     }
-    format!("{command} {:?}", file_of(path).unwrap_or(path))
+    format!("{command} {}", shell_word(file_of(path).unwrap_or(path)))
+}
+
+/// A text as one word of a shell (POSIX, 2.2.2 and 2.2.3).
+fn shell_word(text: &str) -> String {
+    // History is expanded between double quotes, too.
+    if text.contains(['"', '$', '`', '\\', '!']) {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    } else {
+        format!("\"{text}\"")
+    }
 }
 
 /// The commands that restore some sources, in the order in which they are run.
@@ -75,13 +85,13 @@ impl Commands {
         });
         let sets = labels.map(|(name, value)| {
             let value = value.map_or("", String::as_str);
-            format!(" --set {:?}", format!("{name}={value}"))
+            format!(" --set {}", shell_word(&format!("{name}={value}")))
         });
         let sets: String = sets.collect();
         if !sets.is_empty() {
-            let predicate = source.predicate(source.first_platform());
+            let predicate = shell_word(&source.predicate(source.first_platform()));
             let correct =
-                format!("tsql correct{sets} --where {predicate:?} --why \"ingested again\"");
+                format!("tsql correct{sets} --where {predicate} --why \"ingested again\"");
             self.correct.insert(correct);
         }
     }
@@ -94,8 +104,9 @@ impl Commands {
                 "source_id IN (SELECT source_id FROM sources WHERE {of_source}) AND ({})",
                 ranges.join(" OR ")
             );
+            let (predicate, why) = (shell_word(&predicate), shell_word(why));
             self.retract
-                .insert(format!("tsql retract --where {predicate:?} --why {why:?}"));
+                .insert(format!("tsql retract --where {predicate} --why {why}"));
         }
     }
 
@@ -172,6 +183,30 @@ fn ranges(lines: &[i64]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_shell_reads_words_as_they_were() {
+        for text in [
+            "",
+            "a b",
+            "a'b\"c",
+            "$HOME `id` \\ !x",
+            "line\nbreak",
+            "*?[~#;&|<>",
+            "-x=é",
+        ] {
+            let script = format!("printf %s {}", shell_word(text));
+            let ran = std::process::Command::new("sh")
+                .args(["-c", &script])
+                .output();
+            assert_eq!(
+                String::from_utf8(ran.unwrap().stdout).unwrap(),
+                text,
+                "{script}"
+            );
+        }
+    }
 
     #[test]
     fn lines_without_a_gap_are_one_range() {
