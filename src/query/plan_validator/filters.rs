@@ -13,6 +13,7 @@ use datafusion::physical_plan::joins::{
 use datafusion::physical_plan::projection::ProjectionExec;
 
 use super::operators::unwrapped;
+use crate::query::range_join::RangeJoinExec;
 
 /// Proves that filters of joins read the columns that they were written for.
 pub(super) fn validate(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
@@ -34,6 +35,9 @@ fn join_filter(node: &Arc<dyn ExecutionPlan>) -> Option<(&JoinFilter, Sides<'_>)
     }
     if let Some(join) = node.downcast_ref::<SymmetricHashJoinExec>() {
         return Some((join.filter()?, [join.left(), join.right()]));
+    }
+    if let Some(join) = node.downcast_ref::<RangeJoinExec>() {
+        return Some(join.filter());
     }
     let join = node.downcast_ref::<NestedLoopJoinExec>()?;
     Some((join.filter()?, [join.left(), join.right()]))

@@ -22,6 +22,7 @@ use datafusion::prelude::SessionContext;
 
 use super::validate;
 use crate::query::engine::engine;
+use crate::query::range_join::RangeJoinExec;
 
 const ROWS: &str = "(SELECT value AS x, value % 3 AS y FROM generate_series(1, 50) AS s(value))";
 
@@ -207,6 +208,36 @@ async fn a_threshold_of_partitions_that_differ_is_found() {
         assert_eq!(validate(&limit, &merge).is_err(), is_wrong, "{keys:?}");
         assert!(validate(&logical, &merge).is_err());
     }
+}
+
+#[tokio::test]
+async fn a_filter_of_a_range_join_that_reads_another_column_is_found() {
+    let context = context().await;
+    let sql = format!("SELECT a.x, b.y FROM {ROWS} AS a JOIN {ROWS} AS b ON a.x > b.x");
+    let (logical, plan) = planned(&context, &sql).await;
+    let mut any = false;
+    let broken = plan.transform_up(|node| {
+        let Some(join) = node.downcast_ref::<RangeJoinExec>() else {
+            return Ok(Transformed::no(node));
+        };
+        any = true;
+        let broken = join.with_filter(|filter| {
+            let columns = filter.column_indices().iter().map(|column| ColumnIndex {
+                index: column.index + 7,
+                side: column.side,
+            });
+            JoinFilter::new(
+                Arc::clone(filter.expression()),
+                columns.collect(),
+                Arc::clone(filter.schema()),
+            )
+        });
+        Ok(Transformed::yes(Arc::new(broken) as _))
+    });
+    let wrong = refused(&logical, &broken.data().unwrap());
+    assert!(any);
+    let said = "the filter of RangeJoinExec reads a column";
+    assert!(wrong.contains(said), "{wrong}");
 }
 
 #[tokio::test]

@@ -73,6 +73,12 @@ impl RangeJoinExec {
         }))
     }
 
+    /// The filter and the inputs of its columns.
+    #[cfg(any(test, debug_assertions))]
+    pub(in crate::query) fn filter(&self) -> (&JoinFilter, [&Arc<dyn ExecutionPlan>; 2]) {
+        (&self.output.filter, [&self.left, &self.right])
+    }
+
     /// The operator with another filter, which is true for the same pairs. The keys stay those of the first one.
     pub(in crate::query) fn with_filter(
         &self,
