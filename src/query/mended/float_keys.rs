@@ -1,21 +1,20 @@
-//! Both zeros are one key of a window, a sort or a distinct aggregate, and all NaN are one.
+//! Both zeros are one key of a window, a sort or a distinct aggregate, and all NaN are one, which is greater than any number.
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
+//! | `ORDER BY x`, `max(x)` | NaN of some processors comes before all numbers |
 //! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | -0.0 and 0.0 are two partitions, two ranks |
 //! | `row_number() OVER (ORDER BY x, y)`, `ORDER BY x, y` | rows of -0.0 come before those of 0.0, whatever y is |
 //! | `count(DISTINCT x), count(DISTINCT y)` | -0.0 and 0.0 are two values |
 //!
 //! Here such keys are compared by `canonical_float(x)`, after all rules that look for columns in them. Columns of a store are left
-//! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Groups and joins know both
-//! zeros.
+//! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Where zeros do not matter, so
+//! is what is no NaN ([`may_make_nan`]). Groups and joins know both zeros.
 
-use std::any::Any;
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, DFSchema, Result};
-use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
@@ -24,8 +23,8 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use super::float_origin::{is_stored, may_make_nan};
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
-use crate::store::StoredTable;
 
 /// Window functions that do not tell rows of equal rank apart from others.
 const WITHOUT_RANKS: [&str; 7] = [
@@ -36,6 +35,21 @@ const WITHOUT_RANKS: [&str; 7] = [
     "nth_value",
     "ntile",
     "row_number",
+];
+
+/// Aggregates that compare their arguments.
+const COMPARING: [&str; 11] = [
+    "approx_median",
+    "approx_percentile_cont",
+    "arg_max",
+    "arg_min",
+    "max",
+    "max_by",
+    "median",
+    "min",
+    "min_by",
+    "percentile_cont",
+    "quantile_cont",
 ];
 
 /// The rule that does so.
@@ -68,8 +82,19 @@ impl OptimizerRule for FloatKeys {
             LogicalPlan::Aggregate(aggregate) => {
                 let input = Arc::clone(&aggregate.input);
                 rewritten(LogicalPlan::Aggregate(aggregate), |part| match part {
-                    Expr::AggregateFunction(call) if call.params.distinct => {
-                        canonical(call.params.args.iter_mut(), &input)
+                    Expr::AggregateFunction(call) => {
+                        let params = &mut call.params;
+                        let order = params.order_by.iter_mut().map(|by| &mut by.expr);
+                        let order = canonical_nan(order, &input);
+                        let args = params.args.iter_mut();
+                        let args = match params.distinct {
+                            true => canonical(args, &input),
+                            false if COMPARING.contains(&call.func.name()) => {
+                                canonical_nan(args, &input)
+                            }
+                            false => false,
+                        };
+                        order || args
                     }
                     _ => false,
                 })
@@ -78,7 +103,9 @@ impl OptimizerRule for FloatKeys {
                 // Which of rows with equal keys is first may be either.
                 let last = sort.expr.len().saturating_sub(1);
                 let keys = sort.expr.iter_mut().take(last).map(|by| &mut by.expr);
-                let is_changed = canonical(keys, &sort.input);
+                let others = canonical(keys, &sort.input);
+                let keys = sort.expr.iter_mut().map(|by| &mut by.expr);
+                let is_changed = canonical_nan(keys, &sort.input) || others;
                 let sort = LogicalPlan::Sort(sort);
                 Ok(Transformed::new_transformed(sort, is_changed))
             }
@@ -111,16 +138,23 @@ fn unaliased(expr: &mut Expr) -> &mut Expr {
 }
 
 fn in_window(call: &mut WindowFunction, input: &LogicalPlan, has_ranks: bool) -> bool {
-    let is_distinct = call.params.distinct;
+    let is_comparing = match &call.fun {
+        WindowFunctionDefinition::AggregateUDF(function) => COMPARING.contains(&function.name()),
+        WindowFunctionDefinition::WindowUDF(_) => false,
+    };
     let params = &mut call.params;
-    let args = params.args.iter_mut().filter(|_| is_distinct);
-    let args = canonical(args, input);
+    let args = match params.distinct {
+        true => canonical(params.args.iter_mut(), input),
+        false => is_comparing && canonical_nan(params.args.iter_mut(), input),
+    };
     let parts = canonical(params.partition_by.iter_mut(), input);
     // Which of equal rows is first may be either, unless another key follows.
     let last = params.order_by.len().saturating_sub(1);
     let order = params.order_by.iter_mut().enumerate();
     let order = order.filter(|(place, _)| has_ranks || *place < last);
     let order = canonical(order.map(|(_, by)| &mut by.expr), input);
+    let keys = params.order_by.iter_mut().map(|by| &mut by.expr);
+    let order = canonical_nan(keys, input) || order;
     args || parts || order
 }
 
@@ -145,20 +179,36 @@ fn has_ranks(expr: &Expr) -> bool {
 
 /// Wraps the keys that may have values of several bit patterns.
 fn canonical<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
+    wrapped(keys, input, |key| !is_stored(key, &[input]))
+}
+
+/// Wraps the keys that may have a NaN with a sign.
+fn canonical_nan<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
+    wrapped(keys, input, |key| may_make_nan(key, &[input]))
+}
+
+fn wrapped<'a>(
+    keys: impl Iterator<Item = &'a mut Expr>,
+    input: &LogicalPlan,
+    is_wrapped: impl Fn(&Expr) -> bool,
+) -> bool {
     let mut is_changed = false;
     for key in keys {
         // A parameter of a prepared statement may have no type yet.
         let kind = key.get_type(input.schema());
-        let is_known =
-            is_canonical(key) || !kind.is_ok_and(|kind| has_floats(&kind)) || is_stored(key, input);
-        if !is_known {
-            let function = Arc::clone(&CANONICAL_FLOAT);
-            let args = vec![std::mem::take(key)];
-            *key = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
+        if kind.is_ok_and(|kind| has_floats(&kind)) && !is_canonical(key) && is_wrapped(key) {
+            wrap(key);
             is_changed = true;
         }
     }
     is_changed
+}
+
+/// Has values compared by `canonical_float`.
+pub(super) fn wrap(value: &mut Expr) {
+    let function = Arc::clone(&CANONICAL_FLOAT);
+    let args = vec![std::mem::take(value)];
+    *value = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
 }
 
 fn is_canonical(key: &Expr) -> bool {
@@ -166,45 +216,6 @@ fn is_canonical(key: &Expr) -> bool {
         Expr::Alias(alias) => is_canonical(&alias.expr),
         Expr::ScalarFunction(call) => call.name() == CANONICAL_FLOAT.name(),
         Expr::Literal(..) => true,
-        _ => false,
-    }
-}
-
-/// Whether an expression is a column of a store's table.
-fn is_stored(expr: &Expr, plan: &LogicalPlan) -> bool {
-    match expr {
-        Expr::Alias(alias) => is_stored(&alias.expr, plan),
-        Expr::Column(column) => is_stored_column(column, plan),
-        _ => false,
-    }
-}
-
-fn is_stored_column(column: &Column, plan: &LogicalPlan) -> bool {
-    let place = |schema: &DFSchema| schema.maybe_index_of_column(column);
-    match plan {
-        LogicalPlan::TableScan(scan) => source_as_provider(&scan.source).is_ok_and(|provider| {
-            let provider: &dyn Any = provider.as_ref();
-            provider.is::<StoredTable>()
-        }),
-        LogicalPlan::Projection(projection) => {
-            let expr = place(&projection.schema).and_then(|place| projection.expr.get(place));
-            expr.is_some_and(|expr| is_stored(expr, &projection.input))
-        }
-        LogicalPlan::SubqueryAlias(alias) => {
-            let columns = alias.input.schema().columns();
-            let own = place(&alias.schema).and_then(|place| columns.get(place));
-            own.is_some_and(|column| is_stored_column(column, &alias.input))
-        }
-        LogicalPlan::Filter(_)
-        | LogicalPlan::Join(_)
-        | LogicalPlan::Limit(_)
-        | LogicalPlan::Sort(_)
-        | LogicalPlan::Window(_)
-        | LogicalPlan::Aggregate(_) => {
-            let mut inputs = plan.inputs().into_iter();
-            let input = inputs.find(|input| place(input.schema()).is_some());
-            input.is_some_and(|input| is_stored_column(column, input))
-        }
         _ => false,
     }
 }

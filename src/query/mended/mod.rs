@@ -10,6 +10,7 @@
 //! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
 //! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for those that pass |
 //! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | take -0.0 and 0.0, or NaN and NaN, for two keys | [`float_keys`] makes one of them |
+//! | `inf - inf > 1.0`, `nullif(-0.0, 0.0)`, `[-0.0] = [0.0]` | compares bits | [`float_comparisons`] compares values |
 //! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] makes projections of aliases |
 //! | `(SELECT sum(y) FROM r WHERE r.k < l.k)` | rejects it | [`correlated_scalars`] joins the values of each `l.k` |
 //! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
@@ -38,7 +39,9 @@ mod correlated_aliases;
 mod correlated_scalars;
 mod distinct_from;
 mod filter_barrier;
+mod float_comparisons;
 mod float_keys;
+mod float_origin;
 mod group_filters;
 mod guarded_conditions;
 mod limit_barrier;
@@ -96,6 +99,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
+        .with_optimizer_rule(Arc::new(float_comparisons::FloatComparisons))
         .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(repaired(PhysicalOptimizer::new().rules))

@@ -1,0 +1,200 @@
+//! Where the floats of an expression come from: which of them may be a zero or a NaN with a sign.
+
+use std::any::Any;
+
+use datafusion::common::{Column, ScalarValue};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable as _, LogicalPlan, Operator, WindowFunctionDefinition,
+};
+
+use crate::query::functions::{CANONICAL_FLOAT, has_floats};
+use crate::store::StoredTable;
+
+/// Functions whose result is one of their arguments, or a value in it.
+const SELECTING: [&str; 9] = [
+    "array_element",
+    "array_max",
+    "array_min",
+    "coalesce",
+    "get_field",
+    "greatest",
+    "least",
+    "nullif",
+    "nvl",
+];
+
+/// Aggregates and window functions whose result is a value of their first argument.
+const CHOOSING: [&str; 12] = [
+    "any_value",
+    "arg_max",
+    "arg_min",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "max",
+    "max_by",
+    "min",
+    "min_by",
+    "nth_value",
+];
+
+/// What a column of a plan is.
+enum Origin<'a> {
+    /// A column of a table; of a store, or of somebody else.
+    Table {
+        is_stored: bool,
+    },
+    /// An expression over the inputs of a node.
+    Computed(&'a Expr, &'a LogicalPlan),
+    Unknown,
+}
+
+/// Whether an expression of a node is a column of a store's table.
+pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_stored(&alias.expr, inputs),
+        Expr::Column(column) => match origin_in(column, inputs) {
+            Origin::Table { is_stored } => is_stored,
+            Origin::Computed(expr, node) => self::is_stored(expr, &node.inputs()),
+            Origin::Unknown => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether an expression of a node may have a NaN that processors have made, as of `inf - inf`: those of some have a sign.
+///
+/// Values of tables are as they are.
+pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
+    let makes = |expr: &Expr| may_make_nan(expr, inputs);
+    match expr {
+        Expr::Literal(value, _) => !value.is_null() && !is_finite(expr, false),
+        Expr::Alias(alias) => makes(&alias.expr),
+        Expr::Column(column) => match origin_in(column, inputs) {
+            Origin::Table { .. } => false,
+            Origin::Computed(expr, node) => may_make_nan(expr, &node.inputs()),
+            Origin::Unknown => true,
+        },
+        Expr::Cast(cast) => may_cast_nan(&cast.expr, inputs),
+        Expr::TryCast(cast) => may_cast_nan(&cast.expr, inputs),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match op {
+            // Of other numbers, these make numbers.
+            Operator::Plus | Operator::Minus if is_finite(left, false) => makes(right),
+            Operator::Plus | Operator::Minus if is_finite(right, false) => makes(left),
+            Operator::Multiply if is_finite(left, true) => makes(right),
+            Operator::Multiply | Operator::Divide if is_finite(right, true) => makes(left),
+            _ => true,
+        },
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter().map(|(_, then)| then);
+            results.chain(&case.else_expr).any(|result| makes(result))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) => {
+            let name = func.name();
+            let is_selecting = SELECTING.contains(&name);
+            name != CANONICAL_FLOAT.name() && (!is_selecting || args.iter().any(makes))
+        }
+        Expr::AggregateFunction(AggregateFunction { func, params }) => {
+            of_rows(func.name(), &params.args, inputs)
+        }
+        Expr::WindowFunction(call) => {
+            let WindowFunction { fun, params } = call.as_ref();
+            let name = match fun {
+                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
+                WindowFunctionDefinition::WindowUDF(function) => function.name(),
+            };
+            of_rows(name, &params.args, inputs)
+        }
+        _ => true,
+    }
+}
+
+/// Sums and means of values of a store, which has no infinite ones of both signs, are numbers, too.
+fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan]) -> bool {
+    let Some(first) = args.first() else {
+        return false;
+    };
+    let is_chosen = CHOOSING.contains(&name) && !may_make_nan(first, inputs);
+    !is_chosen && !is_stored(first, inputs)
+}
+
+/// Integers are numbers, and texts may be `-nan`.
+fn may_cast_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
+    let mut kinds = inputs.iter().map(|input| expr.get_type(input.schema()));
+    match kinds.find_map(Result::ok) {
+        Some(kind) if has_floats(&kind) => may_make_nan(expr, inputs),
+        Some(kind) => !kind.is_numeric(),
+        None => true,
+    }
+}
+
+/// Whether an expression is a finite number, and another one than zero where that is asked for.
+fn is_finite(expr: &Expr, is_nonzero: bool) -> bool {
+    let Expr::Literal(value, _) = expr else {
+        return false;
+    };
+    match float(value) {
+        Some(value) => value.is_finite() && !(is_nonzero && value == 0.0),
+        None => value.data_type().is_numeric() && !value.is_null(),
+    }
+}
+
+/// Returns the value of a literal float.
+pub(super) fn float(value: &ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Float16(value) => value.map(|value| value.to_f64()),
+        ScalarValue::Float32(value) => value.map(f64::from),
+        ScalarValue::Float64(value) => *value,
+        _ => None,
+    }
+}
+
+fn origin_in<'a>(column: &Column, inputs: &[&'a LogicalPlan]) -> Origin<'a> {
+    let mut inputs = inputs.iter();
+    let input = inputs.find(|input| input.schema().has_column(column));
+    input.map_or(Origin::Unknown, |input| origin(column, input))
+}
+
+fn origin<'a>(column: &Column, plan: &'a LogicalPlan) -> Origin<'a> {
+    let Some(place) = plan.schema().maybe_index_of_column(column) else {
+        return Origin::Unknown;
+    };
+    let computed =
+        |expr: Option<&'a Expr>| expr.map_or(Origin::Unknown, |expr| Origin::Computed(expr, plan));
+    match plan {
+        LogicalPlan::TableScan(scan) => Origin::Table {
+            is_stored: source_as_provider(&scan.source).is_ok_and(|provider| {
+                let provider: &dyn Any = provider.as_ref();
+                provider.is::<StoredTable>()
+            }),
+        },
+        LogicalPlan::Projection(projection) => computed(projection.expr.get(place)),
+        LogicalPlan::SubqueryAlias(alias) => {
+            let columns = alias.input.schema().columns();
+            let own = columns.get(place);
+            own.map_or(Origin::Unknown, |column| origin(column, &alias.input))
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let groups = aggregate.group_expr.as_slice();
+            match groups {
+                [Expr::GroupingSet(_)] => origin_in(column, &plan.inputs()),
+                groups => computed(groups.iter().chain(&aggregate.aggr_expr).nth(place)),
+            }
+        }
+        LogicalPlan::Window(window) => {
+            let columns = window.input.schema().fields().len();
+            match place.checked_sub(columns) {
+                Some(place) => computed(window.window_expr.get(place)),
+                None => origin(column, &window.input),
+            }
+        }
+        LogicalPlan::Filter(_)
+        | LogicalPlan::Join(_)
+        | LogicalPlan::Limit(_)
+        | LogicalPlan::Sort(_) => origin_in(column, &plan.inputs()),
+        _ => Origin::Unknown,
+    }
+}
