@@ -132,6 +132,8 @@ struct Scalar {
     conditions: Vec<Expr>,
     /// Its rows without them.
     rows: LogicalPlan,
+    /// Whether DataFusion plans it, too, and is wrong only where a value of no rows is a constant.
+    is_optional: bool,
 }
 
 impl Scalar {
@@ -178,11 +180,11 @@ impl Scalar {
         if is_correlated(node)? || has_subquery(&conditions)? {
             return Ok(None);
         }
-        // Equal columns are DataFusion's, but for limits.
-        if !is_limited
+        // Equal columns are DataFusion's, but for limits, and for values that it replaces by constants.
+        let is_optional = !is_limited
             && conditions.iter().all(is_column_equality)
-            && !aggregates.iter().chain([&value]).any(Expr::contains_outer)
-        {
+            && !aggregates.iter().chain([&value]).any(Expr::contains_outer);
+        if is_optional && is_never_constant(&value) {
             return Ok(None);
         }
         let rows = LogicalPlanBuilder::from(node.clone());
@@ -195,6 +197,7 @@ impl Scalar {
             aggregates,
             conditions,
             rows: rows.build()?,
+            is_optional,
         }))
     }
 
@@ -230,6 +233,9 @@ impl Scalar {
             return Ok(None);
         }
         if !is_repeatable(rows, &outer)? {
+            if self.is_optional {
+                return Ok(None);
+            }
             return not_impl_err!(
                 "a subquery is about rows of a LIMIT, a window, a sum of floats or random numbers\n\
                  hint: COPY these rows to a file, and query the file"
@@ -402,6 +408,24 @@ fn is_column_equality(condition: &Expr) -> bool {
         (Expr::Column(_), Expr::OuterReferenceColumn(..))
             | (Expr::OuterReferenceColumn(..), Expr::Column(_))
     )
+}
+
+/// Whether no rule makes a constant of the value of a subquery, as of `count(*) IS NULL` or `0 * count(*)`.
+fn is_never_constant(value: &Expr) -> bool {
+    match value {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_never_constant(&alias.expr),
+        Expr::Cast(cast) => is_never_constant(&cast.expr),
+        Expr::Negative(value) => is_never_constant(value),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let is_operand =
+                |value: &Expr| matches!(value, Expr::Literal(..)) || is_never_constant(value);
+            matches!(op, Operator::Plus | Operator::Minus | Operator::Divide)
+                && (is_never_constant(left) && is_operand(right)
+                    || is_operand(left) && is_never_constant(right))
+        }
+        _ => false,
+    }
 }
 
 /// A name that no relation of a schema has.

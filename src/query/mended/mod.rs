@@ -26,6 +26,7 @@
 //! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
 //! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
+//! | `lag(x, NULL)` | takes NULL for 0 | [`null_offsets`] makes it NULL |
 //! | `x RIGHT JOIN y ... WHERE y.z = 0 AND coalesce(x.v, 4) > y.v` | compares `x.v` with itself | [`filter_barrier`] stops filters by ambiguous names |
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
@@ -50,6 +51,7 @@ mod merge_join;
 mod missing_sorts;
 mod nested_not_in;
 mod null_extension;
+mod null_offsets;
 pub(super) mod nulls_of_lists;
 mod offsets;
 mod one_row_subqueries;
@@ -90,6 +92,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
         .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
         .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
+        .with_analyzer_rule(Arc::new(null_offsets::NullOffsets))
         .with_analyzer_rule(Arc::new(correlated_aliases::ProjectedAliases))
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
         .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))

@@ -21,6 +21,18 @@ async fn aggregates_of_any_condition_on_the_row_around_them() {
             ["2", "1", "1", "1", "1"],
         ),
         (
+            format!("(SELECT count(*) IS NULL FROM {r} WHERE r.k = l.k)"),
+            ["false", "false", "false", "false", "false"],
+        ),
+        (
+            format!("(SELECT count(*) * 0 FROM {r} WHERE r.k = l.k)"),
+            ["0", "0", "0", "0", "0"],
+        ),
+        (
+            format!("(SELECT coalesce(sum(y), -count(*)) FROM {r} WHERE r.k = l.k)"),
+            ["15", "-1", "-1", "0", "0"],
+        ),
+        (
             format!("(SELECT count(*) FROM {r} WHERE r.k = l.k AND x > 6)"),
             ["2", "0", "0", "0", "0"],
         ),
