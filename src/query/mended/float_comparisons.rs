@@ -83,9 +83,12 @@ impl OptimizerRule for FloatComparisons {
 
 /// An expression that compares values, with those wrapped that need it.
 fn compared(mut part: Expr, schema: &DFSchema, inputs: &[&LogicalPlan]) -> Transformed<Expr> {
-    let is_equating = match &part {
-        Expr::ScalarFunction(call) => EQUATING.contains(&call.name()),
-        _ => false,
+    let (is_equating, is_ordering) = match &part {
+        Expr::ScalarFunction(call) => (
+            EQUATING.contains(&call.name()),
+            ORDERING.contains(&call.name()),
+        ),
+        _ => (false, false),
     };
     let mut is_changed = false;
     for operand in operands(&mut part) {
@@ -93,9 +96,10 @@ fn compared(mut part: Expr, schema: &DFSchema, inputs: &[&LogicalPlan]) -> Trans
         let Ok(kind) = operand.get_type(schema) else {
             continue;
         };
+        let has_zeros = is_equating || kind.is_nested() && !is_ordering;
         if has_floats(&kind)
             && !is_canonical(operand)
-            && (is_equating || kind.is_nested() || may_make_nan(operand, inputs))
+            && (has_zeros || may_make_nan(operand, inputs))
         {
             wrap(operand);
             is_changed = true;

@@ -25,6 +25,9 @@ const SELECTING: [&str; 9] = [
     "nvl",
 ];
 
+/// Functions by which the views of a store unpack numbers.
+const UNPACKING: [&str; 4] = ["min_repeat_ns", "repeat_noise", "repeats_ns", "scaled"];
+
 /// Aggregates and window functions whose result is a value of their first argument.
 const CHOOSING: [&str; 12] = [
     "any_value",
@@ -95,7 +98,8 @@ pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
         Expr::ScalarFunction(ScalarFunction { func, args }) => {
             let name = func.name();
             let is_selecting = SELECTING.contains(&name);
-            name != CANONICAL_FLOAT.name() && (!is_selecting || args.iter().any(makes))
+            let is_number = name == CANONICAL_FLOAT.name() || UNPACKING.contains(&name);
+            !is_number && (!is_selecting || args.iter().any(makes))
         }
         Expr::AggregateFunction(AggregateFunction { func, params }) => {
             of_rows(func.name(), &params.args, inputs)
