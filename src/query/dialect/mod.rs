@@ -3,6 +3,7 @@
 //! There a name may be any expression, so that the parser reads each argument of a call once for the name
 //! that it is not, and once more: calls that nest thirty deep would take it days. Here a name is a word.
 
+mod in_list;
 pub(super) mod leading;
 pub(super) mod pieces;
 
@@ -42,6 +43,16 @@ impl Dialect for Typed {
         leading::parsed(parser).or_else(|| PostgreSqlDialect {}.parse_statement(parser))
     }
 
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        in_list::parsed(parser, expr)
+            .or_else(|| PostgreSqlDialect {}.parse_infix(parser, expr, precedence))
+    }
+
     also! {
         supports_from_first_select;
         supports_lambda_functions;
@@ -63,7 +74,6 @@ impl Dialect for Typed {
         is_identifier_part(ch: char) -> bool;
         is_identifier_start(ch: char) -> bool;
         is_reserved_for_identifier(keyword: Keyword) -> bool;
-        parse_infix(parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>>;
         parse_prefix(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>>;
         prec_value(precedence: Precedence) -> u8;
         supports_alter_column_type_using() -> bool;
