@@ -17,6 +17,7 @@
 //! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL for false | [`nested_not_in`] counts NULL |
 //! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
 //! | `SELECT x IN (SELECT y ...), EXISTS (SELECT ...)` | rejects both | [`selected_subqueries`] counts rows |
+//! | `count(*) FILTER (WHERE x IN (SELECT ...))`, `ORDER BY (SELECT ... WHERE r.k = l.k)` | rejects both | [`lifted_subqueries`] computes them below |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
@@ -45,6 +46,7 @@ mod float_keys;
 mod float_origin;
 mod group_filters;
 mod guarded_conditions;
+mod lifted_subqueries;
 mod limit_barrier;
 mod limits;
 mod merge_join;
@@ -95,6 +97,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rule(Arc::new(null_offsets::NullOffsets))
         .with_analyzer_rule(Arc::new(correlated_aliases::ProjectedAliases))
         .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
+        .with_analyzer_rule(Arc::new(lifted_subqueries::LiftedSubqueries))
         .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))
         .with_analyzer_rule(Arc::new(selected_subqueries::SelectedSubqueries))
         .with_analyzer_rule(Arc::new(correlated_scalars::CorrelatedScalars))
