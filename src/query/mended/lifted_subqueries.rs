@@ -16,9 +16,6 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
-/// How their columns are called, before a number.
-const NAME: &str = "__subquery_";
-
 /// The rule that moves them there.
 #[derive(Debug)]
 pub(super) struct LiftedSubqueries;
@@ -29,72 +26,102 @@ impl AnalyzerRule for LiftedSubqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|node| match node {
-            LogicalPlan::Aggregate(_) => lifted(node),
-            LogicalPlan::Sort(_) | LogicalPlan::Window(_) => {
-                let columns = node.schema().columns().into_iter().map(Expr::Column);
-                let columns: Vec<Expr> = columns.collect();
-                let lifted = lifted(node)?;
-                if !lifted.transformed {
-                    return Ok(lifted);
-                }
-                lifted.map_data(|plan| LogicalPlanBuilder::from(plan).project(columns)?.build())
-            }
-            node => Ok(Transformed::no(node)),
+        plan.transform_up_with_subqueries(|node| {
+            over_projection(node, "__subquery", |expr, below| {
+                expr.transform_down(|part| {
+                    Ok(match &part {
+                        Expr::InSubquery(_) | Expr::Exists(_) => below.column(part),
+                        Expr::ScalarSubquery(subquery)
+                            if !subquery.outer_ref_columns.is_empty() =>
+                        {
+                            below.column(part)
+                        }
+                        _ => Transformed::no(part),
+                    })
+                })
+            })
         })
         .data()
     }
 }
 
-/// The node over a projection that computes its subqueries.
-fn lifted(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+/// Expressions that are computed below a node.
+pub(super) struct Below {
+    /// How their columns are called, before a number. No column of the input begins so.
+    name: String,
+    exprs: Vec<Expr>,
+}
+
+impl Below {
+    /// Returns the column of an expression.
+    pub(super) fn column(&mut self, expr: Expr) -> Transformed<Expr> {
+        let found = self.exprs.iter().position(|other| *other == expr);
+        let place = found.unwrap_or(self.exprs.len());
+        if found.is_none() {
+            self.exprs.push(expr);
+        }
+        let column = Column::new_unqualified(self.name_of(place));
+        Transformed::new(Expr::Column(column), true, TreeNodeRecursion::Jump)
+    }
+
+    fn name_of(&self, place: usize) -> String {
+        format!("{}_{place}", self.name)
+    }
+}
+
+/// An aggregate, a sort or a window whose expressions take columns of a projection, which a function chooses. Other nodes stay.
+pub(super) fn over_projection(
+    node: LogicalPlan,
+    name: &'static str,
+    mut chosen: impl FnMut(Expr, &mut Below) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    // The keys of a sort have no names, and groups no other columns.
+    let (has_names, has_columns) = match &node {
+        LogicalPlan::Aggregate(_) => (true, false),
+        LogicalPlan::Window(_) => (true, true),
+        LogicalPlan::Sort(_) => (false, true),
+        _ => return Ok(Transformed::no(node)),
+    };
     let inputs = node.inputs();
     let [input] = inputs.as_slice() else {
         return Ok(Transformed::no(node));
     };
-    let mut subqueries: Vec<Expr> = Vec::new();
+    let mut below = Below {
+        name: name.to_owned(),
+        exprs: Vec::new(),
+    };
+    let mut fields = input.schema().fields().iter();
+    while fields.any(|field| field.name().starts_with(&below.name)) {
+        below.name.push('_');
+        fields = input.schema().fields().iter();
+    }
     let names = NamePreserver::new_for_projection();
-    let is_sort = matches!(node, LogicalPlan::Sort(_));
     let exprs = node.expressions().into_iter().map(|expr| {
         let name = names.save(&expr);
-        let expr = expr.transform_down(|part| Ok(column_of(part, &mut subqueries)))?;
-        // The keys of a sort have no names.
-        Ok(match expr.transformed && !is_sort {
+        let expr = chosen(expr, &mut below)?;
+        Ok(match expr.transformed && has_names {
             true => name.restore(expr.data),
             false => expr.data,
         })
     });
     let exprs = exprs.collect::<Result<Vec<_>>>()?;
-    if subqueries.is_empty() {
+    if below.exprs.is_empty() {
         return Ok(Transformed::no(node));
     }
     let columns = input.schema().columns().into_iter().map(Expr::Column);
-    let named = subqueries.into_iter().zip(0..);
-    let named = named.map(|(subquery, number)| subquery.alias(format!("{NAME}{number}")));
+    let added = below.exprs.iter().enumerate();
+    let added = added.map(|(place, expr)| expr.clone().alias(below.name_of(place)));
     let input = LogicalPlanBuilder::from((*input).clone())
-        .project(columns.chain(named))?
+        .project(columns.chain(added))?
         .build()?;
-    node.with_new_exprs(exprs, vec![input])
-        .map(Transformed::yes)
-}
-
-/// The column of a subquery.
-fn column_of(part: Expr, subqueries: &mut Vec<Expr>) -> Transformed<Expr> {
-    let is_lifted = match &part {
-        Expr::InSubquery(_) | Expr::Exists(_) => true,
-        Expr::ScalarSubquery(subquery) => !subquery.outer_ref_columns.is_empty(),
-        _ => false,
-    };
-    if !is_lifted {
-        return Transformed::no(part);
+    let columns = node.schema().columns().into_iter().map(Expr::Column);
+    let columns: Vec<Expr> = columns.collect();
+    let node = node.with_new_exprs(exprs, vec![input])?;
+    if !has_columns {
+        return Ok(Transformed::yes(node));
     }
-    let found = subqueries.iter().position(|other| *other == part);
-    let number = found.unwrap_or(subqueries.len());
-    if found.is_none() {
-        subqueries.push(part);
-    }
-    let column = Column::new_unqualified(format!("{NAME}{number}"));
-    Transformed::new(Expr::Column(column), true, TreeNodeRecursion::Jump)
+    let node = LogicalPlanBuilder::from(node).project(columns)?.build()?;
+    Ok(Transformed::yes(node))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 //! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
 //! | `SELECT x IN (SELECT y ...), EXISTS (SELECT ...)` | rejects both | [`selected_subqueries`] counts rows |
 //! | `count(*) FILTER (WHERE x IN (SELECT ...))`, `ORDER BY (SELECT ... WHERE r.k = l.k)` | rejects both | [`lifted_subqueries`] computes them below |
+//! | `ORDER BY -CASE ...`, `PARTITION BY length(x) + 1` | sorts, and does not see it | [`lifted_keys`] computes them below |
 //! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
 //! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
 //! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
@@ -46,6 +47,7 @@ mod float_keys;
 mod float_origin;
 mod group_filters;
 mod guarded_conditions;
+mod lifted_keys;
 mod lifted_subqueries;
 mod limit_barrier;
 mod limits;
@@ -106,6 +108,7 @@ pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
         .with_optimizer_rule(Arc::new(zeros::BothZeros))
         .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
         .with_optimizer_rule(Arc::new(float_comparisons::FloatComparisons))
+        .with_optimizer_rule(Arc::new(lifted_keys::LiftedKeys))
         .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
         .with_optimizer_rule(Arc::new(chains::trees::Balanced))
         .with_physical_optimizer_rules(repaired(PhysicalOptimizer::new().rules))
