@@ -3,6 +3,7 @@
 //! | SQL | DataFusion 55 |
 //! |---|---|
 //! | `inf - inf > 1.0`, `greatest(inf - inf, 1.0)` | false and 1.0 on processors whose NaN has a sign, true and NaN on others |
+//! | `-0.0 IN (SELECT 0.0)`, `JOIN ... USING (x)` | hash and compare bits |
 //! | `[-0.0] = [0.0]`, `nullif(-0.0, 0.0)`, `array_has([-0.0], 0.0)` | compare bits |
 //!
 //! Here what may be such a value is compared by `canonical_float(x)`, after all rules that look for columns in comparisons.
@@ -19,7 +20,7 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::float_keys::wrap;
-use super::float_origin::{float, may_make_nan};
+use super::float_origin::{float, is_stored, may_make_nan};
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 
 /// Functions that look for equal values.
@@ -70,15 +71,37 @@ impl OptimizerRule for FloatComparisons {
             false => Arc::new(merge_schema(&inputs)),
         };
         let names = NamePreserver::new(&before);
-        plan.map_expressions(|expr| {
+        let plan = plan.map_expressions(|expr| {
             let name = names.save(&expr);
             let expr = expr.transform_up(|part| Ok(compared(part, &schema, &inputs)))?;
             Ok(match expr.transformed {
                 true => expr.update_data(|expr| name.restore(expr)),
                 false => expr,
             })
-        })
+        })?;
+        plan.transform_data(|plan| Ok(joined(plan, &schema, &inputs)))
     }
+}
+
+/// A join with those of its keys wrapped that are no columns of a store. Joins hash and compare bits.
+fn joined(
+    plan: LogicalPlan,
+    schema: &DFSchema,
+    inputs: &[&LogicalPlan],
+) -> Transformed<LogicalPlan> {
+    let LogicalPlan::Join(mut join) = plan else {
+        return Transformed::no(plan);
+    };
+    let mut is_changed = false;
+    for key in join.on.iter_mut().flat_map(|(left, right)| [left, right]) {
+        let kind = key.get_type(schema);
+        if kind.is_ok_and(|kind| has_floats(&kind)) && !is_canonical(key) && !is_stored(key, inputs)
+        {
+            wrap(key);
+            is_changed = true;
+        }
+    }
+    Transformed::new_transformed(LogicalPlan::Join(join), is_changed)
 }
 
 /// An expression that compares values, with those wrapped that need it.
@@ -233,10 +256,29 @@ mod tests {
             ),
             ("SELECT array_agg(k ORDER BY n)[1] FROM t", "2"),
             ("SELECT array_agg(k ORDER BY m)[1] FROM t", "2"),
+            (
+                "SELECT k FROM t WHERE n IN (SELECT -n FROM t) ORDER BY k",
+                "1",
+            ),
+            (
+                "SELECT k FROM t WHERE n - n IN (SELECT -m - n FROM t)",
+                "1 2",
+            ),
+            ("SELECT k FROM t WHERE n NOT IN (SELECT m FROM t)", "2"),
+            ("SELECT a.k FROM t AS a JOIN t AS b ON a.n = b.m", "1"),
+            (
+                "SELECT count(*) FROM (SELECT n FROM t UNION SELECT m FROM t)",
+                "3",
+            ),
+            (
+                "SELECT count(*) FROM (SELECT n AS v FROM t UNION ALL SELECT m FROM t) GROUP BY v ORDER BY 1",
+                "1 1 2",
+            ),
             ("SELECT min(m) OVER () + min(n) OVER () FROM t", "0.0 0.0"),
         ] {
             let sql = sql.replace("FROM t", &format!("FROM {rows}"));
-            let sql = sql.replace("AS t AS l", "AS l");
+            let sql = sql.replace("JOIN t", &format!("JOIN {rows}"));
+            let sql = sql.replace("AS t AS", "AS");
             assert_eq!(answer(&context, &sql).await, wanted, "{sql}");
         }
     }

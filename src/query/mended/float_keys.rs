@@ -9,7 +9,7 @@
 //!
 //! Here such keys are compared by `canonical_float(x)`, after all rules that look for columns in them. Columns of a store are left
 //! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Where zeros do not matter, so
-//! is what is no NaN ([`may_make_nan`]). Groups and joins know both zeros.
+//! is what is no NaN ([`may_make_nan`]). Groups know both zeros; for joins see `float_comparisons`.
 
 use std::sync::Arc;
 
@@ -96,7 +96,8 @@ impl OptimizerRule for FloatKeys {
                         };
                         order || args
                     }
-                    _ => false,
+                    // Groups know both zeros.
+                    key => canonical_nan(std::iter::once(key), &input),
                 })
             }
             LogicalPlan::Sort(mut sort) => {
