@@ -5,9 +5,9 @@
 //! has none, as functions and CASE, ends the comparison. Columns need no bounds.
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
@@ -77,32 +77,27 @@ fn key(expr: Expr, below: &mut Below) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Whether an operator has an operand without bounds.
-fn has_part_without_bounds(expr: &Expr) -> Result<bool> {
-    expr.exists(|part| {
-        Ok(match part {
-            Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
-                !has_bounds(left) || !has_bounds(right)
-            }
-            Expr::Negative(of) | Expr::Not(of) => !has_bounds(of),
-            Expr::Cast(cast) => !has_bounds(&cast.expr),
-            Expr::TryCast(cast) => !has_bounds(&cast.expr),
-            _ => false,
-        })
-    })
+/// Whether a key has a part without bounds. It may have none itself.
+fn has_part_without_bounds(key: &Expr) -> Result<bool> {
+    let mut has_part = false;
+    key.apply_children(|part| {
+        has_part |= part.exists(|part| Ok(!has_bounds(part)))?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(has_part)
 }
 
 fn has_bounds(expr: &Expr) -> bool {
-    match expr {
-        Expr::Alias(alias) => has_bounds(&alias.expr),
-        Expr::Column(_)
-        | Expr::Literal(..)
-        | Expr::BinaryExpr(_)
-        | Expr::Negative(_)
-        | Expr::Not(_)
-        | Expr::Cast(_) => true,
-        _ => false,
-    }
+    matches!(
+        expr,
+        Expr::Alias(_)
+            | Expr::Column(_)
+            | Expr::Literal(..)
+            | Expr::BinaryExpr(_)
+            | Expr::Negative(_)
+            | Expr::Not(_)
+            | Expr::Cast(_)
+    )
 }
 
 #[cfg(test)]
