@@ -2,6 +2,8 @@
 //!
 //! DataFusion makes a join of a subquery by adding the columns of its condition to all relations above them. It does not add them to the
 //! schema of an alias, and then rejects the query for a field that does not exist. A projection of the same names has no such schema.
+//!
+//! For the same reason the value of `x IN (SELECT CAST(y AS BIGINT) FROM t WHERE t.y > outer.z)`, which is called `t.y`, gets another name.
 
 use std::sync::Arc;
 
@@ -12,6 +14,9 @@ use datafusion::common::tree_node::{
 };
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Subquery, SubqueryAlias};
 use datafusion::optimizer::AnalyzerRule;
+
+/// The name of a value that is compared by `IN`.
+const VALUE: &str = "__compared";
 
 /// The rule that does so.
 #[derive(Debug)]
@@ -43,7 +48,32 @@ fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
     }
     let projected = without_aliases(subquery)?;
     subquery.subquery = projected.data;
-    Ok(Transformed::new_transformed(expr, projected.transformed))
+    let mut is_changed = projected.transformed;
+    if let Expr::InSubquery(within) = &mut expr
+        && let Some(renamed) = with_other_name(&within.subquery.subquery)?
+    {
+        within.subquery.subquery = Arc::new(renamed);
+        is_changed = true;
+    }
+    Ok(Transformed::new_transformed(expr, is_changed))
+}
+
+/// A projection of one computed value with a name of its own; `None` for another plan.
+fn with_other_name(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    let LogicalPlan::Projection(projection) = plan else {
+        return Ok(None);
+    };
+    let [value] = projection.expr.as_slice() else {
+        return Ok(None);
+    };
+    let is_named = matches!(value, Expr::Alias(alias) if alias.name == VALUE);
+    if is_named || matches!(value, Expr::Column(_)) {
+        return Ok(None);
+    }
+    let value = value.clone().unalias().alias(VALUE);
+    let input = Arc::clone(&projection.input);
+    let projection = Projection::try_new(vec![value], input)?;
+    Ok(Some(LogicalPlan::Projection(projection)))
 }
 
 fn without_aliases(subquery: &Subquery) -> Result<Transformed<Arc<LogicalPlan>>> {
@@ -79,4 +109,39 @@ fn projected(alias: &SubqueryAlias) -> Result<LogicalPlan> {
     });
     let projection = Projection::try_new(named.collect(), Arc::clone(&alias.input))?;
     Ok(LogicalPlan::Projection(projection))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::rows;
+    use crate::query::engine::engine;
+
+    /// Expected values are DuckDB's.
+    #[tokio::test]
+    async fn values_of_correlated_in_may_have_another_type() {
+        let context = engine(None).unwrap();
+        let l = "(SELECT CAST(column1 AS BIGINT) AS k, CAST(column2 AS INT) AS n FROM (VALUES (1, 2), (3, 3), (5, NULL))) AS l";
+        let r = "(SELECT CAST(column1 AS INT) AS v FROM (VALUES (1), (3))) AS r";
+        for (condition, wanted) in [
+            (
+                format!("l.k IN (SELECT r.v FROM {r} WHERE r.v = l.n)"),
+                vec!["3"],
+            ),
+            (
+                format!("l.k NOT IN (SELECT r.v FROM {r} WHERE r.v = l.n) OR l.k = 3"),
+                vec!["1", "3", "5"],
+            ),
+            (
+                format!("l.k IN (SELECT r.v FROM {r} WHERE r.v >= l.n) OR l.k = 5"),
+                vec!["3", "5"],
+            ),
+            (
+                format!("l.k IN (SELECT r.v + 2 FROM {r} WHERE r.v <= l.n)"),
+                vec!["3"],
+            ),
+        ] {
+            let sql = format!("SELECT l.k FROM {l} WHERE {condition} ORDER BY l.k");
+            assert_eq!(rows(&context, &sql).await, wanted, "{sql}");
+        }
+    }
 }
