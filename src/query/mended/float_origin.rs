@@ -44,6 +44,9 @@ const CHOOSING: [&str; 12] = [
     "nth_value",
 ];
 
+/// Nodes down to which columns are followed: each may name several columns of the one below, each of which is looked at.
+const HOPS: usize = 5;
+
 /// What a column of a plan is.
 enum Origin<'a> {
     /// A column of a table; of a store, or of somebody else.
@@ -72,17 +75,23 @@ pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
 ///
 /// Values of tables are as they are.
 pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
-    let makes = |expr: &Expr| may_make_nan(expr, inputs);
+    may_make_nan_within(expr, inputs, HOPS)
+}
+
+fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> bool {
+    let makes = |expr: &Expr| may_make_nan_within(expr, inputs, hops);
     match expr {
         Expr::Literal(value, _) => !value.is_null() && !is_finite(expr, false),
         Expr::Alias(alias) => makes(&alias.expr),
         Expr::Column(column) => match origin_in(column, inputs) {
             Origin::Table { .. } => false,
-            Origin::Computed(expr, node) => may_make_nan(expr, &node.inputs()),
+            Origin::Computed(expr, node) => {
+                hops == 0 || may_make_nan_within(expr, &node.inputs(), hops - 1)
+            }
             Origin::Unknown => true,
         },
-        Expr::Cast(cast) => may_cast_nan(&cast.expr, inputs),
-        Expr::TryCast(cast) => may_cast_nan(&cast.expr, inputs),
+        Expr::Cast(cast) => may_cast_nan(&cast.expr, inputs, hops),
+        Expr::TryCast(cast) => may_cast_nan(&cast.expr, inputs, hops),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => match op {
             // Of other numbers, these make numbers.
             Operator::Plus | Operator::Minus if is_finite(left, false) => makes(right),
@@ -102,7 +111,7 @@ pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
             !is_number && (!is_selecting || args.iter().any(makes))
         }
         Expr::AggregateFunction(AggregateFunction { func, params }) => {
-            of_rows(func.name(), &params.args, inputs)
+            of_rows(func.name(), &params.args, inputs, hops)
         }
         Expr::WindowFunction(call) => {
             let WindowFunction { fun, params } = call.as_ref();
@@ -110,26 +119,26 @@ pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
                 WindowFunctionDefinition::AggregateUDF(function) => function.name(),
                 WindowFunctionDefinition::WindowUDF(function) => function.name(),
             };
-            of_rows(name, &params.args, inputs)
+            of_rows(name, &params.args, inputs, hops)
         }
         _ => true,
     }
 }
 
 /// Sums and means of values of a store, which has no infinite ones of both signs, are numbers, too.
-fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan]) -> bool {
+fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan], hops: usize) -> bool {
     let Some(first) = args.first() else {
         return false;
     };
-    let is_chosen = CHOOSING.contains(&name) && !may_make_nan(first, inputs);
+    let is_chosen = CHOOSING.contains(&name) && !may_make_nan_within(first, inputs, hops);
     !is_chosen && !is_stored(first, inputs)
 }
 
 /// Integers are numbers, and texts may be `-nan`.
-fn may_cast_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
+fn may_cast_nan(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> bool {
     let mut kinds = inputs.iter().map(|input| expr.get_type(input.schema()));
     match kinds.find_map(Result::ok) {
-        Some(kind) if has_floats(&kind) => may_make_nan(expr, inputs),
+        Some(kind) if has_floats(&kind) => may_make_nan_within(expr, inputs, hops),
         Some(kind) => !kind.is_numeric(),
         None => true,
     }
