@@ -32,8 +32,8 @@ const FILES: &str = "files";
 /// Name of the lock until it is held.
 const NEW: &str = "new";
 
-/// A folder without a lock may still be in the making until it is older than this.
-const MAKING: Duration = Duration::from_secs(3600);
+/// Age from which a folder without a lock is abandoned rather than being made.
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// Folders of this process.
 static LIVING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -213,7 +213,7 @@ fn is_unfinished(folder: &Path, metadata: &fs::Metadata) -> std::io::Result<bool
         Err(error) if error.kind() == ErrorKind::NotFound => 0,
         Err(error) => return Err(error),
     };
-    Ok(age > MAKING && !has_files && new <= marker(folder).len() as u64)
+    Ok(age > ABANDONED_AGE && !has_files && new <= marker(folder).len() as u64)
 }
 
 #[cfg(unix)]
@@ -315,7 +315,7 @@ mod tests {
             File::open(&folder).unwrap().set_modified(made).unwrap();
             folder
         };
-        let old = MAKING * 2;
+        let old = ABANDONED_AGE * 2;
         let unfinished = [
             make("tsql-abcdefABC123", &[], old),
             make("tsql-abcdefABC124", &[FILES], old),

@@ -5,20 +5,13 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-/// The list of values that comes next; `None` where something else does.
+/// Parses a list that begins with a parenthesized value, after `expr`; `None` where something else follows.
 pub(super) fn parsed(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
-    let is_keyword = |place: usize, keyword: Keyword| {
-        let token = &parser.peek_nth_token_ref(place).token;
-        matches!(token, Token::Word(word) if word.keyword == keyword)
-    };
-    let negated = is_keyword(0, Keyword::NOT);
-    let place = usize::from(negated);
-    if !is_keyword(place, Keyword::IN) || !begins_with_parenthesized(parser, place + 1) {
-        return None;
-    }
-    for _ in 0..=place {
+    let negated = begins_list(parser)?;
+    if negated {
         parser.next_token();
     }
+    parser.next_token();
     Some(list(parser).map(|list| Expr::InList {
         expr: Box::new(expr.clone()),
         list,
@@ -33,23 +26,27 @@ fn list(parser: &mut Parser<'_>) -> Result<Vec<Expr>, ParserError> {
     Ok(list)
 }
 
-/// Whether the tokens from a place on are `((...), `.
-fn begins_with_parenthesized(parser: &Parser<'_>, place: usize) -> bool {
-    let token = |place: usize| &parser.peek_nth_token_ref(place).token;
-    if *token(place) != Token::LParen || *token(place + 1) != Token::LParen {
-        return false;
-    }
+/// Whether the next tokens are `NOT IN ((...),` or `IN ((...),`: true and false; `None` for others.
+fn begins_list(parser: &Parser<'_>) -> Option<bool> {
+    let tokens = (parser.index()..).map(|index| &parser.token_at(index).token);
+    let mut tokens = tokens
+        .filter(|token| !matches!(token, Token::Whitespace(_)))
+        .peekable();
+    let is = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    let negated = tokens.next_if(|token| is(token, Keyword::NOT)).is_some();
+    tokens.next_if(|token| is(token, Keyword::IN))?;
+    tokens.next_if_eq(&&Token::LParen)?;
+    tokens.next_if_eq(&&Token::LParen)?;
     let mut depth = 1_usize;
-    for place in place + 2.. {
-        match token(place) {
+    while depth > 0 {
+        match tokens.next()? {
             Token::LParen => depth += 1,
-            Token::RParen if depth == 1 => return *token(place + 1) == Token::Comma,
             Token::RParen => depth -= 1,
-            Token::EOF => break,
+            Token::EOF => return None,
             _ => (),
         }
     }
-    false
+    tokens.next_if_eq(&&Token::Comma).map(|_| negated)
 }
 
 #[cfg(test)]
@@ -71,6 +68,7 @@ mod tests {
             ("x IN ((1 + 1) * 1, 1)", 2),
             ("x IN ((1), (2), (7))", 2),
             ("(x, 1) IN ((1, 1), (2, 5))", 1),
+            ("x NOT  IN\n( (SELECT 1 -- )\n), 3)", 1),
             ("NOT x IN ((SELECT 1), 3) AND x IN ((SELECT 2), 3)", 1),
         ] {
             let sql = format!(

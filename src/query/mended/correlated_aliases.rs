@@ -50,7 +50,7 @@ fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
     subquery.subquery = projected.data;
     let mut is_changed = projected.transformed;
     if let Expr::InSubquery(within) = &mut expr
-        && let Some(renamed) = with_other_name(&within.subquery.subquery)?
+        && let Some(renamed) = with_renamed_value(&within.subquery.subquery)?
     {
         within.subquery.subquery = Arc::new(renamed);
         is_changed = true;
@@ -58,8 +58,8 @@ fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::new_transformed(expr, is_changed))
 }
 
-/// A projection of one computed value with a name of its own; `None` for another plan.
-fn with_other_name(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+/// A projection of one computed value, which gets a name that no column has; `None` for another plan.
+fn with_renamed_value(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Projection(projection) = plan else {
         return Ok(None);
     };

@@ -221,7 +221,7 @@ impl Scalar {
     /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
     ///
     /// # Errors
-    /// Where another evaluation may give other rows.
+    /// If a second evaluation of `rows` could give different rows.
     fn joined_to(
         self,
         rows: &LogicalPlan,

@@ -2,7 +2,7 @@
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
-//! | `inf - inf > 1.0`, `greatest(inf - inf, 1.0)` | false and 1.0 on processors whose NaN has a sign, true and NaN on others |
+//! | `inf - inf > 1.0`, `greatest(inf - inf, 1.0)` | false and 1.0 where the sign bit of NaN is set, as on x86 |
 //! | `-0.0 IN (SELECT 0.0)`, `JOIN ... USING (x)` | hash and compare bits |
 //! | `[-0.0] = [0.0]`, `nullif(-0.0, 0.0)`, `array_has([-0.0], 0.0)` | compare bits |
 //!

@@ -2,7 +2,7 @@
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
-//! | `ORDER BY x`, `max(x)` | NaN of some processors comes before all numbers |
+//! | `ORDER BY x`, `max(x)` | NaN with its sign bit set, as x86 makes it, comes before all numbers |
 //! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | -0.0 and 0.0 are two partitions, two ranks |
 //! | `row_number() OVER (ORDER BY x, y)`, `ORDER BY x, y` | rows of -0.0 come before those of 0.0, whatever y is |
 //! | `count(DISTINCT x), count(DISTINCT y)` | -0.0 and 0.0 are two values |
@@ -183,7 +183,7 @@ fn canonical<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) 
     wrapped(keys, input, |key| !is_stored(key, &[input]))
 }
 
-/// Wraps the keys that may have a NaN with a sign.
+/// Wraps the keys that may be a NaN with its sign bit set.
 fn canonical_nan<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
     wrapped(keys, input, |key| may_make_nan(key, &[input]))
 }

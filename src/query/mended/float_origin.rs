@@ -1,4 +1,4 @@
-//! Where the floats of an expression come from: which of them may be a zero or a NaN with a sign.
+//! Traces columns to the expressions that compute them, to decide whether a float may be a NaN with its sign bit set.
 
 use std::any::Any;
 
@@ -44,10 +44,13 @@ const CHOOSING: [&str; 12] = [
     "nth_value",
 ];
 
+/// Aggregates and window functions whose result is a sum or a mean of values of their first argument.
+const AVERAGING: [&str; 4] = ["avg", "median", "percentile_cont", "sum"];
+
 /// Nodes down to which columns are followed: each may name several columns of the one below, each of which is looked at.
 const HOPS: usize = 5;
 
-/// What a column of a plan is.
+/// The source of a column of a plan.
 enum Origin<'a> {
     /// A column of a table; of a store, or of somebody else.
     Table {
@@ -71,9 +74,9 @@ pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
     }
 }
 
-/// Whether an expression of a node may have a NaN that processors have made, as of `inf - inf`: those of some have a sign.
+/// Whether an expression of a node may be a NaN that an operation has made, as `inf - inf`: on x86 its sign bit is set.
 ///
-/// Values of tables are as they are.
+/// Values of tables are taken for free of it.
 pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
     may_make_nan_within(expr, inputs, HOPS)
 }
@@ -125,13 +128,16 @@ fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> boo
     }
 }
 
-/// Sums and means of values of a store, which has no infinite ones of both signs, are numbers, too.
+/// Whether an aggregate or a window function may give NaN. Sums and means of a store's columns do not: these have no infinite
+/// values of both signs.
 fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan], hops: usize) -> bool {
     let Some(first) = args.first() else {
         return false;
     };
-    let is_chosen = CHOOSING.contains(&name) && !may_make_nan_within(first, inputs, hops);
-    !is_chosen && !is_stored(first, inputs)
+    if CHOOSING.contains(&name) {
+        return may_make_nan_within(first, inputs, hops);
+    }
+    !(AVERAGING.contains(&name) && is_stored(first, inputs))
 }
 
 /// Integers are numbers, and texts may be `-nan`.

@@ -45,9 +45,9 @@ impl AnalyzerRule for LiftedSubqueries {
     }
 }
 
-/// Expressions that are computed below a node.
+/// Expressions that a projection below a node computes.
 pub(super) struct Below {
-    /// How their columns are called, before a number. No column of the input begins so.
+    /// The prefix of the names of their columns, which no column of the input has.
     name: String,
     exprs: Vec<Expr>,
 }
@@ -69,11 +69,12 @@ impl Below {
     }
 }
 
-/// An aggregate, a sort or a window whose expressions take columns of a projection, which a function chooses. Other nodes stay.
+/// Inserts a projection below an aggregate, a sort or a window, for the expressions that `replace` exchanges for columns of it.
+/// Other nodes stay.
 pub(super) fn over_projection(
     node: LogicalPlan,
     name: &'static str,
-    mut chosen: impl FnMut(Expr, &mut Below) -> Result<Transformed<Expr>>,
+    mut replace: impl FnMut(Expr, &mut Below) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
     // The keys of a sort have no names, and groups no other columns.
     let (has_names, has_columns) = match &node {
@@ -98,7 +99,7 @@ pub(super) fn over_projection(
     let names = NamePreserver::new_for_projection();
     let exprs = node.expressions().into_iter().map(|expr| {
         let name = names.save(&expr);
-        let expr = chosen(expr, &mut below)?;
+        let expr = replace(expr, &mut below)?;
         Ok(match expr.transformed && has_names {
             true => name.restore(expr.data),
             false => expr.data,
