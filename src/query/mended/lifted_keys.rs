@@ -2,7 +2,7 @@
 //!
 //! `ORDER BY -CASE WHEN x > 3 THEN 1 ELSE 2 END` and `ORDER BY CASE WHEN length(x) > 3 THEN 1 ELSE 2 END` are rejected by DataFusion 55,
 //! which sorts, and then does not find that the rows are sorted: to compare values it computes bounds of each part of a key, and what
-//! has none, as functions and CASE, ends the comparison. Columns need no bounds.
+//! has none, as functions, CASE and products of floats, ends the comparison. Columns need no bounds.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
@@ -77,7 +77,7 @@ fn key(expr: Expr, below: &mut Below) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Whether a key has a part without bounds. It may have none itself.
+/// Whether a part of a key may have no bounds: any but a column, a literal, and casts and negatives of them. The key itself needs none.
 fn has_part_without_bounds(key: &Expr) -> Result<bool> {
     let mut has_part = false;
     key.apply_children(|part| {
@@ -90,13 +90,7 @@ fn has_part_without_bounds(key: &Expr) -> Result<bool> {
 fn has_bounds(expr: &Expr) -> bool {
     matches!(
         expr,
-        Expr::Alias(_)
-            | Expr::Column(_)
-            | Expr::Literal(..)
-            | Expr::BinaryExpr(_)
-            | Expr::Negative(_)
-            | Expr::Not(_)
-            | Expr::Cast(_)
+        Expr::Alias(_) | Expr::Column(_) | Expr::Literal(..) | Expr::Negative(_) | Expr::Cast(_)
     )
 }
 
@@ -138,6 +132,12 @@ mod tests {
                         "SELECT x, sum(x) OVER (PARTITION BY -CASE WHEN x > 2 THEN 1 ELSE 2 END) AS r FROM {t} ORDER BY x"
                     ),
                     vec!["1|3", "2|3", "3|7", "4|7"],
+                ),
+                (
+                    format!(
+                        "SELECT x, rank() OVER (ORDER BY -(x * CAST(x AS DOUBLE))) AS r FROM {t} ORDER BY (x * 2e0 - 5) * x, x LIMIT 2"
+                    ),
+                    vec!["1|4", "2|3"],
                 ),
                 (
                     format!(
