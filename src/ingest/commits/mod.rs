@@ -14,6 +14,8 @@
 //! - A name that such a commit took for what is there has no rows, and so a run that comes later does not see
 //!   that it is taken. It brings rows of its own, and the ledger tells the later of both to begin again. Rows
 //!   of a name that the ledger has for something else are taken out before a run begins.
+//! - Bytes that another run has committed under another name meanwhile have their rows there: the later of both runs
+//!   begins again, and finds its file to be another name.
 //! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
 //!   then on those who wrote them, if they are still at work, begin again instead of writing into the
 //!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
@@ -35,6 +37,7 @@ use crate::chosen::Lines;
 use crate::column;
 use crate::dedupe::{ReadFiles, one_file};
 use crate::error::Result;
+use crate::formats::room;
 use crate::ledger::{Closed, Labelling, Ledger, application, source_columns};
 use crate::store::file::DataFile;
 use crate::store::{Change, RETRACTED, Rests, Snapshot, Store};
@@ -49,6 +52,41 @@ pub(crate) fn claim(source_id: i64) -> String {
 /// Files of rows by table, in the order in which they are committed.
 pub(crate) type Files = Vec<(&'static str, Vec<DataFile>)>;
 
+/// What a file is known by under any name: where two are equal, the second is another name of the first.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Content {
+    dataset: String,
+    platform: String,
+    collection: Option<String>,
+    split: Option<String>,
+    /// A document is known by its own name, too.
+    file_name: Option<String>,
+    end_byte: i64,
+    content_hash: String,
+}
+
+impl Content {
+    fn of(file: &Closed) -> Option<Self> {
+        let has_rows = file.same_as.is_none() && file.about.sample_id.is_none();
+        (has_rows && file.end_byte > 0).then(|| Self {
+            dataset: file.dataset.to_owned(),
+            platform: file.reading.platform.clone(),
+            collection: file.about.collection.clone(),
+            split: file.about.split.clone(),
+            file_name: file_name(file.dataset, &file.reading.name),
+            end_byte: file.end_byte.cast_signed(),
+            content_hash: file.content_hash.clone(),
+        })
+    }
+}
+
+/// The last part of a document's name; `None` for logs, which are the same under any name.
+fn file_name(dataset: &str, name: &str) -> Option<String> {
+    let is_log = room(dataset).is_some_and(|room| room.dialect().is_some());
+    let last = name.rsplit('/').next().unwrap_or(name);
+    (!is_log).then(|| last.to_owned())
+}
+
 /// Commits rows of files that nobody else has committed meanwhile.
 pub(crate) struct Commits<'a> {
     store: &'a Store,
@@ -58,6 +96,8 @@ pub(crate) struct Commits<'a> {
     others: BTreeMap<&'static str, Others>,
     /// What the ledger says of sources since this run has read it.
     entries: HashMap<i64, Entry>,
+    /// The sources that have come with each content since, and have rows.
+    contents: HashMap<Content, BTreeSet<i64>>,
     read: ReadFiles,
     /// Records that leave as a source comes.
     replacing: Replacing,
@@ -105,6 +145,7 @@ impl<'a> Commits<'a> {
                 .collect(),
             orphans,
             entries: HashMap::new(),
+            contents: HashMap::new(),
             read: ledger.read.clone(),
             replacing: Replacing::default(),
             replaced: 0,
@@ -315,10 +356,18 @@ impl<'a> Commits<'a> {
             match self.entries.get(&file.reading.source_id) {
                 Some(entry) if *entry == Entry::of(file) => {}
                 Some(entry) if entry.segment >= file.reading.segment => return Ok(None),
+                _ if self.is_elsewhere(file) => return Ok(None),
                 _ => new.push(file),
             }
         }
         Ok(Some(new))
+    }
+
+    /// Whether another source has come with the same bytes and labels since.
+    fn is_elsewhere(&self, file: &Closed) -> bool {
+        let sources = Content::of(file).and_then(|content| self.contents.get(&content));
+        let mut others = sources.into_iter().flatten();
+        others.any(|id| *id != file.reading.source_id)
     }
 
     /// Learns what files of the ledger say of their sources.
@@ -330,6 +379,11 @@ impl<'a> Commits<'a> {
             "content_hash",
             "same_as",
             "sample_id",
+            "dataset",
+            "platform",
+            "collection",
+            "split",
+            "name",
         ];
         for batch in self.store.read("sources", new, &columns, None).await? {
             self.learn_batch(&batch)?;
@@ -342,7 +396,11 @@ impl<'a> Commits<'a> {
         let (ids, ends) = (number("source_id")?, number("end_byte")?);
         let (same_as, samples) = (number("same_as")?, number("sample_id")?);
         let segments = column::numbers::<Int32Type>(batch, "segment")?;
-        let hashes = column::text(batch, "content_hash")?;
+        let text = |name| column::text(batch, name);
+        let label = |name, row| -> Result<Option<String>> {
+            Ok(column::text_at(text(name)?, row).map(str::to_owned))
+        };
+        let hashes = text("content_hash")?;
         for row in 0..batch.num_rows() {
             let entry = Entry {
                 segment: segments.value(row),
@@ -351,6 +409,22 @@ impl<'a> Commits<'a> {
                 same_as: column::value(same_as, row),
                 sample_id: column::value(samples, row),
             };
+            if entry.same_as.is_none() && entry.sample_id.is_none() {
+                let dataset = text("dataset")?.value(row).to_owned();
+                let content = Content {
+                    file_name: file_name(&dataset, text("name")?.value(row)),
+                    dataset,
+                    platform: text("platform")?.value(row).to_owned(),
+                    collection: label("collection", row)?,
+                    split: label("split", row)?,
+                    end_byte: entry.end_byte,
+                    content_hash: entry.content_hash.clone(),
+                };
+                self.contents
+                    .entry(content)
+                    .or_default()
+                    .insert(ids.value(row));
+            }
             let known = self.entries.get(&ids.value(row));
             if known.is_none_or(|known| known.segment < entry.segment) {
                 self.entries.insert(ids.value(row), entry);
