@@ -5,7 +5,8 @@
 //! | `count(*) FILTER (WHERE x IN (SELECT ...))` | `count(*) FILTER (WHERE s)` over `SELECT *, x IN (SELECT ...) AS s` |
 //! | `ORDER BY (SELECT max(y) FROM r WHERE r.k = l.k)` | `ORDER BY s` over `SELECT *, (SELECT ...) AS s` |
 //!
-//! DataFusion 55 plans `IN` and `EXISTS` in filters only, and correlated scalar subqueries in filters and projections.
+//! DataFusion 55 plans `IN` and `EXISTS` in filters only, and correlated scalar subqueries in filters and projections. Where a plan
+//! is sent to workers, so it is with all scalar subqueries.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
@@ -25,14 +26,16 @@ impl AnalyzerRule for LiftedSubqueries {
         "lifted_subqueries"
     }
 
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        let optimizer = &options.optimizer;
+        let has_scalars = optimizer.enable_physical_uncorrelated_scalar_subquery;
         plan.transform_up_with_subqueries(|node| {
             over_projection(node, "__subquery", |expr, below| {
                 expr.transform_down(|part| {
                     Ok(match &part {
                         Expr::InSubquery(_) | Expr::Exists(_) => below.column(part),
                         Expr::ScalarSubquery(subquery)
-                            if !subquery.outer_ref_columns.is_empty() =>
+                            if !has_scalars || !subquery.outer_ref_columns.is_empty() =>
                         {
                             below.column(part)
                         }
@@ -129,6 +132,17 @@ pub(super) fn over_projection(
 mod tests {
     use super::super::tests::rows;
     use crate::query::engine::engine;
+
+    /// As in plans of workers.
+    #[tokio::test]
+    async fn scalar_subqueries_that_are_joined() {
+        let context = engine(None).unwrap();
+        let off = "SET datafusion.optimizer.enable_physical_uncorrelated_scalar_subquery = false";
+        context.sql(off).await.unwrap();
+        let sql = "SELECT sum(CASE WHEN (column1 NOT IN (0, (SELECT nullif(0, 0))) AND column1 = 7) IS NULL THEN 1 ELSE 0 END), \
+                   count(*) FILTER (WHERE column1 < (SELECT 7)) FROM (VALUES (1), (7))";
+        assert_eq!(rows(&context, sql).await, ["1|1"]);
+    }
 
     /// Expected values are DuckDB's.
     #[tokio::test]
