@@ -26,6 +26,7 @@ use super::cut::{cut, looked_at};
 use super::leaves::expected_rows;
 use super::session::Cluster;
 use super::windows::WindowCalls;
+use crate::query::with_changed_rules;
 use crate::store::scan_of_store;
 
 /// Plans questions of a session that has workers.
@@ -46,10 +47,11 @@ impl QueryPlanner for Planner {
         {
             let inner = planner.create_physical_plan(&explain.plan, session).await?;
             let calls = WindowCalls::of(&explain.plan)?;
-            return Ok(match self.sent(&inner, session, &calls).await? {
+            let explained = match self.sent(&inner, session, &calls).await? {
                 None => local,
                 Some(sent) => explained(told, sent.as_ref()),
-            });
+            };
+            return with_changed_rules(logical, explained);
         }
         self.shared(local, session, &WindowCalls::of(logical)?)
             .await

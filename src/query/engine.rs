@@ -14,41 +14,17 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{LogicalPlan, Statement};
-use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
+use datafusion::optimizer::AnalyzerRule;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
-use super::below_joins::BelowJoins;
-use super::below_unions::BelowUnions;
-use super::best_first::BestFirst;
-use super::by_number::ByNumber;
-use super::by_runs::ByRuns;
 use super::copy_to::CopiesWhole;
-use super::distinct::CountInBitmap;
-use super::distinct_on::FirstRows;
 use super::files::{CatchPanics, with_files};
-use super::finest::FromFinestGroups;
 use super::functions;
-use super::in_place::Replaced;
-use super::kept::KeepColumns;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
-use super::not_in::NotIn;
-use super::one_column::BoundsOfColumns;
-use super::ordered::Ordered;
-use super::partition_top_k;
-#[cfg(any(test, debug_assertions))]
-use super::plan_validator::ProvingPlanner;
-use super::pruned::GraphsOfParts;
-use super::range_join::RangeJoins;
 use super::relations::OfQueries;
-use super::running::Running;
-use super::spilling;
-use super::sums::AnswerFromSums;
-use super::taken_out::TakenOut;
-use super::twice::ComputeOnce;
-use super::whole_files::WholeFiles;
+use super::rules;
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -72,7 +48,7 @@ const TOLD: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 /// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
 ///   follows the extremes leaves out an aggregate that has seen only NULL.
 /// - With the second, other windows beside `row_number()` see only the first rows of a partition.
-///   [`partition_top_k`] drops only rows that no window looks at.
+///   [`partition_top_k`](super::partition_top_k) drops only rows that no window looks at.
 /// - With the third, a column of a Parquet file is one value in all rows where its least and its greatest value are equal,
 ///   though Parquet leaves NaN out of both; and `max(x)` is the greatest that is not NaN.
 const OFF: [&str; 3] = [
@@ -81,39 +57,12 @@ const OFF: [&str; 3] = [
     "datafusion.execution.collect_statistics",
 ];
 
-/// Name of the rule that takes out what expressions have in common.
-const TAKING_OUT: &str = "common_sub_expression_eliminate";
-
 /// A session without tables.
 pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
-    let mut builder = builder(&limits)?;
-    partition_top_k::register(&mut builder);
-    // Plans of workers have operators of DataFusion only, and files are divided otherwise there.
-    let builder = builder
-        .with_analyzer_rule(Arc::new(FirstRows))
-        .with_optimizer_rule(Arc::new(NotIn))
-        .with_optimizer_rule(Arc::new(ComputeOnce))
-        .with_optimizer_rule(Arc::new(TakenOut))
-        .with_physical_optimizer_rule(Arc::new(WholeFiles))
-        .with_physical_optimizer_rule(Arc::new(BestFirst))
-        .with_physical_optimizer_rule(Arc::new(BoundsOfColumns));
-    // Within a limit, all of the memory is for what a question computes.
-    let builder = match limits.memory_bytes {
-        None => builder.with_physical_optimizer_rule(Arc::new(KeepColumns)),
-        Some(_) => builder,
-    };
-    let builder = builder
-        .with_physical_optimizer_rule(Replaced::<Running>::new())
-        .with_physical_optimizer_rule(Replaced::<ByRuns>::new())
-        .with_physical_optimizer_rule(Replaced::<ByNumber>::new())
-        .with_physical_optimizer_rule(Replaced::<Ordered>::new())
-        .with_physical_optimizer_rule(Arc::new(RangeJoins {
-            held_bytes: limits.memory_bytes.map(|bytes| bytes / spilling::PART),
-        }))
-        .with_physical_optimizer_rule(Arc::new(CatchPanics));
-    #[cfg(any(test, debug_assertions))]
-    let builder = builder.with_query_planner(Arc::new(ProvingPlanner));
+    let builder = builder(&limits, true)?
+        .with_physical_optimizer_rule(Arc::new(CatchPanics))
+        .with_query_planner(Arc::new(rules::Planner));
     Ok(context(builder, &limits))
 }
 
@@ -128,13 +77,13 @@ pub(super) fn context(builder: SessionStateBuilder, limits: &Limits) -> SessionC
     context
 }
 
-/// The settings and rules of a session.
-pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
+/// The settings and rules of a session. `is_local`: whether it has no workers.
+pub(super) fn builder(limits: &Limits, is_local: bool) -> Result<SessionStateBuilder> {
     let config = SessionConfig::from(settings(limits)?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
-        .with_option_extension(Settings::of_environment()?);
+        .with_option_extension(Settings::of_environment(rules::switches())?);
     let SharedRuntime { runtime, spilled } = match &limits.shared {
         Some(shared) => shared.clone(),
         None => shared(limits.pool_bytes())?,
@@ -148,21 +97,11 @@ pub(super) fn builder(limits: &Limits) -> Result<SessionStateBuilder> {
         .with_runtime_env(runtime)
         .with_config(config)
         .with_default_features()
-        .with_optimizer_rules(optimizer_rules())
         .with_analyzer_rule(Arc::new(SettingsStayOff))
-        .with_analyzer_rule(Arc::new(CountInBitmap::new()))
-        .with_analyzer_rule(Arc::new(CopiesWhole))
-        .with_optimizer_rule(Arc::new(GraphsOfParts))
-        .with_optimizer_rule(Arc::new(FromFinestGroups))
-        .with_optimizer_rule(Arc::new(BelowUnions))
-        .with_optimizer_rule(Arc::new(AnswerFromSums))
-        .with_optimizer_rule(Arc::new(BelowJoins));
-    let mut state = mended::rules(state);
+        .with_analyzer_rule(Arc::new(CopiesWhole));
+    let mut state = mended::planners(rules::assembled(state, is_local, limits));
     let planners = state.relation_planners().get_or_insert_default();
     planners.push(Arc::new(OfQueries));
-    if let Some(bytes) = limits.memory_bytes {
-        spilling::joins(&mut state, bytes);
-    }
     Ok(state)
 }
 
@@ -209,26 +148,6 @@ pub(crate) fn of_part(
     let context = SessionContext::new_with_state(given.with_config(config).build());
     functions::register(&context);
     Ok(context.state())
-}
-
-/// DataFusion's rules, one of them twice: a condition on what a view computes is simplified once more when
-/// it has come through the view, before what its comparisons have in common is taken out of them.
-/// Times are compared as stored seconds then, which pages are chosen by. Before each simplification lists are
-/// written so that it does not merge them wrongly.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = Vec::new();
-    let simplify = SimplifyExpressions::new();
-    for rule in Optimizer::new().rules {
-        if rule.name() == TAKING_OUT {
-            rules.push(Arc::new(mended::nulls_of_lists::BesideLists));
-            rules.push(Arc::new(SimplifyExpressions::new()));
-        }
-        if rule.name() == simplify.name() {
-            rules.push(Arc::new(mended::nulls_of_lists::BesideLists));
-        }
-        rules.push(rule);
-    }
-    rules
 }
 
 /// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.

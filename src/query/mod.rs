@@ -52,6 +52,7 @@ mod range_join;
 mod reading;
 mod relations;
 mod retracted;
+mod rules;
 mod running;
 mod session;
 mod session_statements;
@@ -91,6 +92,8 @@ pub(crate) use placeholders::match_placeholders;
 pub use placeholders::numbered;
 #[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
+#[cfg(feature = "cluster")]
+pub(crate) use rules::with_changed_rules;
 pub use session::SessionOptions;
 pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;

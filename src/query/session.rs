@@ -233,7 +233,7 @@ impl Store {
         };
         let store = self.object_store_url()?;
         let limits = options.limits();
-        let builder = super::engine::builder(&limits)?;
+        let builder = super::engine::builder(&limits, false)?;
         let builder = with_workers(builder, workers, store.as_str(), super::version())?;
         Ok(super::engine::context(builder, &limits))
     }

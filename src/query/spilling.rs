@@ -17,7 +17,6 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
-use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -27,9 +26,6 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 
-/// The rule that chooses which side of a join is held: ours follows it.
-const CHOSEN: &str = "join_selection";
-
 /// Part of the limit that a held side may take: there may be some, and sorts, aggregates and windows.
 pub(super) const PART: usize = 8;
 
@@ -37,26 +33,10 @@ pub(super) const PART: usize = 8;
 const TEXT_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 32;
 
-/// Has joins of a session within a limit of memory spill.
-pub(super) fn joins(state: &mut SessionStateBuilder, limit_bytes: usize) {
-    let most_bytes = limit_bytes / PART;
-    if let Some(optimizer) = state.physical_optimizers()
-        && let Some(chosen) = place(&optimizer.rules)
-    {
-        let rule = Arc::new(SortedWhereLarge { most_bytes });
-        optimizer.rules.insert(chosen + 1, rule);
-    }
-}
-
-/// Where sides are chosen. Sorts are added after it: without them merged joins lose rows.
-fn place(rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>]) -> Option<usize> {
-    rules.iter().position(|rule| rule.name() == CHOSEN)
-}
-
 /// The rule that does so.
 #[derive(Debug)]
-struct SortedWhereLarge {
-    most_bytes: usize,
+pub(super) struct SortedWhereLarge {
+    pub(super) most_bytes: usize,
 }
 
 impl PhysicalOptimizerRule for SortedWhereLarge {

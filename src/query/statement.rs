@@ -14,7 +14,7 @@
 //! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
 //! | `(a, b) < (1, 2)`, `CASE x WHEN 1 THEN y END` | `a < 1 OR a = 1 AND b < 2`, `CASE WHEN x = 1 THEN y END` (see [`rows`]) |
 //! | `SEMI JOIN`, `ANTI JOIN` | `LEFT SEMI JOIN`, `LEFT ANTI JOIN` |
-//! | `SHOW TABLES` | a query of the tables that need no schema |
+//! | `SHOW TABLES`, `SHOW tsql.rules` | queries of the tables that need no schema, and of the rules with their switches |
 //! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
 //! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
 //! | `PIVOT t ON k USING sum(x)`, `t PIVOT (sum(x) FOR k IN ('a'))` | `sum(x) FILTER (WHERE k = 'a') AS a ... GROUP BY ALL` |
@@ -73,6 +73,13 @@ const STACK_BYTES: usize = 64 << 20;
 /// `SHOW TABLES`: DataFusion's lists the schemas of stored columns and of itself too.
 const OWN_TABLES: &str = "SELECT table_name, table_type FROM information_schema.tables \
                           WHERE table_schema = 'public' ORDER BY table_name";
+
+/// `SHOW tsql.rules`: the switches of rules among all settings.
+const RULES: &str = "SELECT substr(name, 7) AS rule, value = 'true' AS enabled, description \
+                     FROM information_schema.df_settings WHERE starts_with(name, 'rules.') ORDER BY rule";
+
+/// `SHOW tsql.NAME`: settings of extensions have their names without the first part.
+const PREFIX: &str = "tsql";
 
 /// The statements of a text, ready to be planned.
 ///
@@ -173,13 +180,10 @@ impl VisitorMut for Written<'_> {
         if let Err(error) = store_writes::check(statement) {
             return ControlFlow::Break(error);
         }
-        if matches!(statement, SqlStatement::ShowTables { .. }) {
-            match own_tables() {
-                Ok(shown) => *statement = shown,
-                Err(error) => return ControlFlow::Break(error),
-            }
+        match shown(statement) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
-        ControlFlow::Continue(())
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
@@ -246,12 +250,34 @@ fn name_side(operator: &mut JoinOperator) {
     }
 }
 
-/// Lists the tables and views that can be named without a schema.
-fn own_tables() -> Result<SqlStatement> {
-    let parsed = Parser::parse_sql(&Typed, OWN_TABLES);
-    let parsed = parsed.map_err(|error| unread(error.into(), OWN_TABLES))?;
-    let shown = parsed.into_iter().next();
-    shown.ok_or_else(|| Error::Refused("the query is empty".to_owned()))
+/// Writes `SHOW` of tables, and of settings of tsql, so that it is planned.
+fn shown(statement: &mut SqlStatement) -> Result<()> {
+    match statement {
+        SqlStatement::ShowTables { .. } => *statement = query(OWN_TABLES)?,
+        SqlStatement::ShowVariable { variable } => {
+            let names: Vec<String> = variable
+                .iter()
+                .map(|name| name.value.to_lowercase())
+                .collect();
+            match names.as_slice() {
+                [prefix, name] if prefix == PREFIX && name == "rules" => *statement = query(RULES)?,
+                [prefix, _, ..] if prefix == PREFIX => {
+                    variable.remove(0);
+                }
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A query of our own.
+fn query(sql: &str) -> Result<SqlStatement> {
+    let parsed = Parser::parse_sql(&Typed, sql);
+    let parsed = parsed.map_err(|error| unread(error.into(), sql))?;
+    let query = parsed.into_iter().next();
+    query.ok_or_else(|| Error::Refused("the query is empty".to_owned()))
 }
 
 /// `FETCH FIRST n ROWS ONLY` as `LIMIT n`.

@@ -49,6 +49,7 @@ mod read;
 mod remote;
 pub(crate) mod rollup;
 mod rollup_table;
+mod rule_switches;
 mod scan;
 mod selectivity;
 mod shelf;
@@ -79,6 +80,7 @@ pub(crate) use remote::wait_at_most;
 pub use remote::{Probed, Traffic, traffic};
 pub(crate) use remote::{SCHEMES, objects_at, stop_waiting, tell_waiting, waiting_is_stopped};
 pub(crate) use rollup_table::RollupTable;
+pub(crate) use rule_switches::{RuleSwitch, RuleSwitches};
 #[cfg(feature = "cluster")]
 pub(crate) use scan::Expected;
 pub(crate) use scan::StoredTable;

@@ -7,6 +7,8 @@ use datafusion::catalog::Session;
 use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
 use datafusion::common::{DataFusionError, Result, extensions_options};
 
+use super::rule_switches::RuleSwitches;
+
 /// The variable of the environment with what a session begins with.
 const VARIABLE: &str = "TSQL_VERIFY";
 
@@ -88,10 +90,8 @@ extensions_options! {
     pub(crate) struct Settings {
         /// How often what is read of a data file is compared with its checksums: always, once (each block once in a process and version of the table), never.
         pub(crate) verify: Verify, default = Verify::Always
-        /// Whether rows that cannot be among the first k of their partition are dropped before a window over partitions sorts them.
-        pub(crate) partition_top_k: bool, default = true
-        /// Whether joins by inequalities search sorted keys, and do not compare each row with each.
-        pub(crate) range_join: bool, default = true
+        /// Rules of the engine that are switched on.
+        pub(crate) rules: RuleSwitches, default = RuleSwitches::default()
     }
 }
 
@@ -104,10 +104,10 @@ impl Settings {
     ///
     /// # Errors
     /// [`crate::Error::Setting`] where the environment asks for what there is not.
-    pub(crate) fn of_environment() -> crate::error::Result<Self> {
+    pub(crate) fn of_environment(rules: RuleSwitches) -> crate::error::Result<Self> {
         Ok(Self {
             verify: Verify::of_environment()?,
-            ..Self::default()
+            rules,
         })
     }
 }

@@ -21,22 +21,11 @@ use datafusion::optimizer::simplify_expressions::simplify_predicates;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// Name of the rule that moves conditions.
-const MOVES_FILTERS: &str = "push_down_filter";
-
-/// DataFusion's rules, with this one around the rule that moves conditions.
-pub(super) fn around(
-    rules: Vec<Arc<dyn OptimizerRule + Send + Sync>>,
-) -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let rules = rules.into_iter().map(|rule| match rule.name() {
-        MOVES_FILTERS => Arc::new(ConditionsAboveGroups(rule)) as _,
-        _ => rule,
-    });
-    rules.collect()
-}
+pub(super) const MOVES_FILTERS: &str = "push_down_filter";
 
 /// The rule that moves conditions, but those on no column.
 #[derive(Debug)]
-struct ConditionsAboveGroups(Arc<dyn OptimizerRule + Send + Sync>);
+pub(super) struct ConditionsAboveGroups(pub(super) Arc<dyn OptimizerRule + Send + Sync>);
 
 impl OptimizerRule for ConditionsAboveGroups {
     fn name(&self) -> &str {

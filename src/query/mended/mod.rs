@@ -56,7 +56,7 @@ mod missing_sorts;
 mod nested_not_in;
 mod null_extension;
 mod null_offsets;
-pub(super) mod nulls_of_lists;
+mod nulls_of_lists;
 mod offsets;
 mod one_row_subqueries;
 mod samples;
@@ -78,73 +78,254 @@ pub(super) use window_limits::rows_read;
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
-/// A session with all of them.
-pub(super) fn rules(mut state: SessionStateBuilder) -> SessionStateBuilder {
+use super::distinct_on::FirstRows;
+use super::rules::{At, Place, Rule, Scope};
+
+/// The workarounds, in their order.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "multiset_set_operations",
+        documentation: "Workaround: INTERSECT ALL and EXCEPT ALL count equal rows",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(set_operations::EveryRowCounts))],
+    },
+    Rule {
+        name: "similar_to",
+        documentation: "Workaround: SIMILAR TO takes patterns of SQL",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(similar_to::SqlPatterns))],
+    },
+    Rule {
+        name: "distinct_from",
+        documentation: "Workaround: IS DISTINCT FROM before AND is rejected where it may be misread",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(distinct_from::NoDoubt))],
+    },
+    Rule {
+        name: "boolean_tests",
+        documentation: "Workaround: IS NOT FALSE and the like are planned as never NULL",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(truth::ComparedWithLiterals))],
+    },
+    Rule {
+        name: "null_in_list",
+        documentation: "Workaround: lists of IN that are simplified together keep their NULL",
+        scope: Scope::Every,
+        places: &[
+            Place::Analyzer(|| Arc::new(nulls_of_lists::BesideLists)),
+            Place::Logical(At::Before(nulls_of_lists::MERGES_LISTS), || {
+                Arc::new(nulls_of_lists::BesideLists)
+            }),
+        ],
+    },
+    Rule {
+        name: "null_offsets",
+        documentation: "Workaround: lag and lead by NULL rows are NULL",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(null_offsets::NullOffsets))],
+    },
+    Rule {
+        name: "correlated_aliases",
+        documentation: "Workaround: correlated subqueries may have aliases",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(correlated_aliases::ProjectedAliases)
+        })],
+    },
+    Rule {
+        name: "aggregate_filters",
+        documentation: "Workaround: arguments of aggregates are computed for rows that pass FILTER",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(aggregate_filters::FilterBeforeArguments)
+        })],
+    },
+    Rule {
+        name: "lifted_subqueries",
+        documentation: "Workaround: subqueries in aggregates, groups, sorts and windows are computed below them",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(lifted_subqueries::LiftedSubqueries)
+        })],
+    },
+    Rule {
+        name: "one_row_subqueries",
+        documentation: "Workaround: EXISTS over an aggregate has a row for each outer row",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(one_row_subqueries::OneRowSubqueries)
+        })],
+    },
+    Rule {
+        name: "selected_subqueries",
+        documentation: "Workaround: IN and EXISTS may be selected",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(selected_subqueries::SelectedSubqueries)
+        })],
+    },
+    Rule {
+        name: "correlated_scalars",
+        documentation: "Workaround: scalar subqueries may be correlated by any condition",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| {
+            Arc::new(correlated_scalars::CorrelatedScalars)
+        })],
+    },
+    Rule {
+        name: "nested_not_in",
+        documentation: "Workaround: NOT IN below other operators keeps its NULL",
+        scope: Scope::Every,
+        places: &[Place::Analyzer(|| Arc::new(nested_not_in::NestedNotIn))],
+    },
+    Rule {
+        name: "distinct_on",
+        documentation: "Workaround: DISTINCT ON takes all columns from one row, and needs no sort of all rows",
+        scope: Scope::Local,
+        places: &[Place::Analyzer(|| Arc::new(FirstRows))],
+    },
+    Rule {
+        name: "sorted_offsets",
+        documentation: "Workaround: OFFSET without a LIMIT in a subquery keeps its order",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || {
+            Arc::new(offsets::OffsetsAtSorts)
+        })],
+    },
+    Rule {
+        name: "signed_zeros",
+        documentation: "Workaround: lists of IN find both zeros",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || Arc::new(zeros::BothZeros))],
+    },
+    Rule {
+        name: "float_keys",
+        documentation: "Workaround: groups, partitions and orders take NaN, and both zeros, for one key",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || Arc::new(float_keys::FloatKeys))],
+    },
+    Rule {
+        name: "float_comparisons",
+        documentation: "Workaround: comparisons and joins take NaN, and both zeros, for one value",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || {
+            Arc::new(float_comparisons::FloatComparisons)
+        })],
+    },
+    Rule {
+        name: "lifted_keys",
+        documentation: "Workaround: computed keys of sorts and windows are columns",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || {
+            Arc::new(lifted_keys::LiftedKeys)
+        })],
+    },
+    Rule {
+        name: "guarded_conditions",
+        documentation: "Workaround: A condition that may fail is computed for rows of the others",
+        scope: Scope::Every,
+        places: &[Place::Logical(At::End, || {
+            Arc::new(guarded_conditions::GuardedConditions)
+        })],
+    },
+    Rule {
+        name: "balanced_chains",
+        documentation: "Workaround: long chains of AND and OR are balanced",
+        scope: Scope::Every,
+        places: &[
+            Place::Logical(At::End, || Arc::new(chains::trees::Balanced)),
+            Place::Physical(At::End, |_| Arc::new(chains::trees::BalancedFilters)),
+        ],
+    },
+    Rule {
+        name: "group_filters",
+        documentation: "Workaround: conditions on no column stay above groups",
+        scope: Scope::Every,
+        places: &[Place::AroundLogical(
+            &[group_filters::MOVES_FILTERS],
+            |original| Arc::new(group_filters::ConditionsAboveGroups(original)),
+        )],
+    },
+    Rule {
+        name: "filter_barrier",
+        documentation: "Workaround: filters are not pushed down by ambiguous names",
+        scope: Scope::Every,
+        places: &[Place::AroundPhysical(
+            &filter_barrier::PUSH_FILTERS,
+            |original| Arc::new(filter_barrier::AboveBarriers(original)),
+        )],
+    },
+    Rule {
+        name: "null_extension",
+        documentation: "Workaround: columns that outer joins and grouping sets fill with NULL are not constant",
+        scope: Scope::Every,
+        places: &[Place::Physical(
+            At::Before(limit_barrier::PLACES_SORTS),
+            |_| Arc::new(null_extension::NothingKnownOfNulls),
+        )],
+    },
+    Rule {
+        name: "limit_barrier",
+        documentation: "Workaround: limits stay above what they do not limit",
+        scope: Scope::Every,
+        places: &[Place::AroundPhysical(
+            &[limit_barrier::PLACES_SORTS],
+            |original| Arc::new(limit_barrier::BehindBarriers(original)),
+        )],
+    },
+    Rule {
+        name: "missing_sorts",
+        documentation: "Workaround: inputs of merges and unions are sorted as they claim",
+        scope: Scope::Every,
+        places: &[
+            Place::Physical(At::After(limit_barrier::PLACES_SORTS), |_| {
+                Arc::new(missing_sorts::MissingSorts)
+            }),
+            Place::Physical(At::Before(missing_sorts::BEFORE), |_| {
+                Arc::new(missing_sorts::MissingSorts)
+            }),
+        ],
+    },
+    Rule {
+        name: "merge_join_filters",
+        documentation: "Workaround: filters of merge joins move with their columns",
+        scope: Scope::Every,
+        places: &[Place::AroundPhysical(
+            &[merge_join::MOVES_PROJECTIONS],
+            |original| Arc::new(merge_join::PastGuardedJoins(original)),
+        )],
+    },
+    Rule {
+        name: "window_limits",
+        documentation: "Workaround: limits pass windows that need no further rows only",
+        scope: Scope::Every,
+        places: &[Place::AroundPhysical(&[window_limits::REPLACED], |_| {
+            Arc::new(window_limits::LimitsPastWindows)
+        })],
+    },
+    Rule {
+        name: "topk_order",
+        documentation: "Workaround: limited sorts of several partitions have the whole order",
+        scope: Scope::Every,
+        places: &[Place::Physical(At::After(topk_order::AFTER), |_| {
+            Arc::new(topk_order::WholeOrder)
+        })],
+    },
+    Rule {
+        name: "unordered_limits",
+        documentation: "Workaround: limits keep the order of scans, and groups below them are complete",
+        scope: Scope::Every,
+        places: &[Place::Physical(At::End, |_| {
+            Arc::new(limits::LimitsChooseNoRows)
+        })],
+    },
+];
+
+/// Gives a session the planners that go with them.
+pub(super) fn planners(mut state: SessionStateBuilder) -> SessionStateBuilder {
     // Before those that would take a chain's operators.
     let planners = state.expr_planners().get_or_insert_default();
     planners.insert(0, Arc::new(chains::Chains));
-    if let Some(optimizer) = state.optimizer() {
-        optimizer.rules = group_filters::around(std::mem::take(&mut optimizer.rules));
-    }
-    state
-        .with_relation_planners(vec![Arc::new(samples::NoSamples)])
-        .with_analyzer_rule(Arc::new(set_operations::EveryRowCounts))
-        .with_analyzer_rule(Arc::new(similar_to::SqlPatterns))
-        .with_analyzer_rule(Arc::new(distinct_from::NoDoubt))
-        .with_analyzer_rule(Arc::new(truth::ComparedWithLiterals))
-        .with_analyzer_rule(Arc::new(nulls_of_lists::BesideLists))
-        .with_analyzer_rule(Arc::new(null_offsets::NullOffsets))
-        .with_analyzer_rule(Arc::new(correlated_aliases::ProjectedAliases))
-        .with_analyzer_rule(Arc::new(aggregate_filters::FilterBeforeArguments))
-        .with_analyzer_rule(Arc::new(lifted_subqueries::LiftedSubqueries))
-        .with_analyzer_rule(Arc::new(one_row_subqueries::OneRowSubqueries))
-        .with_analyzer_rule(Arc::new(selected_subqueries::SelectedSubqueries))
-        .with_analyzer_rule(Arc::new(correlated_scalars::CorrelatedScalars))
-        .with_analyzer_rule(Arc::new(nested_not_in::NestedNotIn))
-        .with_optimizer_rule(Arc::new(offsets::OffsetsAtSorts))
-        .with_optimizer_rule(Arc::new(zeros::BothZeros))
-        .with_optimizer_rule(Arc::new(float_keys::FloatKeys))
-        .with_optimizer_rule(Arc::new(float_comparisons::FloatComparisons))
-        .with_optimizer_rule(Arc::new(lifted_keys::LiftedKeys))
-        .with_optimizer_rule(Arc::new(guarded_conditions::GuardedConditions))
-        .with_optimizer_rule(Arc::new(chains::trees::Balanced))
-        .with_physical_optimizer_rules(repaired(PhysicalOptimizer::new().rules))
-        .with_physical_optimizer_rule(Arc::new(chains::trees::BalancedFilters))
-        .with_physical_optimizer_rule(Arc::new(limits::LimitsChooseNoRows))
-}
-
-/// DataFusion's physical rules, with ours around or in the place of some.
-fn repaired(
-    rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>,
-) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut repaired = Vec::new();
-    for rule in rules {
-        if rule.name() == limit_barrier::PLACES_SORTS {
-            repaired.push(Arc::new(null_extension::NothingKnownOfNulls) as _);
-        }
-        if rule.name() == missing_sorts::BEFORE {
-            repaired.push(Arc::new(missing_sorts::MissingSorts) as _);
-        }
-        let is_sorted = rule.name() == limit_barrier::PLACES_SORTS;
-        let is_before_order = rule.name() == topk_order::AFTER;
-        repaired.push(match rule.name() {
-            limit_barrier::PLACES_SORTS => Arc::new(limit_barrier::BehindBarriers(rule)) as _,
-            window_limits::REPLACED => Arc::new(window_limits::LimitsPastWindows) as _,
-            merge_join::MOVES_PROJECTIONS => Arc::new(merge_join::PastGuardedJoins(rule)) as _,
-            name if filter_barrier::PUSH_FILTERS.contains(&name) => {
-                Arc::new(filter_barrier::AboveBarriers(rule)) as _
-            }
-            _ => rule,
-        });
-        if is_sorted {
-            repaired.push(Arc::new(missing_sorts::MissingSorts));
-        }
-        if is_before_order {
-            repaired.push(Arc::new(topk_order::WholeOrder));
-        }
-    }
-    repaired
+    state.with_relation_planners(vec![Arc::new(samples::NoSamples)])
 }

@@ -25,9 +25,12 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, binary_e
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 
+/// DataFusion's rule that merges lists.
+pub(super) const MERGES_LISTS: &str = "simplify_expressions";
+
 /// The rule that writes lists so.
 #[derive(Debug)]
-pub(in crate::query) struct BesideLists;
+pub(super) struct BesideLists;
 
 impl AnalyzerRule for BesideLists {
     fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@
 //! at most k. The window and the filter above it compute the result, so the operator may give up at any time
 //! and pass rows on: the partial stage does where it drops few rows, both stages do where memory ends, and the sort above them spills.
 //!
-//! `row_number`, `rank` and `dense_rank`, with any partition and sort keys. `SET tsql.partition_top_k = false` switches it off.
+//! `row_number`, `rank` and `dense_rank`, with any partition and sort keys. `SET tsql.rules.partition_topk = false` switches it off.
 
 mod exec;
 mod keys;
@@ -28,7 +28,6 @@ use arrow::row::RowConverter;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
@@ -41,46 +40,22 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-use crate::store::Settings;
 use exec::{PartitionTopKExec, Stage};
 use keys::{Function, Spec};
-
-/// Name of the rule that adds repartitions and sorts: the final stage is placed before it, the partial stage after it.
-const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 
 /// Largest k for which the operator is used; a sort does as well for more.
 const MAX_K: u64 = 1000;
 
-/// Adds the rules to a session.
-pub(super) fn register(state: &mut SessionStateBuilder) {
-    if let Some(optimizer) = state.physical_optimizers()
-        && let Some(position) = position(&optimizer.rules)
-    {
-        optimizer.rules.insert(position + 1, Arc::new(PartialStage));
-        optimizer.rules.insert(position, Arc::new(FinalStage));
-    }
-}
-
-fn position(rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>]) -> Option<usize> {
-    rules
-        .iter()
-        .position(|rule| rule.name() == ENSURE_REQUIREMENTS)
-}
-
 /// Places the final stage below windows whose rank is filtered.
 #[derive(Debug)]
-struct FinalStage;
+pub(super) struct FinalStage;
 
 impl PhysicalOptimizerRule for FinalStage {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        options: &ConfigOptions,
+        _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let settings = options.extensions.get::<Settings>();
-        if settings.is_some_and(|settings| !settings.partition_top_k) {
-            return Ok(plan);
-        }
         plan.transform_down(|node| match with_final_stage(&node)? {
             Some(plan) => Ok(Transformed::yes(plan)),
             None => Ok(Transformed::no(node)),
@@ -99,7 +74,7 @@ impl PhysicalOptimizerRule for FinalStage {
 
 /// Places the partial stage below the repartition of a final stage.
 #[derive(Debug)]
-struct PartialStage;
+pub(super) struct PartialStage;
 
 impl PhysicalOptimizerRule for PartialStage {
     fn optimize(

@@ -34,7 +34,7 @@ async fn sorting(batches: &[RecordBatch]) -> SessionContext {
 }
 
 async fn switch_off(context: &SessionContext) {
-    let off = context.sql("SET tsql.partition_top_k = false").await;
+    let off = context.sql("SET tsql.rules.partition_topk = false").await;
     off.unwrap().collect().await.unwrap();
 }
 

@@ -19,37 +19,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use datafusion::catalog::Session;
 use datafusion::common::Result;
-use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner as _};
-
-/// DataFusion's planner, whose plans are proven.
-#[derive(Debug)]
-pub(super) struct ProvingPlanner;
-
-#[async_trait]
-impl QueryPlanner for ProvingPlanner {
-    async fn create_physical_plan(
-        &self,
-        logical: &LogicalPlan,
-        session: &dyn Session,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::default();
-        let plan = planner.create_physical_plan(logical, session).await?;
-        validate(logical, &plan)?;
-        Ok(plan)
-    }
-}
 
 /// Proves a plan.
 ///
 /// # Errors
 /// What is wrong, and the operator where it is.
-fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+pub(super) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     limits::validate(logical, plan)?;
     orders::validate(plan)?;
     filters::validate(plan)

@@ -8,7 +8,7 @@
 //!
 //! One or two terms that compare an expression of the held side with one of the other side choose pairs of rows ([`index`]); the
 //! whole condition is computed for those only. Keys are compared by their first 16 bytes and without strictness, so pairs are never
-//! too few. `SET tsql.range_join = false` switches it off.
+//! too few. `SET tsql.rules.range_join = false` switches it off.
 
 mod exec;
 mod index;
@@ -27,7 +27,6 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
 
 use super::spilling;
-use crate::store::Settings;
 pub(super) use exec::RangeJoinExec;
 
 /// The rule that puts the operator into plans, after all others.
@@ -41,12 +40,8 @@ impl PhysicalOptimizerRule for RangeJoins {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
-        options: &ConfigOptions,
+        _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let settings = options.extensions.get::<Settings>();
-        if settings.is_some_and(|settings| !settings.range_join) {
-            return Ok(plan);
-        }
         plan.transform_up(|node| {
             let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() else {
                 return Ok(Transformed::no(node));

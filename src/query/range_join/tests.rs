@@ -45,7 +45,7 @@ async fn is_used(context: &SessionContext, sql: &str) -> bool {
 #[tokio::test]
 async fn rows_are_those_of_nested_loops() {
     let nested = session(2, None).await;
-    collect(&nested, "SET tsql.range_join = false")
+    collect(&nested, "SET tsql.rules.range_join = false")
         .await
         .unwrap();
     let sessions = [

@@ -1,0 +1,111 @@
+//! Explanations that name the rules which have changed a plan.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, StringArray};
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::Result;
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::{ExplainFormat, LogicalPlan, PlanType, StringifiedPlan};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner as _};
+
+use super::all;
+#[cfg(any(test, debug_assertions))]
+use crate::query::plan_validator::validate;
+
+/// The type of the row that names rules.
+const RULES: &str = "rules";
+
+/// DataFusion's planner, whose explanations name our rules. In debug builds and tests its plans are proven.
+#[derive(Debug)]
+pub(in crate::query) struct Planner;
+
+#[async_trait]
+impl QueryPlanner for Planner {
+    async fn create_physical_plan(
+        &self,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::default();
+        let plan = planner.create_physical_plan(logical, session).await?;
+        #[cfg(any(test, debug_assertions))]
+        validate(logical, &plan)?;
+        with_changed_rules(logical, plan)
+    }
+}
+
+/// An explanation with a row for the rules that have changed the plan; other plans as they are.
+///
+/// # Errors
+/// None that is expected.
+pub(crate) fn with_changed_rules(
+    logical: &LogicalPlan,
+    plan: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let (LogicalPlan::Explain(explain), Some(explained)) =
+        (logical, plan.downcast_ref::<ExplainExec>())
+    else {
+        return Ok(plan);
+    };
+    let changed = changed(explained.stringified_plans());
+    // A verbose one shows the plan after each rule.
+    let is_short = explain.explain_format == ExplainFormat::Indent && !explain.verbose;
+    if !is_short || changed.is_empty() {
+        return Ok(plan);
+    }
+    let shown = explained.stringified_plans().iter();
+    let shown = shown.filter(|plan| plan.should_display(false));
+    let mut types = Vec::new();
+    let mut plans: Vec<Arc<String>> = Vec::new();
+    for plan in shown {
+        types.push(plan.plan_type.to_string());
+        plans.push(Arc::clone(&plan.plan));
+    }
+    types.push(RULES.to_owned());
+    plans.push(Arc::new(changed.join(", ")));
+    let rows = RecordBatch::try_new(
+        explained.schema(),
+        vec![
+            Arc::new(StringArray::from(types)),
+            Arc::new(StringArray::from_iter_values(
+                plans.iter().map(|plan| plan.as_str()),
+            )),
+        ],
+    )?;
+    let plan = MemorySourceConfig::try_new_exec(&[vec![rows]], explained.schema(), None)?;
+    Ok(plan)
+}
+
+/// The names of our rules after which a plan looks otherwise than before, in their order.
+fn changed(plans: &[StringifiedPlan]) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    let (mut logical, mut physical) = (None, None);
+    for plan in plans {
+        let (before, rule) = match &plan.plan_type {
+            PlanType::InitialLogicalPlan => (&mut logical, None),
+            PlanType::AnalyzedLogicalPlan { analyzer_name } => (&mut logical, Some(analyzer_name)),
+            PlanType::OptimizedLogicalPlan { optimizer_name } => {
+                (&mut logical, Some(optimizer_name))
+            }
+            PlanType::InitialPhysicalPlan => (&mut physical, None),
+            PlanType::OptimizedPhysicalPlan { optimizer_name } => {
+                (&mut physical, Some(optimizer_name))
+            }
+            _ => continue,
+        };
+        let before = before.replace(&plan.plan);
+        let ours = rule.and_then(|rule| all().find(|ours| ours.name == rule));
+        if let (Some(before), Some(ours)) = (before, ours)
+            && *before != plan.plan
+            && !found.contains(&ours.name)
+        {
+            found.push(ours.name);
+        }
+    }
+    found
+}

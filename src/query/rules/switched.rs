@@ -1,0 +1,107 @@
+//! Rules that do nothing while their switch is off.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::physical_optimizer::{PhysicalOptimizerContext, PhysicalOptimizerRule};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::{Analyzer, Logical, Physical};
+use crate::store::Settings;
+
+/// Whether a session has this rule on.
+fn is_on(name: &str, options: &ConfigOptions) -> bool {
+    let settings = options.extensions.get::<Settings>();
+    settings.is_none_or(|settings| settings.rules.is_on(name))
+}
+
+/// A rule with a switch.
+#[derive(Debug)]
+pub(super) struct Switched<R> {
+    /// The name of its switch.
+    pub(super) name: &'static str,
+    pub(super) rule: R,
+    /// DataFusion's rule that it stands for, which runs while the switch is off.
+    pub(super) original: Option<R>,
+}
+
+impl<R> Switched<R> {
+    /// The rule that runs; `None` while there is none.
+    fn chosen(&self, options: &ConfigOptions) -> Option<&R> {
+        if is_on(self.name, options) {
+            Some(&self.rule)
+        } else {
+            self.original.as_ref()
+        }
+    }
+}
+
+impl AnalyzerRule for Switched<Analyzer> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        match self.chosen(options) {
+            Some(rule) => rule.analyze(plan, options),
+            None => Ok(plan),
+        }
+    }
+}
+
+impl OptimizerRule for Switched<Logical> {
+    fn name(&self) -> &str {
+        self.original.as_ref().map_or(self.name, |rule| rule.name())
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        match self.chosen(&config.options()) {
+            Some(rule) => rule.rewrite(plan, config),
+            None => Ok(Transformed::no(plan)),
+        }
+    }
+}
+
+impl PhysicalOptimizerRule for Switched<Physical> {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.chosen(options) {
+            Some(rule) => rule.optimize(plan, options),
+            None => Ok(plan),
+        }
+    }
+
+    fn optimize_with_context(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        context: &dyn PhysicalOptimizerContext,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.chosen(context.config_options()) {
+            Some(rule) => rule.optimize_with_context(plan, context),
+            None => Ok(plan),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.original.as_ref().map_or(self.name, |rule| rule.name())
+    }
+
+    fn schema_check(&self) -> bool {
+        self.rule.schema_check()
+    }
+}
