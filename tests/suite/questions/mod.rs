@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Each query runs once as the reference, which is compared with DuckDB, and once more under each of three settings that the
-//! seed draws (threads, memory limit, layout, workers: see [`settings`]), which are compared with the reference.
+//! seed draws (threads, memory limit, layout, workers: see [`settings`]), and once with some optimizations off, which are compared
+//! with the reference.
 //!
 //! `TSQL_TEST_SEED=7 TSQL_TEST_QUESTIONS=5000 cargo test --test main -- questions:: --nocapture` asks others. A failure
 //! names seed and number of the question, its setting, its SQL and both results, and leaves the store where it is.
@@ -104,6 +105,7 @@ impl<'a> Campaign<'a> {
                 .unwrap();
             let question = shape(&mut chooser);
             let drawn = Setting::draw(&mut chooser.rng);
+            let with_rules = settings.draw_rules(&mut chooser.rng);
             let mut run = |setting| {
                 let batches = settings.run(&self.runtime, setting, &question.sql)?;
                 Ok(answers::rows(&batches))
@@ -129,6 +131,15 @@ impl<'a> Campaign<'a> {
                 if let Some(why) = why {
                     failed(setting, why);
                 }
+            }
+            let rows = settings.run_with(&self.runtime, &with_rules, &question.sql);
+            let why = match rows {
+                Ok(rows) => answers::difference(answers::rows(&rows), reference, question.ordered),
+                Err(why) => Some(why),
+            };
+            if let Some(why) = why {
+                let (setting, rules) = with_rules;
+                failed(setting, format!("{rules}: {why}"));
             }
         }
         println!("{} store: {}", self.name, settings.summary());

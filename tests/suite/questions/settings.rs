@@ -1,7 +1,7 @@
 //! Settings under which one query must have one result: threads, memory limit, layout of the store, machines.
 //!
 //! The reference is [`Setting::REFERENCE`], which is compared with DuckDB. Each query runs once more under [`DRAWN`] settings that
-//! the seed draws, whose results are compared with the reference.
+//! the seed draws, and with some [rules](Rules) off or once more in its session, whose results are compared with the reference.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::path::Path;
 use fastrand::Rng;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
-use tsql::arrow::array::RecordBatch;
+use tsql::arrow::array::{AsArray as _, RecordBatch};
 use tsql::cluster::Workers;
 use tsql::datafusion::prelude::SessionContext;
 use tsql::worker::{Worker, WorkerOptions};
@@ -102,6 +102,25 @@ impl Setting {
     }
 }
 
+/// Optimizations that are off while a query runs once more. Workarounds stay on: without them results are wrong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rules {
+    /// The session has run the query before, and may have cached columns.
+    AllOnAgain,
+    AllOff,
+    Off(String),
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllOnAgain => write!(to, "once more"),
+            Self::AllOff => write!(to, "without optimizations"),
+            Self::Off(rule) => write!(to, "without {rule}"),
+        }
+    }
+}
+
 impl fmt::Display for Setting {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -121,6 +140,10 @@ pub(super) struct Settings {
     serving: Vec<JoinHandle<tsql::Result<()>>>,
     sessions: BTreeMap<Setting, SessionContext>,
     runs: BTreeMap<Setting, u64>,
+    /// The optimizations that there are.
+    optimizations: Vec<String>,
+    /// How often queries ran with which of them off.
+    rules: BTreeMap<Rules, u64>,
     distributed: u64,
     out_of_memory: u64,
 }
@@ -151,6 +174,7 @@ impl Settings {
                 }
                 workers.insert(layout, addresses.join(","));
             }
+            let optimizations = optimizations(&fresh.session().await.unwrap()).await;
             Self {
                 fresh,
                 optimized,
@@ -158,6 +182,8 @@ impl Settings {
                 serving,
                 sessions: BTreeMap::new(),
                 runs: BTreeMap::new(),
+                optimizations,
+                rules: BTreeMap::new(),
                 distributed: 0,
                 out_of_memory: 0,
             }
@@ -174,7 +200,12 @@ impl Settings {
         *self.runs.entry(setting).or_default() += 1;
         let context = self.session(runtime, setting);
         let (running, sql) = (context.clone(), sql.to_owned());
-        let running = runtime.spawn(async move { running.sql(&sql).await?.collect().await });
+        let running = runtime.spawn(async move {
+            let frame = tsql::query::ask(&running, &sql, &[]).await;
+            let frame = frame.map_err(|error| error.to_string())?;
+            let rows = frame.collect().await;
+            rows.map_err(|error| error.to_string())
+        });
         let result = runtime.block_on(running);
         let decisions = tsql::cluster::decisions(&context);
         let is_sent = |decision: &String| decision.starts_with("sent to");
@@ -182,7 +213,6 @@ impl Settings {
         match result {
             Ok(Ok(batches)) => Ok(batches),
             Ok(Err(error)) => {
-                let error = error.to_string();
                 if setting.is_tight() && is_out_of_memory(&error) {
                     self.out_of_memory += 1;
                 }
@@ -190,6 +220,52 @@ impl Settings {
             }
             Err(panic) => Err(format!("panic: {panic}")),
         }
+    }
+
+    /// Which optimizations are off in a run that the seed draws, and its setting: local, without a limit.
+    pub(super) fn draw_rules(&self, rng: &mut Rng) -> (Setting, Rules) {
+        let setting = Setting {
+            threads: THREADS[rng.usize(..3)],
+            layout: *rng
+                .choice([Layout::Fresh, Layout::Optimized].iter())
+                .unwrap(),
+            ..Setting::REFERENCE
+        };
+        let rules = match rng.u8(..8) {
+            0 => Rules::AllOnAgain,
+            1 => Rules::AllOff,
+            _ => Rules::Off(rng.choice(self.optimizations.iter()).unwrap().clone()),
+        };
+        (setting, rules)
+    }
+
+    /// Runs a query in a session in which some optimizations are off meanwhile.
+    pub(super) fn run_with(
+        &mut self,
+        runtime: &Runtime,
+        (setting, rules): &(Setting, Rules),
+        sql: &str,
+    ) -> Result<Vec<RecordBatch>, String> {
+        *self.rules.entry(rules.clone()).or_default() += 1;
+        let off = match rules {
+            Rules::AllOnAgain => {
+                self.run(runtime, *setting, sql)?;
+                Vec::new()
+            }
+            Rules::AllOff => self.optimizations.clone(),
+            Rules::Off(rule) => vec![rule.clone()],
+        };
+        let context = self.session(runtime, *setting);
+        let switch = |is_on: bool| {
+            for rule in &off {
+                let sql = format!("SET tsql.rules.{rule} = {is_on}");
+                runtime.block_on(context.sql(&sql)).unwrap();
+            }
+        };
+        switch(false);
+        let result = self.run(runtime, *setting, sql);
+        switch(true);
+        result
     }
 
     fn session(&mut self, runtime: &Runtime, setting: Setting) -> SessionContext {
@@ -223,12 +299,23 @@ impl Settings {
         let runs = || self.runs.iter().filter(|(s, _)| **s != Setting::REFERENCE);
         let of_all = Setting::all().len();
         format!(
-            "{} runs under {} of {of_all} settings, at least {} under each used one; {} in stages on workers; {} out of memory",
+            "{} runs under {} of {of_all} settings, at least {} under each used one; {} in stages on workers; {} out of memory; \
+             {} with all optimizations off, at least {} with each off alone",
             runs().map(|(_, runs)| runs).sum::<u64>(),
             runs().count(),
             runs().map(|(_, runs)| *runs).min().unwrap_or_default(),
             self.distributed,
             self.out_of_memory,
+            self.rules.get(&Rules::AllOff).copied().unwrap_or_default(),
+            self.optimizations
+                .iter()
+                .map(|rule| self
+                    .rules
+                    .get(&Rules::Off(rule.clone()))
+                    .copied()
+                    .unwrap_or_default())
+                .min()
+                .unwrap_or_default(),
         )
     }
 
@@ -247,6 +334,20 @@ impl Drop for Settings {
             serving.abort();
         }
     }
+}
+
+/// The rules that a session has besides workarounds.
+async fn optimizations(context: &SessionContext) -> Vec<String> {
+    let sql = "SELECT arrow_cast(substr(name, 7), 'Utf8View') FROM information_schema.df_settings \
+               WHERE starts_with(name, 'rules.') AND NOT starts_with(description, 'Workaround')";
+    let rows = tsql::query::ask(context, sql, &[]).await.unwrap();
+    let mut names = Vec::new();
+    for batch in rows.collect().await.unwrap() {
+        let column = batch.column(0).as_string_view();
+        names.extend(column.iter().flatten().map(str::to_owned));
+    }
+    assert!(names.len() > 10, "{names:?}");
+    names
 }
 
 /// Whether an error says that a query needs more than its memory limit.
