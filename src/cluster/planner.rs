@@ -26,6 +26,8 @@ use super::cut::{cut, looked_at};
 use super::leaves::expected_rows;
 use super::session::Cluster;
 use super::windows::WindowCalls;
+#[cfg(any(test, debug_assertions))]
+use crate::query::validate;
 use crate::query::with_changed_rules;
 use crate::store::scan_of_store;
 
@@ -42,6 +44,8 @@ impl QueryPlanner for Planner {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::default();
         let local = planner.create_physical_plan(logical, session).await?;
+        #[cfg(any(test, debug_assertions))]
+        validate(logical, &local)?;
         if let (LogicalPlan::Explain(explain), Some(told)) =
             (logical, local.downcast_ref::<ExplainExec>())
         {

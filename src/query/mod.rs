@@ -90,6 +90,8 @@ pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use placeholders::numbered;
+#[cfg(all(feature = "cluster", any(test, debug_assertions)))]
+pub(crate) use plan_validator::validate;
 #[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
 #[cfg(feature = "cluster")]

@@ -12,6 +12,9 @@
 //! filter at the positions that they had. So the rule that moves projections sees a [`GuardedJoin`] instead, which moves
 //! them only where the filter can follow.
 //!
+//! `SortMergeJoinExec` hands the columns of the left side to its filter first, then those of the right side, in whatever order the filter
+//! names them. After the sides of a join were exchanged that is the other way round, so filters are written in that order.
+//!
 //! A row without a partner is shown to the filter, too, with NULL in the columns of the other side. Their fields in the filter's schema
 //! may say that there is none, and the join stops.
 
@@ -23,8 +26,9 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
 };
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{JoinSide, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
@@ -52,7 +56,7 @@ impl PhysicalOptimizerRule for PastGuardedJoins {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|node| match node.downcast_ref::<SortMergeJoinExec>() {
             Some(join) => {
-                let join = Arc::new(with_null(join)?);
+                let join = Arc::new(with_ordered_filter(join)?);
                 Ok(Transformed::yes(Arc::new(GuardedJoin(join)) as _))
             }
             None => Ok(Transformed::no(node)),
@@ -74,26 +78,48 @@ impl PhysicalOptimizerRule for PastGuardedJoins {
     }
 }
 
-/// The same join, whose filter takes NULL in all columns.
-fn with_null(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
-    let filter = join.filter().as_ref().map(|filter| {
-        let fields = filter.schema().fields().iter();
-        let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
-        JoinFilter::new(
-            Arc::clone(filter.expression()),
-            filter.column_indices().to_vec(),
-            Arc::new(Schema::new(fields.collect::<Fields>())),
-        )
-    });
+/// The same join, whose filter names the columns of the left side first, and takes NULL in all columns.
+fn with_ordered_filter(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
     SortMergeJoinExec::try_new(
         Arc::clone(join.left()),
         Arc::clone(join.right()),
         join.on().to_vec(),
-        filter,
+        join.filter().as_ref().map(left_first).transpose()?,
         join.join_type(),
         join.sort_options().to_vec(),
         join.null_equality(),
     )
+}
+
+/// The same filter with the columns of the left side before the others.
+fn left_first(filter: &JoinFilter) -> Result<JoinFilter> {
+    let fields = filter.schema().fields().iter();
+    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+    let columns = fields.zip(filter.column_indices()).enumerate();
+    let (mut ordered, others): (Vec<_>, Vec<_>) =
+        columns.partition(|(_, (_, column))| column.side == JoinSide::Left);
+    ordered.extend(others);
+    let places: Vec<usize> = ordered.iter().map(|(place, _)| *place).collect();
+    let expression = Arc::clone(filter.expression()).transform_up(|part| {
+        let Some(column) = part.downcast_ref::<Column>() else {
+            return Ok(Transformed::no(part));
+        };
+        match places.iter().position(|place| *place == column.index()) {
+            Some(place) => Ok(Transformed::yes(
+                Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>,
+            )),
+            None => internal_err!("a filter reads column {column} of {}", places.len()),
+        }
+    });
+    let columns = ordered.iter().map(|(_, (_, column))| (*column).clone());
+    let columns = columns.collect();
+    let fields = ordered.into_iter().map(|(_, (field, _))| field);
+    let schema = Schema::new(fields.collect::<Fields>());
+    Ok(JoinFilter::new(
+        expression.data()?,
+        columns,
+        Arc::new(schema),
+    ))
 }
 
 /// A merge join, while projections are moved. It is never run.
@@ -186,12 +212,69 @@ impl ExecutionPlan for GuardedJoin {
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+    use arrow::compute::SortOptions;
+    use arrow::datatypes::{DataType, Field};
+    use datafusion::common::{JoinType, NullEquality};
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::logical_expr::Operator;
+    use datafusion::physical_expr::expressions::BinaryExpr;
+    use datafusion::physical_plan::collect;
+    use datafusion::physical_plan::joins::utils::ColumnIndex;
+
     use super::super::tests::rows;
+    use super::*;
     use crate::query::engine::engine;
 
     /// Two tables whose columns have the same types, so that no type shows which one is read.
     const TABLES: &str = "WITH a AS (SELECT value AS p, nullif(value % 11, 4) AS k, value * 7 % 50 AS x, value % 3 AS z FROM generate_series(1, 300) AS s(value)), \
                           b AS (SELECT value % 13 AS y, nullif(value % 11, 7) AS k, value AS q, value * 5 % 17 AS w FROM generate_series(1, 200) AS s(value))";
+
+    /// `b.y < a.x`, as it is after the sides were exchanged. DataFusion 55 compares `x < y` then: when it does not any more, the
+    /// order of the columns need not be changed.
+    #[tokio::test]
+    async fn a_filter_may_name_the_right_side_first() {
+        let table = |name: &str, value: i32| {
+            let keys: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+            let values: ArrayRef = Arc::new(Int32Array::from(vec![value]));
+            let rows = RecordBatch::try_from_iter([("k", keys), (name, values)]).unwrap();
+            let schema = rows.schema();
+            MemorySourceConfig::try_new_exec(&[vec![rows]], schema, None).unwrap()
+        };
+        let (a, b) = (table("x", 5), table("y", 3));
+        let columns = [JoinSide::Right, JoinSide::Left];
+        let columns = columns.map(|side| ColumnIndex { index: 1, side });
+        let fields = ["y", "x"].map(|name| Field::new(name, DataType::Int32, false));
+        let condition = BinaryExpr::new(
+            Arc::new(Column::new("y", 0)),
+            Operator::Lt,
+            Arc::new(Column::new("x", 1)),
+        );
+        let filter = JoinFilter::new(
+            Arc::new(condition),
+            columns.to_vec(),
+            Arc::new(Schema::new(fields.to_vec())),
+        );
+        let key = || Arc::new(Column::new("k", 0)) as _;
+        let join = SortMergeJoinExec::try_new(
+            a,
+            b,
+            vec![(key(), key())],
+            Some(filter),
+            JoinType::Inner,
+            vec![SortOptions::default()],
+            NullEquality::NullEqualsNothing,
+        )
+        .unwrap();
+        let ordered = with_ordered_filter(&join).unwrap();
+        let count = async |join: SortMergeJoinExec| {
+            let context = Arc::new(TaskContext::default());
+            let rows = collect(Arc::new(join), context).await.unwrap();
+            rows.iter().map(RecordBatch::num_rows).sum::<usize>()
+        };
+        assert_eq!(count(join).await, 0);
+        assert_eq!(count(ordered).await, 1);
+    }
 
     #[tokio::test]
     async fn a_memory_limit_changes_no_join() {

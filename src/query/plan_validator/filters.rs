@@ -72,6 +72,13 @@ fn columns_of_filter(
             return wrong("a column of another name");
         }
     }
+    let is_merged = node.downcast_ref::<SortMergeJoinExec>().is_some();
+    let is_left_first = filter
+        .column_indices()
+        .is_sorted_by_key(|column| column.side != JoinSide::Left);
+    if is_merged && !is_left_first {
+        return wrong("columns of the right side before those of the left one");
+    }
     let mut is_inside = true;
     filter.expression().apply(|part| {
         if let Some(column) = part.downcast_ref::<Column>() {
