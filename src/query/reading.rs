@@ -5,14 +5,18 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use datafusion::sql::sqlparser::ast::{Set, Statement as SqlStatement};
 
 use super::names::other_tables;
 use super::session::elsewhere;
 use super::statement::{planned_by, statements};
 use crate::error::{Error, Result};
 
-/// Plans a question that writes nowhere and changes nothing, not even the session; with `store_only` none that names a file.
+/// What the names of switches of rules begin with.
+const RULES: &str = "tsql.rules.";
+
+/// Plans a question that writes nowhere and changes nothing, but for switches of rules before it in the session; with `store_only`
+/// none that names a file.
 ///
 /// Looked at are both the text, for what is no question, and its plan, for what writes within one.
 ///
@@ -30,19 +34,22 @@ pub(crate) async fn ask_reading(
             return Err(elsewhere(&file));
         }
     }
-    let statement = statements(sql)?.pop_front();
-    let statement = statement.ok_or_else(empty)?;
-    planned_by(context, statement, sql, verified).await
+    let mut statements = statements(sql)?;
+    let question = statements.pop_back().ok_or_else(empty)?;
+    for switch in statements {
+        planned_by(context, switch, sql, Ok).await?;
+    }
+    planned_by(context, question, sql, verified).await
 }
 
-/// Is the text one question?
+/// Is the text one question, maybe after switches of rules?
 ///
 /// # Errors
 /// [`Error::Refused`] where it is something else, [`Error::Sql`] where it is no SQL.
 pub(crate) fn reads(sql: &str) -> Result<()> {
     let mut statements = statements(sql)?;
-    let statement = statements.pop_front().ok_or_else(empty)?;
-    if !statements.is_empty() {
+    let statement = statements.pop_back().ok_or_else(empty)?;
+    if !statements.iter().all(is_switch) {
         let reason = "one question at a time: the text has several statements\nhint: WITH name AS (SELECT ...) SELECT ...";
         return Err(Error::Refused(reason.to_owned()));
     }
@@ -51,6 +58,18 @@ pub(crate) fn reads(sql: &str) -> Result<()> {
     }
     let said = statement.to_string();
     Err(writes(said.split_whitespace().next().unwrap_or_default()))
+}
+
+fn is_switch(statement: &Statement) -> bool {
+    let Statement::Statement(inner) = statement else {
+        return false;
+    };
+    match inner.as_ref() {
+        SqlStatement::Set(Set::SingleAssignment { variable, .. }) => {
+            variable.to_string().to_lowercase().starts_with(RULES)
+        }
+        _ => false,
+    }
 }
 
 fn is_question(statement: &Statement) -> bool {
@@ -120,6 +139,8 @@ mod tests {
             "SUMMARIZE records",
             "DESCRIBE records",
             "SHOW TABLES",
+            "SHOW tsql.rules",
+            "SET tsql.rules.full_sort = false; SELECT 1",
             "PIVOT records ON status USING count(*) GROUP BY platform",
         ] {
             ask(question)
@@ -146,6 +167,8 @@ mod tests {
             "DELETE FROM records".to_owned(),
             "DROP VIEW nodes".to_owned(),
             "SET datafusion.execution.batch_size = 1".to_owned(),
+            "SET tsql.rules.full_sort = false".to_owned(),
+            "SET tsql.verify = 'never'; SELECT 1".to_owned(),
             "PREPARE p AS SELECT 1".to_owned(),
             "SELECT 1; SELECT 2".to_owned(),
             String::new(),

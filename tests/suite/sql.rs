@@ -334,3 +334,29 @@ fn a_version_of_records_has_its_files_in_the_ledger() {
         assert_eq!(then.stdout, format!("count(*)\n{rows}\n"), "{at}");
     }
 }
+
+#[test]
+fn optimizer_rules_are_listed_and_switched_off() {
+    let place = store();
+    let rules = place.rows("SHOW tsql.rules");
+    assert!(rules.iter().any(|row| row.starts_with("full_sort,true,")));
+    let sql = "EXPLAIN SELECT line FROM records ORDER BY runtime_ns";
+    let is_named = |sql: &str| {
+        let rows = place.rows(sql);
+        let mut rows = rows.iter().filter(|row| row.starts_with("rules,"));
+        rows.any(|row| row.contains("full_sort"))
+    };
+    assert!(is_named(sql));
+    assert!(!is_named(&format!(
+        "SET tsql.rules.full_sort = false; {sql}"
+    )));
+    let unknown = place.tsql(&["SET tsql.rules.sort = false; SELECT 1"]);
+    assert_eq!(unknown.code, Some(1), "{}", unknown.stderr);
+    assert!(
+        unknown
+            .stderr
+            .contains("did you mean `tsql.rules.full_sort`?"),
+        "{}",
+        unknown.stderr
+    );
+}
