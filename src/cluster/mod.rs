@@ -37,6 +37,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::QueryPlanner;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_distributed::{DistributedExt as _, SessionStateBuilderExt as _};
 
@@ -64,7 +65,7 @@ pub(crate) fn version(functions: impl Iterator<Item = String>) -> String {
 }
 
 /// Has questions of a session go to these workers, which read the store that has this URL. Comes after all else that sets
-/// the session's planner.
+/// the session's planner. Plans of one machine are those of `local`.
 ///
 /// # Errors
 /// [`Error::Query`] where the engine refuses a setting.
@@ -73,13 +74,14 @@ pub(crate) fn with_workers(
     workers: &Workers,
     store: &str,
     version: String,
+    local: Arc<dyn QueryPlanner + Send + Sync>,
 ) -> Result<SessionStateBuilder> {
     let cluster = Arc::new(Cluster::new(workers, store, version));
     let config = builder.config().take().unwrap_or_default();
     *builder.config() = Some(configured(config, &cluster, store)?);
     Ok(builder
         .with_distributed_planner()
-        .with_query_planner(Arc::new(Planner(cluster))))
+        .with_query_planner(Arc::new(Planner { cluster, local })))
 }
 
 fn configured(config: SessionConfig, cluster: &Arc<Cluster>, store: &str) -> Result<SessionConfig> {

@@ -18,7 +18,6 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::explain::ExplainExec;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner as _};
 use datafusion_distributed::display_plan_ascii;
 
 use super::asked::Asked;
@@ -26,14 +25,15 @@ use super::cut::{cut, looked_at};
 use super::leaves::expected_rows;
 use super::session::Cluster;
 use super::windows::WindowCalls;
-#[cfg(any(test, debug_assertions))]
-use crate::query::validate;
-use crate::query::with_changed_rules;
 use crate::store::scan_of_store;
 
 /// Plans questions of a session that has workers.
 #[derive(Debug)]
-pub(super) struct Planner(pub(super) Arc<Cluster>);
+pub(super) struct Planner {
+    pub(super) cluster: Arc<Cluster>,
+    /// Plans for one machine.
+    pub(super) local: Arc<dyn QueryPlanner + Send + Sync>,
+}
 
 #[async_trait]
 impl QueryPlanner for Planner {
@@ -42,20 +42,17 @@ impl QueryPlanner for Planner {
         logical: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::default();
-        let local = planner.create_physical_plan(logical, session).await?;
-        #[cfg(any(test, debug_assertions))]
-        validate(logical, &local)?;
+        let local = self.local.create_physical_plan(logical, session).await?;
         if let (LogicalPlan::Explain(explain), Some(told)) =
             (logical, local.downcast_ref::<ExplainExec>())
         {
-            let inner = planner.create_physical_plan(&explain.plan, session).await?;
+            let inner = self.local.create_physical_plan(&explain.plan, session);
+            let inner = inner.await?;
             let calls = WindowCalls::of(&explain.plan)?;
-            let explained = match self.sent(&inner, session, &calls).await? {
+            return Ok(match self.sent(&inner, session, &calls).await? {
                 None => local,
                 Some(sent) => explained(told, sent.as_ref()),
-            };
-            return with_changed_rules(logical, explained);
+            });
         }
         self.shared(local, session, &WindowCalls::of(logical)?)
             .await
@@ -101,7 +98,7 @@ impl Planner {
         let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
             return Ok(local);
         };
-        let cluster = Arc::clone(&self.0);
+        let cluster = Arc::clone(&self.cluster);
         Ok(Arc::new(Asked::new(
             cluster,
             local,
@@ -117,18 +114,18 @@ impl Planner {
         session: &dyn Session,
         calls: &WindowCalls,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let (rows, least_rows) = (rows(local), self.0.least_rows());
+        let (rows, least_rows) = (rows(local), self.cluster.least_rows());
         if rows < least_rows {
-            self.0.stayed(&format!(
+            self.cluster.stayed(&format!(
                 "about {rows:.0} rows are read, workers begin at {least_rows:.0}"
             ));
             return Ok(None);
         }
-        match self.0.find().await {
-            Ok(0) => self.0.stayed("no worker answers"),
+        match self.cluster.find().await {
+            Ok(0) => self.cluster.stayed("no worker answers"),
             Ok(_) => return self.in_stages(local, session, calls).await,
             // A name that nobody knows now, as of a service that has no machine yet.
-            Err(error) => self.0.stayed(&error.to_string()),
+            Err(error) => self.cluster.stayed(&error.to_string()),
         }
         Ok(None)
     }
@@ -143,17 +140,17 @@ impl Planner {
         let cut = match cut(local, session).await {
             Ok(cut) => cut,
             Err(error) => {
-                self.0.stayed(&error.to_string());
+                self.cluster.stayed(&error.to_string());
                 return Ok(None);
             }
         };
         match looked_at(&cut, session, calls) {
             Ok(stages) => {
-                self.0.went(&stages);
+                self.cluster.went(&stages);
                 Ok(Some(cut))
             }
             Err(reason) => {
-                self.0.stayed(&reason);
+                self.cluster.stayed(&reason);
                 Ok(None)
             }
         }

@@ -24,7 +24,7 @@ use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::mended;
 use super::relations::OfQueries;
-use super::rules;
+use super::rules::{self, LocalPlanner, NamingPlanner};
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -62,7 +62,7 @@ pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
     let builder = builder(&limits, true)?
         .with_physical_optimizer_rule(Arc::new(CatchPanics))
-        .with_query_planner(Arc::new(rules::Planner));
+        .with_query_planner(Arc::new(NamingPlanner(Arc::new(LocalPlanner))));
     Ok(context(builder, &limits))
 }
 

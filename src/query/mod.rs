@@ -52,6 +52,7 @@ mod range_join;
 mod reading;
 mod relations;
 mod retracted;
+mod rule;
 mod rules;
 mod running;
 mod session;
@@ -90,12 +91,8 @@ pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use placeholders::numbered;
-#[cfg(all(feature = "cluster", any(test, debug_assertions)))]
-pub(crate) use plan_validator::validate;
 #[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
-#[cfg(feature = "cluster")]
-pub(crate) use rules::with_changed_rules;
 pub use session::SessionOptions;
 pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;

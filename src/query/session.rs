@@ -11,6 +11,8 @@ use super::engine::{engine, shared};
 use super::limits::{Limits, SharedRuntime};
 use super::names::{Names, STORED};
 use super::retracted::with_retracted;
+#[cfg(feature = "cluster")]
+use super::rules::{LocalPlanner, NamingPlanner};
 use super::shown::Shown;
 use super::view::view;
 #[cfg(feature = "cluster")]
@@ -234,7 +236,11 @@ impl Store {
         let store = self.object_store_url()?;
         let limits = options.limits();
         let builder = super::engine::builder(&limits, false)?;
-        let builder = with_workers(builder, workers, store.as_str(), super::version())?;
+        let local = Arc::new(LocalPlanner);
+        let mut builder = with_workers(builder, workers, store.as_str(), super::version(), local)?;
+        if let Some(planner) = builder.query_planner().take() {
+            builder = builder.with_query_planner(Arc::new(NamingPlanner(planner)));
+        }
         Ok(super::engine::context(builder, &limits))
     }
 

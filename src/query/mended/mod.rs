@@ -80,7 +80,7 @@ use std::sync::Arc;
 use datafusion::execution::SessionStateBuilder;
 
 use super::distinct_on::FirstRows;
-use super::rules::{At, Place, Rule, Scope};
+use super::rule::{At, Place, Rule, Scope};
 
 /// The workarounds, in their order.
 pub(super) const RULES: &[Rule] = &[

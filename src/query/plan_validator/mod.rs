@@ -27,7 +27,7 @@ use datafusion::physical_plan::ExecutionPlan;
 ///
 /// # Errors
 /// What is wrong, and the operator where it is.
-pub(crate) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+pub(super) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     limits::validate(logical, plan)?;
     orders::validate(plan)?;
     filters::validate(plan)

@@ -7,8 +7,10 @@ use datafusion::optimizer::Optimizer;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
+use super::all;
 use super::switched::Switched;
-use super::{Analyzer, At, Limits, Logical, Physical, Place, all};
+use crate::query::limits::Limits;
+use crate::query::rule::{Analyzer, At, Logical, Physical, Place};
 
 /// Name of the rule that computes common parts of expressions once.
 const COMMON_EXPRESSIONS: &str = "common_sub_expression_eliminate";

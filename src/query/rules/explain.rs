@@ -20,12 +20,12 @@ use crate::query::plan_validator::validate;
 /// The type of the row that names rules.
 const RULES: &str = "rules";
 
-/// DataFusion's planner, whose explanations name our rules. In debug builds and tests its plans are proven.
+/// DataFusion's planner. In debug builds and tests its plans are proven.
 #[derive(Debug)]
-pub(in crate::query) struct Planner;
+pub(in crate::query) struct LocalPlanner;
 
 #[async_trait]
-impl QueryPlanner for Planner {
+impl QueryPlanner for LocalPlanner {
     async fn create_physical_plan(
         &self,
         logical: &LogicalPlan,
@@ -35,6 +35,22 @@ impl QueryPlanner for Planner {
         let plan = planner.create_physical_plan(logical, session).await?;
         #[cfg(any(test, debug_assertions))]
         validate(logical, &plan)?;
+        Ok(plan)
+    }
+}
+
+/// A planner whose explanations name our rules.
+#[derive(Debug)]
+pub(in crate::query) struct NamingPlanner(pub(in crate::query) Arc<dyn QueryPlanner + Send + Sync>);
+
+#[async_trait]
+impl QueryPlanner for NamingPlanner {
+    async fn create_physical_plan(
+        &self,
+        logical: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = self.0.create_physical_plan(logical, session).await?;
         with_changed_rules(logical, plan)
     }
 }
@@ -43,7 +59,7 @@ impl QueryPlanner for Planner {
 ///
 /// # Errors
 /// None that is expected.
-pub(crate) fn with_changed_rules(
+fn with_changed_rules(
     logical: &LogicalPlan,
     plan: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {

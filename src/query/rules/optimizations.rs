@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::{At, Place, Rule, Scope};
 use crate::query::below_joins::BelowJoins;
 use crate::query::below_unions::BelowUnions;
 use crate::query::best_first::BestFirst;
@@ -18,6 +17,7 @@ use crate::query::ordered::Ordered;
 use crate::query::partition_top_k::{FinalStage, PartialStage};
 use crate::query::pruned::GraphsOfParts;
 use crate::query::range_join::RangeJoins;
+use crate::query::rule::{At, Place, Rule, Scope};
 use crate::query::running::Running;
 use crate::query::spilling::{self, SortedWhereLarge};
 use crate::query::sums::AnswerFromSums;

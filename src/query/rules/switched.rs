@@ -10,7 +10,7 @@ use datafusion::optimizer::{AnalyzerRule, ApplyOrder, OptimizerConfig, Optimizer
 use datafusion::physical_optimizer::{PhysicalOptimizerContext, PhysicalOptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::{Analyzer, Logical, Physical};
+use crate::query::rule::{Analyzer, Logical, Physical};
 use crate::store::Settings;
 
 /// Whether a session has this rule on.

@@ -7,6 +7,7 @@ use datafusion::prelude::SessionContext;
 use super::*;
 use crate::query::collect;
 use crate::query::engine::engine;
+use crate::query::rule::Place;
 
 /// Rules of ours without a switch.
 const SAFETY: [&str; 3] = [
