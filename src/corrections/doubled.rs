@@ -8,7 +8,7 @@ use datafusion::prelude::SessionContext;
 use super::label::Label;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::formats::room;
+use crate::formats::identifying_name;
 use crate::query::collect;
 
 /// A source with rows of its own.
@@ -49,16 +49,8 @@ impl Source {
             && self.end.0 > 0
             && other.end.0 > 0
             && (self.ends.contains(&other.end) || other.ends.contains(&self.end))
-            && (self.is_known_by_bytes() || self.file_name() == other.file_name())
-    }
-
-    /// Whether a file is the same one under any name, as logs are.
-    fn is_known_by_bytes(&self) -> bool {
-        room(&self.dataset).is_some_and(|room| room.dialect().is_some())
-    }
-
-    fn file_name(&self) -> &str {
-        self.name.rsplit('/').next().unwrap_or(&self.name)
+            && identifying_name(&self.dataset, &self.name)
+                == identifying_name(&other.dataset, &other.name)
     }
 }
 

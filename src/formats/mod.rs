@@ -57,6 +57,14 @@ pub(crate) fn room(dataset: &str) -> Option<&'static dyn Giving> {
     rooms().find(|room| room.dataset() == dataset)
 }
 
+/// Returns the part of a source's name by which it differs from others with the same bytes and labels: the file name of a document,
+/// nothing of a log.
+pub(crate) fn identifying_name<'a>(dataset: &str, name: &'a str) -> Option<&'a str> {
+    let is_log = room(dataset).is_some_and(|room| room.dialect().is_some());
+    let file_name = name.rsplit('/').next().unwrap_or(name);
+    (!is_log).then_some(file_name)
+}
+
 /// The datasets whose files are lines, as the list of an SQL `IN`.
 pub(crate) fn line_datasets() -> String {
     datasets(|room| room.dialect().is_some())

@@ -12,7 +12,7 @@ use super::session::elsewhere;
 use super::statement::{planned_by, statements};
 use crate::error::{Error, Result};
 
-/// What the names of switches of rules begin with.
+/// Prefix of the switches of rules.
 const RULES: &str = "tsql.rules.";
 
 /// Plans a question that writes nowhere and changes nothing, but for switches of rules before it in the session; with `store_only`
@@ -140,6 +140,7 @@ mod tests {
             "DESCRIBE records",
             "SHOW TABLES",
             "SHOW tsql.rules",
+            "SHOW tsql.verify",
             "SET tsql.rules.full_sort = false; SELECT 1",
             "PIVOT records ON status USING count(*) GROUP BY platform",
         ] {

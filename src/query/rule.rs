@@ -15,10 +15,10 @@ pub(super) type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub(super) struct Rule {
     /// Its switch is `tsql.rules.NAME`.
     pub(super) name: &'static str,
-    /// What it does, in one line.
+    /// One line of documentation, which `SHOW tsql.rules` prints.
     pub(super) documentation: &'static str,
     pub(super) scope: Scope,
-    /// Where it runs, in the order of the list.
+    /// The steps of planning at which it runs.
     pub(super) places: &'static [Place],
 }
 
@@ -26,11 +26,11 @@ pub(super) struct Rule {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Every,
-    /// Those without workers: plans of workers have operators of DataFusion only, and files are divided otherwise there.
+    /// Sessions without workers. Workers run operators of DataFusion only, and divide files differently.
     Local,
-    /// Those without workers and without a memory limit.
+    /// Sessions without workers and without a memory limit.
     LocalUnlimited,
-    /// Those with a memory limit.
+    /// Sessions with a memory limit.
     Limited,
 }
 

@@ -48,6 +48,7 @@ mod words;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
+use datafusion::common::config::ConfigExtension as _;
 use datafusion::dataframe::DataFrame;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
@@ -64,6 +65,7 @@ use super::files::as_table;
 use super::mistakes::{unplanned, unread};
 use super::placeholders::bound;
 use crate::error::{Error, Result};
+use crate::store::Settings;
 use depth::Depth;
 use walk::walk;
 
@@ -77,9 +79,6 @@ const OWN_TABLES: &str = "SELECT table_name, table_type FROM information_schema.
 /// `SHOW tsql.rules`: the switches of rules among all settings.
 const RULES: &str = "SELECT substr(name, 7) AS rule, value = 'true' AS enabled, description \
                      FROM information_schema.df_settings WHERE starts_with(name, 'rules.') ORDER BY rule";
-
-/// `SHOW tsql.NAME`: settings of extensions have their names without the first part.
-const PREFIX: &str = "tsql";
 
 /// The statements of a text, ready to be planned.
 ///
@@ -180,7 +179,7 @@ impl VisitorMut for Written<'_> {
         if let Err(error) = store_writes::check(statement) {
             return ControlFlow::Break(error);
         }
-        match shown(statement) {
+        match rewrite_show(statement) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -250,8 +249,8 @@ fn name_side(operator: &mut JoinOperator) {
     }
 }
 
-/// Writes `SHOW` of tables, and of settings of tsql, so that it is planned.
-fn shown(statement: &mut SqlStatement) -> Result<()> {
+/// Rewrites `SHOW TABLES` and `SHOW tsql.NAME`. DataFusion lists settings of extensions without their prefix.
+fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
     match statement {
         SqlStatement::ShowTables { .. } => *statement = query(OWN_TABLES)?,
         SqlStatement::ShowVariable { variable } => {
@@ -260,8 +259,10 @@ fn shown(statement: &mut SqlStatement) -> Result<()> {
                 .map(|name| name.value.to_lowercase())
                 .collect();
             match names.as_slice() {
-                [prefix, name] if prefix == PREFIX && name == "rules" => *statement = query(RULES)?,
-                [prefix, _, ..] if prefix == PREFIX => {
+                [prefix, name] if prefix == Settings::PREFIX && name == "rules" => {
+                    *statement = query(RULES)?
+                }
+                [prefix, _, ..] if prefix == Settings::PREFIX => {
                     variable.remove(0);
                 }
                 _ => {}
@@ -272,7 +273,7 @@ fn shown(statement: &mut SqlStatement) -> Result<()> {
     Ok(())
 }
 
-/// A query of our own.
+/// Parses a query of our own.
 fn query(sql: &str) -> Result<SqlStatement> {
     let parsed = Parser::parse_sql(&Typed, sql);
     let parsed = parsed.map_err(|error| unread(error.into(), sql))?;

@@ -17,7 +17,7 @@ pub(crate) struct RuleSwitch {
 /// The rules of a session; all are on unless they are set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RuleSwitches {
-    /// Those that there are. A worker takes the names of the session that sends it a plan as they are.
+    /// The rules that exist. Empty on a worker, which accepts all names of the session that sends it a plan.
     known: &'static [RuleSwitch],
     off: BTreeSet<String>,
 }

@@ -37,7 +37,7 @@ use crate::chosen::Lines;
 use crate::column;
 use crate::dedupe::{ReadFiles, one_file};
 use crate::error::Result;
-use crate::formats::room;
+use crate::formats::identifying_name;
 use crate::ledger::{Closed, Labelling, Ledger, application, source_columns};
 use crate::store::file::DataFile;
 use crate::store::{Change, RETRACTED, Rests, Snapshot, Store};
@@ -52,7 +52,7 @@ pub(crate) fn claim(source_id: i64) -> String {
 /// Files of rows by table, in the order in which they are committed.
 pub(crate) type Files = Vec<(&'static str, Vec<DataFile>)>;
 
-/// What a file is known by under any name: where two are equal, the second is another name of the first.
+/// The identity of a file apart from its path: of two files with the same, the second is another name of the first.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Content {
     dataset: String,
@@ -66,25 +66,19 @@ struct Content {
 }
 
 impl Content {
-    fn of(file: &Closed) -> Option<Self> {
+    /// Returns that of a file with rows of its own.
+    fn from_closed(file: &Closed) -> Option<Self> {
         let has_rows = file.same_as.is_none() && file.about.sample_id.is_none();
         (has_rows && file.end_byte > 0).then(|| Self {
             dataset: file.dataset.to_owned(),
             platform: file.reading.platform.clone(),
             collection: file.about.collection.clone(),
             split: file.about.split.clone(),
-            file_name: file_name(file.dataset, &file.reading.name),
+            file_name: identifying_name(file.dataset, &file.reading.name).map(str::to_owned),
             end_byte: file.end_byte.cast_signed(),
             content_hash: file.content_hash.clone(),
         })
     }
-}
-
-/// The last part of a document's name; `None` for logs, which are the same under any name.
-fn file_name(dataset: &str, name: &str) -> Option<String> {
-    let is_log = room(dataset).is_some_and(|room| room.dialect().is_some());
-    let last = name.rsplit('/').next().unwrap_or(name);
-    (!is_log).then(|| last.to_owned())
 }
 
 /// Commits rows of files that nobody else has committed meanwhile.
@@ -365,7 +359,7 @@ impl<'a> Commits<'a> {
 
     /// Whether another source has come with the same bytes and labels since.
     fn is_elsewhere(&self, file: &Closed) -> bool {
-        let sources = Content::of(file).and_then(|content| self.contents.get(&content));
+        let sources = Content::from_closed(file).and_then(|content| self.contents.get(&content));
         let mut others = sources.into_iter().flatten();
         others.any(|id| *id != file.reading.source_id)
     }
@@ -412,7 +406,8 @@ impl<'a> Commits<'a> {
             if entry.same_as.is_none() && entry.sample_id.is_none() {
                 let dataset = text("dataset")?.value(row).to_owned();
                 let content = Content {
-                    file_name: file_name(&dataset, text("name")?.value(row)),
+                    file_name: identifying_name(&dataset, text("name")?.value(row))
+                        .map(str::to_owned),
                     dataset,
                     platform: text("platform")?.value(row).to_owned(),
                     collection: label("collection", row)?,

@@ -28,14 +28,14 @@ impl AnalyzerRule for LiftedSubqueries {
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let optimizer = &options.optimizer;
-        let has_scalars = optimizer.enable_physical_uncorrelated_scalar_subquery;
+        let plans_scalars = optimizer.enable_physical_uncorrelated_scalar_subquery;
         plan.transform_up_with_subqueries(|node| {
             over_projection(node, "__subquery", |expr, below| {
                 expr.transform_down(|part| {
                     Ok(match &part {
                         Expr::InSubquery(_) | Expr::Exists(_) => below.column(part),
                         Expr::ScalarSubquery(subquery)
-                            if !has_scalars || !subquery.outer_ref_columns.is_empty() =>
+                            if !plans_scalars || !subquery.outer_ref_columns.is_empty() =>
                         {
                             below.column(part)
                         }
@@ -142,6 +142,25 @@ mod tests {
         let sql = "SELECT sum(CASE WHEN (column1 NOT IN (0, (SELECT nullif(0, 0))) AND column1 = 7) IS NULL THEN 1 ELSE 0 END), \
                    count(*) FILTER (WHERE column1 < (SELECT 7)) FROM (VALUES (1), (7))";
         assert_eq!(rows(&context, sql).await, ["1|1"]);
+        let values = "(VALUES (1), (7), (9)) AS v(x)";
+        for (sql, expected) in [
+            (
+                format!("SELECT count(*) FROM {values} GROUP BY x < (SELECT 8) ORDER BY 1"),
+                ["1", "2"],
+            ),
+            (
+                format!("SELECT x FROM {values} ORDER BY abs(x - (SELECT 8)), x LIMIT 2"),
+                ["7", "9"],
+            ),
+            (
+                format!(
+                    "SELECT count(*) OVER (PARTITION BY x > (SELECT 8)) AS n FROM {values} ORDER BY 1 LIMIT 2"
+                ),
+                ["1", "2"],
+            ),
+        ] {
+            assert_eq!(rows(&context, &sql).await, expected, "{sql}");
+        }
     }
 
     /// Expected values are DuckDB's.

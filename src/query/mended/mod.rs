@@ -92,7 +92,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "similar_to",
-        documentation: "Workaround: SIMILAR TO takes patterns of SQL",
+        documentation: "Workaround: SIMILAR TO matches SQL patterns",
         scope: Scope::Every,
         places: &[Place::Analyzer(|| Arc::new(similar_to::SqlPatterns))],
     },
@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "null_in_list",
-        documentation: "Workaround: lists of IN that are simplified together keep their NULL",
+        documentation: "Workaround: IN lists keep NULL when they are merged",
         scope: Scope::Every,
         places: &[
             Place::Analyzer(|| Arc::new(nulls_of_lists::BesideLists)),
@@ -121,7 +121,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "null_offsets",
-        documentation: "Workaround: lag and lead by NULL rows are NULL",
+        documentation: "Workaround: lag and lead with an offset of NULL are NULL",
         scope: Scope::Every,
         places: &[Place::Analyzer(|| Arc::new(null_offsets::NullOffsets))],
     },
@@ -159,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "selected_subqueries",
-        documentation: "Workaround: IN and EXISTS may be selected",
+        documentation: "Workaround: IN and EXISTS may be columns of a SELECT",
         scope: Scope::Every,
         places: &[Place::Analyzer(|| {
             Arc::new(selected_subqueries::SelectedSubqueries)
@@ -195,19 +195,19 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "signed_zeros",
-        documentation: "Workaround: lists of IN find both zeros",
+        documentation: "Workaround: IN lists match -0.0 and 0.0 alike",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || Arc::new(zeros::BothZeros))],
     },
     Rule {
         name: "float_keys",
-        documentation: "Workaround: groups, partitions and orders take NaN, and both zeros, for one key",
+        documentation: "Workaround: all NaN are one key of groups, partitions and sorts, and so are both zeros",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || Arc::new(float_keys::FloatKeys))],
     },
     Rule {
         name: "float_comparisons",
-        documentation: "Workaround: comparisons and joins take NaN, and both zeros, for one value",
+        documentation: "Workaround: all NaN compare equal, and so do both zeros",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || {
             Arc::new(float_comparisons::FloatComparisons)
@@ -223,7 +223,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "guarded_conditions",
-        documentation: "Workaround: A condition that may fail is computed for rows of the others",
+        documentation: "Workaround: a condition that may fail is evaluated only for rows that pass the others",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || {
             Arc::new(guarded_conditions::GuardedConditions)
@@ -289,7 +289,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "merge_join_filters",
-        documentation: "Workaround: filters of merge joins move with their columns",
+        documentation: "Workaround: filters of merge joins read their own columns",
         scope: Scope::Every,
         places: &[Place::AroundPhysical(
             &[merge_join::MOVES_PROJECTIONS],

@@ -81,41 +81,25 @@ pub(in crate::query) fn assembled(
         for place in rule.places {
             match *place {
                 Place::Analyzer(make) => {
-                    state = state.with_analyzer_rule(Arc::new(Switched::<Analyzer> {
+                    state = state.with_analyzer_rule(Arc::new(Switched::<Analyzer>::new(
                         name,
-                        rule: make(),
-                        original: None,
-                    }));
+                        make(),
+                        None,
+                    )));
                 }
                 Place::Logical(at, make) => logical.add(at, || -> Logical {
-                    Arc::new(Switched {
-                        name,
-                        rule: make(),
-                        original: None,
-                    })
+                    Arc::new(Switched::new(name, make(), None))
                 }),
                 Place::AroundLogical(names, make) => logical.replace(names, |original| {
                     let rule = make(Arc::clone(&original));
-                    Arc::new(Switched {
-                        name,
-                        rule,
-                        original: Some(original),
-                    })
+                    Arc::new(Switched::new(name, rule, Some(original)))
                 }),
                 Place::Physical(at, make) => physical.add(at, || -> Physical {
-                    Arc::new(Switched {
-                        name,
-                        rule: make(limits),
-                        original: None,
-                    })
+                    Arc::new(Switched::new(name, make(limits), None))
                 }),
                 Place::AroundPhysical(names, make) => physical.replace(names, |original| {
                     let rule = make(Arc::clone(&original));
-                    Arc::new(Switched {
-                        name,
-                        rule,
-                        original: Some(original),
-                    })
+                    Arc::new(Switched::new(name, rule, Some(original)))
                 }),
             }
         }

@@ -58,7 +58,7 @@ impl QueryPlanner for NamingPlanner {
 /// An explanation with a row for the rules that have changed the plan; other plans as they are.
 ///
 /// # Errors
-/// None that is expected.
+/// Failures to build its rows.
 fn with_changed_rules(
     logical: &LogicalPlan,
     plan: Arc<dyn ExecutionPlan>,

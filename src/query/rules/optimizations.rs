@@ -31,7 +31,7 @@ const JOIN_SELECTION: &str = "join_selection";
 /// DataFusion's rule that places repartitions and sorts.
 const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 
-/// Those before the workarounds.
+/// The optimizations that run before the workarounds.
 pub(super) const FIRST: &[Rule] = &[
     Rule {
         name: "bitmap_distinct",
@@ -41,7 +41,7 @@ pub(super) const FIRST: &[Rule] = &[
     },
     Rule {
         name: "split_pruning",
-        documentation: "Reads only files and pages of the graphs that a part of a split has",
+        documentation: "Reads only the files and pages that have graphs of a part of a split",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || Arc::new(GraphsOfParts))],
     },
@@ -59,7 +59,7 @@ pub(super) const FIRST: &[Rule] = &[
     },
     Rule {
         name: "preaggregates",
-        documentation: "Answers aggregates from those that data files keep",
+        documentation: "Computes aggregates from the pre-aggregates of data files",
         scope: Scope::Every,
         places: &[Place::Logical(At::End, || Arc::new(AnswerFromSums))],
     },
@@ -81,7 +81,7 @@ pub(super) const FIRST: &[Rule] = &[
     },
 ];
 
-/// Those after the workarounds.
+/// The optimizations that run after the workarounds.
 pub(super) const LAST: &[Rule] = &[
     Rule {
         name: "not_in",
@@ -97,7 +97,7 @@ pub(super) const LAST: &[Rule] = &[
     },
     Rule {
         name: "extract_list_elements",
-        documentation: "Takes numbers out of lists below the groups that aggregate them",
+        documentation: "Extracts list elements before the aggregation that reads them",
         scope: Scope::Local,
         places: &[Place::Logical(At::End, || Arc::new(TakenOut))],
     },
@@ -112,55 +112,55 @@ pub(super) const LAST: &[Rule] = &[
     },
     Rule {
         name: "file_assignment",
-        documentation: "Reads whole files by one thread each, and as many bytes by each thread",
+        documentation: "Assigns each file to one thread, and about as many bytes to each thread",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Arc::new(WholeFiles))],
     },
     Rule {
         name: "topk_file_order",
-        documentation: "Reads files first that may have the first rows of a limited sort",
+        documentation: "Starts a limited sort with the files that may have its first rows",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Arc::new(BestFirst))],
     },
     Rule {
         name: "per_column_pruning",
-        documentation: "Chooses pages by what a condition on several columns says of each",
+        documentation: "Prunes pages by the bounds that a condition implies for each column",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Arc::new(BoundsOfColumns))],
     },
     Rule {
         name: "column_cache",
-        documentation: "Keeps decoded columns for further queries of a session",
+        documentation: "Caches decoded columns for further queries of a session",
         scope: Scope::LocalUnlimited,
         places: &[Place::Physical(At::End, |_| Arc::new(KeepColumns))],
     },
     Rule {
         name: "streaming_window",
-        documentation: "Computes windows of sorted rows as they come",
+        documentation: "Computes windows over sorted rows in a stream",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Replaced::<Running>::new())],
     },
     Rule {
         name: "run_aggregate",
-        documentation: "Looks the group of a run of equal keys up once, and aggregates the run at once",
+        documentation: "Aggregates each run of equal keys as one unit",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Replaced::<ByRuns>::new())],
     },
     Rule {
         name: "dense_group_by",
-        documentation: "Looks groups by a dense integer up by their place in place of hashing",
+        documentation: "Finds groups of a dense integer key by position instead of hashing",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Replaced::<ByNumber>::new())],
     },
     Rule {
         name: "full_sort",
-        documentation: "Sorts by the words of a key in place of comparing rows",
+        documentation: "Sorts by encoded keys instead of comparing rows",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |_| Replaced::<Ordered>::new())],
     },
     Rule {
         name: "range_join",
-        documentation: "Searches sorted keys for joins by inequalities in place of comparing each row with each",
+        documentation: "Joins by inequalities with a search in sorted keys instead of comparing all pairs of rows",
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |limits| {
             Arc::new(RangeJoins {

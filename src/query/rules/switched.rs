@@ -23,15 +23,23 @@ fn is_on(name: &str, options: &ConfigOptions) -> bool {
 #[derive(Debug)]
 pub(super) struct Switched<R> {
     /// The name of its switch.
-    pub(super) name: &'static str,
-    pub(super) rule: R,
+    name: &'static str,
+    rule: R,
     /// DataFusion's rule that it stands for, which runs while the switch is off.
-    pub(super) original: Option<R>,
+    original: Option<R>,
 }
 
 impl<R> Switched<R> {
-    /// The rule that runs; `None` while there is none.
-    fn chosen(&self, options: &ConfigOptions) -> Option<&R> {
+    pub(super) fn new(name: &'static str, rule: R, original: Option<R>) -> Self {
+        Self {
+            name,
+            rule,
+            original,
+        }
+    }
+
+    /// Returns the rule that runs; `None` if nothing does.
+    fn active(&self, options: &ConfigOptions) -> Option<&R> {
         if is_on(self.name, options) {
             Some(&self.rule)
         } else {
@@ -46,7 +54,7 @@ impl AnalyzerRule for Switched<Analyzer> {
     }
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
-        match self.chosen(options) {
+        match self.active(options) {
             Some(rule) => rule.analyze(plan, options),
             None => Ok(plan),
         }
@@ -67,7 +75,7 @@ impl OptimizerRule for Switched<Logical> {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        match self.chosen(&config.options()) {
+        match self.active(&config.options()) {
             Some(rule) => rule.rewrite(plan, config),
             None => Ok(Transformed::no(plan)),
         }
@@ -80,7 +88,7 @@ impl PhysicalOptimizerRule for Switched<Physical> {
         plan: Arc<dyn ExecutionPlan>,
         options: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match self.chosen(options) {
+        match self.active(options) {
             Some(rule) => rule.optimize(plan, options),
             None => Ok(plan),
         }
@@ -91,7 +99,7 @@ impl PhysicalOptimizerRule for Switched<Physical> {
         plan: Arc<dyn ExecutionPlan>,
         context: &dyn PhysicalOptimizerContext,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match self.chosen(context.config_options()) {
+        match self.active(context.config_options()) {
             Some(rule) => rule.optimize_with_context(plan, context),
             None => Ok(plan),
         }

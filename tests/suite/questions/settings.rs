@@ -222,13 +222,14 @@ impl Settings {
         }
     }
 
-    /// Which optimizations are off in a run that the seed draws, and its setting: local, without a limit.
+    /// Draws a local setting, and the optimizations that are off in it. Some rules need a memory limit, and some the lack of one.
     pub(super) fn draw_rules(&self, rng: &mut Rng) -> (Setting, Rules) {
         let setting = Setting {
             threads: THREADS[rng.usize(..3)],
-            layout: *rng
-                .choice([Layout::Fresh, Layout::Optimized].iter())
+            memory: rng
+                .choice([Memory::Unlimited, Memory::Unlimited, Memory::Ample])
                 .unwrap(),
+            layout: rng.choice([Layout::Fresh, Layout::Optimized]).unwrap(),
             ..Setting::REFERENCE
         };
         let rules = match rng.u8(..8) {

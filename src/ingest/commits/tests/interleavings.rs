@@ -108,11 +108,15 @@ async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
     // Of each name and content there is one entry in the ledger, and of each content one has the rows.
     assert_eq!(count(&store, "sources").await, given.len() as u64);
     let contents: BTreeSet<(u32, u32)> = given.iter().map(|given| (given.1, given.2)).collect();
-    let mut rows: Vec<(i64, f64)> = stored(&store)
-        .await
-        .into_iter()
-        .map(|(_, rows, sum)| (rows, sum))
-        .collect();
+    let rows = stored(&store).await;
+    for (name, count, sum) in &rows {
+        let is_given = given.iter().any(|&(of, lines, times)| {
+            name.contains(NAMES[of].trim_end_matches(".jsonl"))
+                && (*count, *sum) == (i64::from(lines), time(lines, times))
+        });
+        assert!(is_given, "{name}, {count}, {sum} of {given:?}");
+    }
+    let mut rows: Vec<(i64, f64)> = rows.into_iter().map(|(_, rows, sum)| (rows, sum)).collect();
     rows.sort_by(|one, other| one.partial_cmp(other).unwrap());
     let mut expected: Vec<(i64, f64)> = contents
         .iter()
@@ -120,6 +124,16 @@ async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
         .collect();
     expected.sort_by(|one, other| one.partial_cmp(other).unwrap());
     assert_eq!(rows, expected, "of {given:?}");
+    let context = store.session().await.unwrap();
+    let all = context
+        .sql("SELECT DISTINCT runtime_ns FROM records")
+        .await
+        .unwrap();
+    let times: BTreeSet<(u32, u32)> = contents
+        .iter()
+        .flat_map(|(lines, time)| (1..=*lines).map(|line| (line, *time)))
+        .collect();
+    assert_eq!(all.count().await.unwrap(), times.len(), "of {given:?}");
     assert_eq!(store.orphaned().await.unwrap(), []);
 }
 
