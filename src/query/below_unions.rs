@@ -205,7 +205,10 @@ mod tests {
             store.session().await.unwrap(),
             store.session().await.unwrap(),
         );
-        assert!(other.remove_optimizer_rule("below_unions"));
+        other
+            .sql("SET tsql.rules.aggregate_through_union = false")
+            .await
+            .unwrap();
         let union = "(SELECT 'one' AS p, platform, runtime_ns, line FROM records WHERE platform = 'epyc-1t' AND error_no = 0 \
             UNION ALL SELECT 'two', platform, min_ns, line * 2 FROM records WHERE error_no <> 0 \
             UNION ALL SELECT 'none', platform, runtime_ns, line FROM records WHERE platform = 'epyc-3t') AS u";
