@@ -3,7 +3,7 @@
 //! What is seldom read is to be small: zstd, and whichever encoding is smallest where a file is
 //! written to stay. Columns that most queries read (`hot` in the schema) are to be fast: LZ4, which
 //! is read three times as fast as zstd 19, unless that costs half of the bytes again.
-//! Figures: `benches/README.md`.
+//! Figures: `docs/dev/decisions/002-hot-columns.md`.
 
 use arrow::array::{Array as _, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;

@@ -7,7 +7,8 @@
 //! Programs follow Ansor's rules for CPUs and GPUs (`schedule`), costs a task's speed, a program's
 //! slowdown, which all platforms of a kind share, and a platform's own share of it (`cost`). Repeats
 //! follow TenSet's rule: 4, 6, 8 or 10 by the task's operations, half as many again while they
-//! deviate by more than a tenth. How this compares with real logs: `benches/README.md`.
+//! deviate by more than a tenth. How this compares with real logs:
+//! `docs/dev/decisions/001-generated-records.md`.
 
 mod cost;
 mod number;

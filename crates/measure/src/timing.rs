@@ -69,7 +69,8 @@ const RESOLVED: u32 = 50;
 const RESOLVED_LEAST: Duration = Duration::from_micros(1);
 /// Share by which a repeat of warm calls in one thread may be longer than the least and count. Of several
 /// figures tried, this one kept the mean of the repeats that count within
-/// 3 % of the kernel's best in 90 to 100 of 100 measurements on a virtual machine (`benches/README.md`).
+/// 3 % of the kernel's best in 90 to 100 of 100 measurements on a virtual machine
+/// (`docs/dev/decisions/013-measuring-repeats.md`).
 const NEAR: f64 = 0.03;
 
 /// Nobody took the core during this repeat, as far as the clocks tell.

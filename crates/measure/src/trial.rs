@@ -206,7 +206,7 @@ pub struct Settings {
 }
 
 /// Many short repeats: on a machine that it shares, a process of 100 ms nearly always finds a moment
-/// for itself, and one of 2 ms fits into it. What else was tried: `benches/README.md`.
+/// for itself, and one of 2 ms fits into it. What else was tried: `docs/dev/decisions/013-measuring-repeats.md`.
 impl Default for Settings {
     fn default() -> Self {
         Self {
