@@ -5,7 +5,7 @@
     cargo run --release --manifest-path benches/tenset_generate/Cargo.toml -- --store STORE --tsql target/release/tsql
     target/release/tsql --store STORE optimize
     pip install duckdb chdb polars datafusion pyarrow
-    python3 benches/race/run.py STORE WORK [--rounds 3] [--untuned] [--cold] [--only WORD] [--engines a,b] [--json FILE]
+    python3 benches/race/run.py STORE WORK [--rounds 3] [--further] [--cold] [--only WORD] [--engines a,b] [--json FILE]
 
 WORK is filled with the peers' copies first (once): 48 plain Parquet files by platform and graph, written by
 DuckDB with zstd from tsql's own answer, and a DuckDB database. Then every engine answers every question in
@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from engines import Cold, Peer, Tsql  # noqa: E402
-from questions import QUESTIONS, TUNED, UNTUNED, words  # noqa: E402
+from questions import FURTHER, QUESTIONS, RACE, words  # noqa: E402
 
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent.parent / "target"))
 COLUMNS = """platform, graph_id, config_id, runtime_ns, repeat_count, error_no, all_cost_s, measured_at,
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--asked", type=int, default=3, help="how often tsql is asked before its answer counts: the peers two to four times")
     parser.add_argument("--only", default="")
-    parser.add_argument("--untuned", action="store_true", help="the questions that nobody tuned to, instead")
+    parser.add_argument("--further", action="store_true", help="57 further queries of the development set, instead of the 26")
     parser.add_argument("--cold", action="store_true", help="first answers of processes, without what the page cache has")
     parser.add_argument("--engines", default="tsql,duckdb native,duckdb,chdb,polars,datafusion,duckdb on tsql's files")
     parser.add_argument("--memory-limit")
@@ -178,7 +178,7 @@ def main():
     print("versions:", ", ".join(f"{name} {engine.version}" for name, engine in engines.items()))
     values = example_values(options.tsql, options.store)
     results, notes = {}, []
-    for question in UNTUNED if options.untuned else TUNED:
+    for question in FURTHER if options.further else RACE:
         if options.only not in question:
             continue
         times = {name: [] for name in engines}
