@@ -62,6 +62,8 @@ mod dependencies;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;
+#[path = "suite/engine_rules.rs"]
+mod engine_rules;
 #[path = "suite/engines.rs"]
 mod engines;
 #[path = "suite/exports.rs"]

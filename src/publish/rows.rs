@@ -185,7 +185,7 @@ mod tests {
             let plan = datafusion::physical_plan::displayable(plan.as_ref())
                 .indent(false)
                 .to_string();
-            let sorting = plan.find("OrderedExec").unwrap_or(plan.len());
+            let sorting = plan.find("FullSortExec").unwrap_or(plan.len());
             assert!(plan.find(unpacks).is_some_and(|at| at < sorting), "{plan}");
         }
     }

@@ -11,6 +11,8 @@
 //! DataFusion plans a `first_value` for each column, each of which keeps the sort keys of each group, and takes the
 //! columns of tied rows from different ones. The window is reduced to few rows by [`partition_top_k`](super::partition_top_k), and
 //! takes all columns from one row.
+//!
+//! Upstream: <https://github.com/apache/datafusion/issues/16620>
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _};

@@ -22,9 +22,9 @@ use super::copy_to::CopiesWhole;
 use super::files::{CatchPanics, with_files};
 use super::functions;
 use super::limits::{Limits, SharedRuntime};
-use super::mended;
 use super::relations::OfQueries;
 use super::rules::{self, LocalPlanner, NamingPlanner};
+use super::upstream_workarounds;
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -99,7 +99,7 @@ pub(super) fn builder(limits: &Limits, is_local: bool) -> Result<SessionStateBui
         .with_default_features()
         .with_analyzer_rule(Arc::new(SettingsStayOff))
         .with_analyzer_rule(Arc::new(CopiesWhole));
-    let mut state = mended::planners(rules::assembled(state, is_local, limits));
+    let mut state = upstream_workarounds::planners(rules::assembled(state, is_local, limits));
     let planners = state.relation_planners().get_or_insert_default();
     planners.push(Arc::new(OfQueries));
     Ok(state)

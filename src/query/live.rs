@@ -301,7 +301,7 @@ fn known_as(name: &Ident) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sums::tests::add;
+    use super::super::preaggregates::tests::add;
     use super::super::tests::{ROWS, records};
     use super::*;
 

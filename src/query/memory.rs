@@ -18,23 +18,12 @@ pub fn memory_guard_bytes() -> Option<usize> {
 }
 
 /// The memory that this process may have.
-pub(super) fn of_process_bytes() -> Option<u64> {
+fn of_process_bytes() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| total_bytes(&text));
     let groups = std::fs::read_to_string(OWN_GROUP).unwrap_or_default();
     let limit = group_limit_bytes(&groups, Path::new(GROUPS));
     machine.into_iter().chain(limit).min()
-}
-
-/// Does nobody use half of the memory that this process may have? What the system keeps of files does not count.
-pub(super) fn is_half_free() -> bool {
-    let Ok(machine) = std::fs::read_to_string("/proc/meminfo") else {
-        return false;
-    };
-    let groups = std::fs::read_to_string(OWN_GROUP).unwrap_or_default();
-    let free = kib(&machine, "MemAvailable:").zip(kib(&machine, "MemTotal:"));
-    free.is_some_and(|(free, total)| free >= total / 2)
-        && groups_around(&groups, Path::new(GROUPS)).all(|group| group.is_half_free())
 }
 
 fn total_bytes(machine: &str) -> Option<u64> {
@@ -49,43 +38,16 @@ fn kib(machine: &str, name: &str) -> Option<u64> {
 
 /// The least limit of a group of processes and of those that it is in.
 fn group_limit_bytes(groups: &str, root: &Path) -> Option<u64> {
-    groups_around(groups, root)
-        .filter_map(|group| group.limit_bytes())
-        .min()
-}
-
-/// A group of processes: its folder, and the file there that has its limit.
-struct Group {
-    folder: PathBuf,
-    limit: &'static str,
-}
-
-impl Group {
-    fn limit_bytes(&self) -> Option<u64> {
-        let limit = std::fs::read_to_string(self.folder.join(self.limit)).ok()?;
+    let limits = limit_files(groups, root).filter_map(|file| {
+        let limit = std::fs::read_to_string(file).ok()?;
         limit.trim().parse().ok()
-    }
-
-    /// As [`is_half_free`]; a group that does not say what it uses is not looked at.
-    fn is_half_free(&self) -> bool {
-        let used = std::fs::read_to_string(self.folder.join("memory.stat")).ok();
-        let used = used.and_then(|used| {
-            let mut lines = used.lines();
-            let of = |line: &str| {
-                let bytes = line
-                    .strip_prefix("anon ")
-                    .or(line.strip_prefix("total_rss "));
-                bytes?.parse().ok()
-            };
-            lines.find_map(of)
-        });
-        let parts: Option<(u64, u64)> = used.zip(self.limit_bytes());
-        parts.is_none_or(|(used, limit)| used <= limit / 2)
-    }
+    });
+    limits.min()
 }
 
-/// The group of a process and those that it is in: `0::/user.slice/x` of version 2, `4:memory:/x` of version 1.
-fn groups_around(groups: &str, root: &Path) -> impl Iterator<Item = Group> {
+/// The files that have the limits of the group of a process and of those that it is in: `0::/user.slice/x` of version 2,
+/// `4:memory:/x` of version 1.
+fn limit_files(groups: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
     groups.lines().flat_map(move |line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (kinds, path) = (
@@ -101,14 +63,9 @@ fn groups_around(groups: &str, root: &Path) -> impl Iterator<Item = Group> {
         };
         // In a container the path may be that of the machine outside: the root is the group itself then.
         let group = root.join(path.trim_start_matches('/'));
-        let around = group
-            .ancestors()
-            .take_while(|folder| folder.starts_with(&root));
-        let around = around.map(|folder| Group {
-            folder: folder.to_owned(),
-            limit,
-        });
-        around.collect()
+        let groups = group.ancestors();
+        let groups = groups.take_while(|folder| folder.starts_with(&root));
+        groups.map(|folder| folder.join(limit)).collect()
     })
 }
 
@@ -135,22 +92,6 @@ mod tests {
         assert_eq!(limit("0::/elsewhere\n"), None);
         write("memory/x/memory.limit_in_bytes", "2048\n");
         assert_eq!(limit("5:cpu,memory:/x\n4:cpu:/y\n"), Some(2048));
-    }
-
-    #[test]
-    fn half_of_a_group_is_free_where_files_take_the_rest() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |file: &str, text: &str| std::fs::write(root.path().join(file), text).unwrap();
-        let free = || groups_around("0::/", root.path()).all(|group| group.is_half_free());
-        assert!(free());
-        write("memory.max", "1000\n");
-        assert!(free());
-        write("memory.stat", "anon 500\nfile 499\n");
-        assert!(free());
-        write("memory.stat", "anon 501\nfile 0\n");
-        assert!(!free());
-        write("memory.max", "max\n");
-        assert!(free());
     }
 
     #[test]

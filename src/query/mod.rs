@@ -13,40 +13,36 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod below_joins;
-mod below_unions;
-mod best_first;
-mod by_number;
-mod by_runs;
+mod bitmap_distinct;
+mod cancellation;
+mod cardinality;
+mod common_subplan;
 pub(crate) mod completion;
 mod copy_to;
 mod dialect;
-mod distinct;
 mod distinct_on;
-mod ending;
+mod eager_aggregation;
 mod engine;
 mod fallible;
 mod files;
-mod finest;
+mod full_sort;
 pub(crate) mod functions;
-mod in_place;
-mod kept;
+mod join_selection;
 pub(crate) mod keyed;
 mod library;
 pub(crate) mod limits;
 mod live;
 mod memory;
-mod mended;
 mod mistakes;
 mod names;
 mod not_in;
-mod one_column;
-mod ordered;
+mod operator_substitution;
 mod partition_top_k;
+mod per_column_pruning;
 mod placeholders;
 #[cfg(any(test, debug_assertions))]
 mod plan_validator;
-mod pruned;
+mod preaggregates;
 mod range_join;
 #[cfg(feature = "ui")]
 mod reading;
@@ -54,29 +50,28 @@ mod relations;
 mod retracted;
 mod rule;
 mod rules;
-mod running;
+mod run_aggregate;
 mod session;
 mod session_statements;
 mod shown;
 #[cfg(test)]
 mod slt;
 mod sort_keys;
-mod spilling;
+mod split_pruning;
 pub(crate) mod splits;
 pub(crate) mod statement;
-mod sums;
-mod taken_out;
+mod streaming_window;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text_values;
-mod twice;
+mod topk_file_order;
 mod units;
+mod upstream_workarounds;
 mod view;
-mod whole_files;
 
-pub use ending::ending_rows;
+pub use cancellation::ending_rows;
 #[cfg(any(feature = "cli", feature = "ui"))]
-pub(crate) use ending::led;
+pub(crate) use cancellation::led;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{of_part, runtime};
 pub use functions::{Elements, Function, FunctionKind, function, functions};
@@ -91,13 +86,13 @@ pub(crate) use names::names_tables;
 pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
 pub use placeholders::numbered;
+#[cfg(test)]
+pub(crate) use preaggregates::tests::rounded;
 #[cfg(feature = "ui")]
 pub(crate) use reading::{ask_reading, reads};
 pub use session::SessionOptions;
 pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;
-#[cfg(test)]
-pub(crate) use sums::tests::rounded;
 pub use units::{schema_with_units, units};
 
 use arrow::array::RecordBatch;

@@ -14,7 +14,7 @@
 //! values occur often. Here each value of `right` occurs once, and either side may be the one that is held. A NULL in `right`
 //! leaves no rows, a NULL in `left` is none of the others, unless `right` has no rows.
 //!
-//! [`twice`](super::twice) computes the distinct values once.
+//! [`common_subplan`](super::common_subplan) computes the distinct values once.
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ mod tests {
             WHERE x NOT IN (SELECT nullif(value % 2, 9) FROM generate_series(1, 200000) AS s(value))";
         let plan = rows(&context, &format!("EXPLAIN {sql}")).await.concat();
         assert!(
-            !plan.contains("null_aware") && plan.contains("OnceExec"),
+            !plan.contains("null_aware") && plan.contains("MaterializeExec"),
             "{plan}"
         );
         assert_eq!(rows(&context, sql).await, ["66667"]);

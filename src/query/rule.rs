@@ -28,8 +28,6 @@ pub(super) enum Scope {
     Every,
     /// Sessions without workers. Workers run operators of DataFusion only, and divide files differently.
     Local,
-    /// Sessions without workers and without a memory limit.
-    LocalUnlimited,
     /// Sessions with a memory limit.
     Limited,
 }
@@ -39,7 +37,6 @@ impl Scope {
         match self {
             Self::Every => true,
             Self::Local => is_local,
-            Self::LocalUnlimited => is_local && limits.memory_bytes.is_none(),
             Self::Limited => limits.memory_bytes.is_some(),
         }
     }

@@ -10,8 +10,8 @@ use datafusion::prelude::SessionContext;
 
 use super::SessionOptions;
 use super::engine::engine;
+use super::preaggregates::tests::{add, answer, store};
 use super::statement::{planned, statements};
-use super::sums::tests::{add, answer, store};
 use crate::schema;
 use crate::store::{At, Store};
 

@@ -12,9 +12,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{
-    DEFAULT_MAX_ROW_GROUP_ROW_COUNT, EnabledStatistics, WriterProperties, WriterPropertiesBuilder,
-};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
 use super::checksum::Checksums;
@@ -37,9 +35,6 @@ pub(crate) enum Effort {
 /// Rows of a page: about as many as TenSet has programs of a graph, so that a query after some graphs
 /// reads little else. Pages of 20,000 rows are 2 % smaller.
 const PAGE_ROWS: usize = 4096;
-
-/// Rows of a row group at most: files of up to as many rows have one.
-pub(crate) const ROW_GROUP_ROWS: usize = DEFAULT_MAX_ROW_GROUP_ROW_COUNT;
 
 /// A file of so many rows at most has no index of its pages and no statistics in its footer: those
 /// in the log do.

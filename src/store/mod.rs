@@ -68,7 +68,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 pub use at::At;
-pub(crate) use encode::ROW_GROUP_ROWS;
+
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};

@@ -28,8 +28,8 @@ use crate::schema::{Rollup, viewed};
 /// Files whose sums are read at the same time.
 const READ_AHEAD: usize = 16;
 
-/// A table with fewer rows answers from its rows as fast. Tests look at sums of small tables, too.
-const WORTH_ROWS: usize = if cfg!(test) { 256 } else { 1 << 16 };
+/// A table with fewer rows answers from its rows as fast.
+const WORTH_ROWS: usize = 256;
 
 /// The sums of a table's files: partition columns, labels, which measures are NULL, rows, sums,
 /// extremes. Of files that keep none, they are made from their rows.

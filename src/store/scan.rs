@@ -6,7 +6,7 @@
 //! match are not opened), and the order of the rows inside a file.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
@@ -416,10 +416,25 @@ impl TableProvider for StoredTable {
     fn statistics(&self) -> Option<Statistics> {
         let schema = self.schema.table_schema();
         if self.files.is_empty() {
-            Some(empty(schema))
-        } else {
-            self.together(&self.files).ok()
+            return Some(empty(schema));
         }
+        let mut statistics = self.together(&self.files).ok()?;
+        let in_files = self.schema.file_schema().fields().len();
+        for (place, column) in statistics
+            .column_statistics
+            .iter_mut()
+            .skip(in_files)
+            .enumerate()
+        {
+            let values = self
+                .files
+                .iter()
+                .map(|file| file.partition_values().get(place));
+            let values: HashSet<_> = values.collect();
+            // Files of others may have no rows.
+            column.distinct_count = Precision::Inexact(values.len());
+        }
+        Some(statistics)
     }
 }
 

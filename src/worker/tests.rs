@@ -151,10 +151,15 @@ async fn window_functions_that_bytes_do_not_carry_run_here() {
         } else {
             "IGNORE NULLS"
         };
-        for (function, decision) in [
-            (hidden, format!("bytes do not carry the {property}")),
-            (plain, "sent to 2 workers".to_owned()),
-        ] {
+        // The filter of an aggregate that ignores NULL is moved into its argument.
+        let is_moved = ["count(", "max(", "sum("]
+            .iter()
+            .any(|name| hidden.starts_with(name));
+        let decision = match is_moved {
+            true => "sent to 2 workers".to_owned(),
+            false => format!("bytes do not carry the {property}"),
+        };
+        for (function, decision) in [(hidden, decision), (plain, "sent to 2 workers".to_owned())] {
             for sql in [
                 format!("SELECT source_id, line, {function} AS w FROM records"),
                 format!("SELECT source_id, line, {plain} AS v, {function} AS w FROM records"),

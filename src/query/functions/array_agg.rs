@@ -27,7 +27,7 @@ use datafusion::logical_expr::{
 };
 
 use super::about::About;
-use crate::query::ordered;
+use crate::query::full_sort;
 
 /// Places of the columns that rows are kept in; the keys are the last ones.
 const GROUP: usize = 0;
@@ -224,7 +224,7 @@ impl Groups {
             options: None,
         };
         let columns: Vec<SortColumn> = std::iter::once(of_groups).chain(keys).collect();
-        let places = ordered::order(&columns, rows.num_rows())?;
+        let places = full_sort::order(&columns, rows.num_rows())?;
         if i32::try_from(rows.num_rows()).is_err() {
             return exec_err!("array_agg of more than 2,147,483,647 values at once");
         }

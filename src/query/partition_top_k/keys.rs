@@ -14,7 +14,6 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
-use crate::query::by_number::Numbers;
 use crate::query::sort_keys::{LongKey, prefix, with_equal_floats};
 
 /// A function whose value is at most k.
@@ -172,13 +171,7 @@ fn encoded_bytes(data_type: &DataType) -> Option<usize> {
 /// Numbers the partitions of rows.
 pub(super) struct Partitions {
     exprs: Vec<Arc<dyn PhysicalExpr>>,
-    known: Known,
-}
-
-enum Known {
-    /// Whole numbers, often close together.
-    Numbers(Numbers),
-    Values(Box<dyn GroupValues>),
+    known: Box<dyn GroupValues>,
 }
 
 impl Partitions {
@@ -188,16 +181,10 @@ impl Partitions {
             let data_type = stored_type(expr.data_type(schema)?);
             fields.push(Field::new(format!("key{index}"), data_type, true));
         }
-        let known = match fields.as_slice() {
-            [field] if *field.data_type() == DataType::Int64 => Known::Numbers(Numbers::default()),
-            _ => {
-                let schema = Arc::new(Schema::new(fields));
-                Known::Values(new_group_values(schema, &GroupOrdering::None)?)
-            }
-        };
+        let schema = Arc::new(Schema::new(fields));
         Ok(Self {
             exprs: spec.partition.clone(),
-            known,
+            known: new_group_values(schema, &GroupOrdering::None)?,
         })
     }
 
@@ -207,25 +194,15 @@ impl Partitions {
         for expr in &self.exprs {
             columns.push(bits(expr.evaluate(batch)?.into_array(batch.num_rows())?));
         }
-        match (&mut self.known, columns.as_slice()) {
-            (Known::Numbers(known), [column]) => known.find(column, numbers),
-            (Known::Numbers(_), _) => Ok(()),
-            (Known::Values(known), columns) => known.intern(columns, numbers),
-        }
+        self.known.intern(&columns, numbers)
     }
 
     pub(super) fn len(&self) -> usize {
-        match &self.known {
-            Known::Numbers(known) => known.len(),
-            Known::Values(known) => known.len(),
-        }
+        self.known.len()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        match &self.known {
-            Known::Numbers(known) => known.bytes(),
-            Known::Values(known) => known.size(),
-        }
+        self.known.size()
     }
 }
 

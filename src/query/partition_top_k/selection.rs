@@ -9,7 +9,7 @@ use datafusion::common::utils::memory::get_record_batch_memory_size;
 use datafusion::common::{Result, exec_datafusion_err};
 
 use super::keys::{Function, Key};
-use crate::query::ordered::compacted;
+use crate::query::full_sort::compacted;
 
 /// Rows beyond twice those that were left by the last compaction, at which the next one follows.
 const SLACK_ROWS: usize = 1 << 16;

@@ -321,7 +321,7 @@ async fn few_partitions_leave_few_rows() {
         );
         let text = plan(&context, &sql).await;
         let text = displayable(text.as_ref()).indent(false).to_string();
-        let (sort, top_k) = (text.find("OrderedExec"), text.find("PartitionTopKExec"));
+        let (sort, top_k) = (text.find("FullSortExec"), text.find("PartitionTopKExec"));
         assert!(sort.is_some() && sort < top_k, "{text}");
         let left = metric(&context, &sql, "output_rows").await;
         assert!(left <= 3 * 10 * k, "{function} {left}");

@@ -25,9 +25,9 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::operators::unwrapped;
-use crate::query::mended::{below_projection, rows_read};
+use crate::query::common_subplan::MaterializeExec;
 use crate::query::range_join::RangeJoinExec;
-use crate::query::twice::OnceExec;
+use crate::query::upstream_workarounds::{below_projection, rows_read};
 
 /// Proves that each limit leaves out only rows that a limit of the query leaves out.
 pub(super) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
@@ -115,7 +115,7 @@ fn limits(
     written: &[Written],
 ) -> Result<()> {
     let node = unwrapped(node);
-    if node.is::<OnceExec>() {
+    if node.is::<MaterializeExec>() {
         // A plan of its own, which was proven against its own logical plan.
         return Ok(());
     }

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::query::by_number::ByNumber;
-use crate::query::by_runs::ByRuns;
-use crate::query::in_place::original;
-use crate::query::ordered::Ordered;
-use crate::query::running::Running;
+use crate::query::full_sort::FullSort;
+use crate::query::operator_substitution::original;
+use crate::query::run_aggregate::RunAggregate;
+use crate::query::streaming_window::StreamingWindow;
 
 /// The operator that `node` stands for.
 pub(super) fn unwrapped(node: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
-    original::<Running>(node)
-        .or_else(|| original::<ByRuns>(node))
-        .or_else(|| original::<ByNumber>(node))
-        .or_else(|| original::<Ordered>(node))
+    original::<StreamingWindow>(node)
+        .or_else(|| original::<RunAggregate>(node))
+        .or_else(|| original::<FullSort>(node))
         .unwrap_or(node)
 }

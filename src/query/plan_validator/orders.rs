@@ -17,7 +17,7 @@ use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
 use super::operators::unwrapped;
-use crate::query::mended::{below_projection, below_window};
+use crate::query::upstream_workarounds::{below_projection, below_window};
 
 /// Proves that rows come in the orders that operators require.
 pub(super) fn validate(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {

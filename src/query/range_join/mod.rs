@@ -26,7 +26,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
 
-use super::spilling;
+use super::join_selection;
 pub(super) use exec::RangeJoinExec;
 
 /// The rule that puts the operator into plans, after all others.
@@ -48,7 +48,7 @@ impl PhysicalOptimizerRule for RangeJoins {
             };
             let has_memory = self
                 .held_bytes
-                .is_none_or(|bytes| !spilling::is_larger(join.left(), bytes));
+                .is_none_or(|bytes| !join_selection::is_larger(join.left(), bytes));
             match RangeJoinExec::try_new(&node)? {
                 Some(ours) if has_memory => Ok(Transformed::yes(Arc::new(ours) as _)),
                 _ => Ok(Transformed::no(node)),

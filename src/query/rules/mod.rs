@@ -2,7 +2,7 @@
 //!
 //! Each can be switched off in a session: `SET tsql.rules.NAME = false`. `SHOW tsql.rules` lists them, and `EXPLAIN` names those
 //! that have changed a plan. Optimizations change only how fast a result is computed and how much memory that takes; without a
-//! workaround some results are wrong (see [`mended`]).
+//! workaround some results are wrong (see [`upstream_workarounds`]).
 //!
 //! Rules that are a condition of safety have no switch: settings that make results wrong stay off, `COPY` writes whole
 //! files, and panics of readers are errors.
@@ -14,15 +14,19 @@ mod switched;
 
 use std::sync::LazyLock;
 
-use super::mended;
 use super::rule::Rule;
+use super::upstream_workarounds;
 use crate::store::{RuleSwitch, RuleSwitches};
 pub(super) use assembly::assembled;
 pub(super) use explain::{LocalPlanner, NamingPlanner};
 
 /// All rules, in their order.
 fn all() -> impl Iterator<Item = &'static Rule> {
-    let rules = [optimizations::FIRST, mended::RULES, optimizations::LAST];
+    let rules = [
+        optimizations::FIRST,
+        upstream_workarounds::RULES,
+        optimizations::LAST,
+    ];
     rules.into_iter().flatten()
 }
 

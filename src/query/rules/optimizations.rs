@@ -2,28 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::query::below_joins::BelowJoins;
-use crate::query::below_unions::BelowUnions;
-use crate::query::best_first::BestFirst;
-use crate::query::by_number::ByNumber;
-use crate::query::by_runs::ByRuns;
-use crate::query::distinct::CountInBitmap;
-use crate::query::finest::FromFinestGroups;
-use crate::query::in_place::Replaced;
-use crate::query::kept::KeepColumns;
+use crate::query::bitmap_distinct::BitmapDistinct;
+use crate::query::common_subplan::CommonSubplanElimination;
+use crate::query::eager_aggregation::EagerAggregation;
+use crate::query::full_sort::FullSort;
+use crate::query::join_selection::{self, SortMergeLargeJoins};
 use crate::query::not_in::NotIn;
-use crate::query::one_column::BoundsOfColumns;
-use crate::query::ordered::Ordered;
+use crate::query::operator_substitution::Substitute;
 use crate::query::partition_top_k::{FinalStage, PartialStage};
-use crate::query::pruned::GraphsOfParts;
+use crate::query::per_column_pruning::PerColumnPruning;
+use crate::query::preaggregates::RollupRewrite;
 use crate::query::range_join::RangeJoins;
 use crate::query::rule::{At, Place, Rule, Scope};
-use crate::query::running::Running;
-use crate::query::spilling::{self, SortedWhereLarge};
-use crate::query::sums::AnswerFromSums;
-use crate::query::taken_out::TakenOut;
-use crate::query::twice::ComputeOnce;
-use crate::query::whole_files::WholeFiles;
+use crate::query::run_aggregate::RunAggregate;
+use crate::query::split_pruning::SplitPruning;
+use crate::query::streaming_window::StreamingWindow;
+use crate::query::topk_file_order::TopKFileOrder;
 
 /// DataFusion's rule that chooses the held side of joins.
 const JOIN_SELECTION: &str = "join_selection";
@@ -35,47 +29,35 @@ const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 pub(super) const FIRST: &[Rule] = &[
     Rule {
         name: "bitmap_distinct",
-        documentation: "Counts distinct config_id in a bitmap",
+        documentation: "Counts distinct values of dense integers in a bitmap",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(CountInBitmap::new()))],
+        places: &[Place::Analyzer(|| Arc::new(BitmapDistinct::new()))],
     },
     Rule {
         name: "split_pruning",
         documentation: "Reads only the files and pages that have graphs of a part of a split",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(GraphsOfParts))],
+        places: &[Place::Logical(At::End, || Arc::new(SplitPruning))],
     },
     Rule {
-        name: "cascading_grouping_sets",
-        documentation: "Aggregates coarse grouping sets from the rows of the finest one",
+        name: "eager_aggregation",
+        documentation: "Aggregates below joins, unions and coarser grouping sets where that leaves few groups",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(FromFinestGroups))],
-    },
-    Rule {
-        name: "aggregate_through_union",
-        documentation: "Aggregates the inputs of a UNION ALL before they are united",
-        scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(BelowUnions))],
+        places: &[Place::Logical(At::End, || Arc::new(EagerAggregation))],
     },
     Rule {
         name: "preaggregates",
         documentation: "Computes aggregates from the pre-aggregates of data files",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(AnswerFromSums))],
-    },
-    Rule {
-        name: "eager_aggregation",
-        documentation: "Aggregates one side of a join before the join",
-        scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(BelowJoins))],
+        places: &[Place::Logical(At::End, || Arc::new(RollupRewrite))],
     },
     Rule {
         name: "spilling_joins",
         documentation: "Joins large sides by merging sorted rows, which may use temporary files",
         scope: Scope::Limited,
         places: &[Place::Physical(At::After(JOIN_SELECTION), |limits| {
-            Arc::new(SortedWhereLarge {
-                most_bytes: limits.memory_bytes.unwrap_or(usize::MAX) / spilling::PART,
+            Arc::new(SortMergeLargeJoins {
+                most_bytes: limits.memory_bytes.unwrap_or(usize::MAX) / join_selection::PART,
             })
         })],
     },
@@ -93,13 +75,9 @@ pub(super) const LAST: &[Rule] = &[
         name: "common_subplan",
         documentation: "Computes equal parts of a plan once",
         scope: Scope::Local,
-        places: &[Place::Logical(At::End, || Arc::new(ComputeOnce))],
-    },
-    Rule {
-        name: "extract_list_elements",
-        documentation: "Extracts list elements before the aggregation that reads them",
-        scope: Scope::Local,
-        places: &[Place::Logical(At::End, || Arc::new(TakenOut))],
+        places: &[Place::Logical(At::End, || {
+            Arc::new(CommonSubplanElimination)
+        })],
     },
     Rule {
         name: "partition_topk",
@@ -111,52 +89,38 @@ pub(super) const LAST: &[Rule] = &[
         ],
     },
     Rule {
-        name: "file_assignment",
-        documentation: "Assigns each file to one thread, and about as many bytes to each thread",
-        scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Arc::new(WholeFiles))],
-    },
-    Rule {
         name: "topk_file_order",
         documentation: "Starts a limited sort with the files that may have its first rows",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Arc::new(BestFirst))],
+        places: &[Place::Physical(At::End, |_| Arc::new(TopKFileOrder))],
     },
     Rule {
         name: "per_column_pruning",
         documentation: "Prunes pages by the bounds that a condition implies for each column",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Arc::new(BoundsOfColumns))],
-    },
-    Rule {
-        name: "column_cache",
-        documentation: "Caches decoded columns for further queries of a session",
-        scope: Scope::LocalUnlimited,
-        places: &[Place::Physical(At::End, |_| Arc::new(KeepColumns))],
+        places: &[Place::Physical(At::End, |_| Arc::new(PerColumnPruning))],
     },
     Rule {
         name: "streaming_window",
         documentation: "Computes windows over sorted rows in a stream",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Replaced::<Running>::new())],
+        places: &[Place::Physical(At::End, |_| {
+            Substitute::<StreamingWindow>::new()
+        })],
     },
     Rule {
         name: "run_aggregate",
         documentation: "Aggregates each run of equal keys as one unit",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Replaced::<ByRuns>::new())],
-    },
-    Rule {
-        name: "dense_group_by",
-        documentation: "Finds groups of a dense integer key by position instead of hashing",
-        scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Replaced::<ByNumber>::new())],
+        places: &[Place::Physical(At::End, |_| {
+            Substitute::<RunAggregate>::new()
+        })],
     },
     Rule {
         name: "full_sort",
         documentation: "Sorts by encoded keys instead of comparing rows",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Replaced::<Ordered>::new())],
+        places: &[Place::Physical(At::End, |_| Substitute::<FullSort>::new())],
     },
     Rule {
         name: "range_join",
@@ -164,7 +128,9 @@ pub(super) const LAST: &[Rule] = &[
         scope: Scope::Local,
         places: &[Place::Physical(At::End, |limits| {
             Arc::new(RangeJoins {
-                held_bytes: limits.memory_bytes.map(|bytes| bytes / spilling::PART),
+                held_bytes: limits
+                    .memory_bytes
+                    .map(|bytes| bytes / join_selection::PART),
             })
         })],
     },

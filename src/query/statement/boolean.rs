@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What is in parentheses stays together. On the right of the operator it moves to the left, which is
-//! the same and leaves no doubt (see `mended::distinct_from`).
+//! the same and leaves no doubt (see `upstream_workarounds::distinct_from`).
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 

@@ -13,8 +13,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::super::dialect::pieces::nothing;
 use crate::error::{Error, Result};
-use crate::query::mended::chains::trees::{FLAT, terms, tree};
-use crate::query::mended::chains::{DEEPEST, too_deep};
+use crate::query::upstream_workarounds::chains::trees::{FLAT, terms, tree};
+use crate::query::upstream_workarounds::chains::{DEEPEST, too_deep};
 
 /// Operators of a chain, those of the chains around it among them.
 const LONGEST: usize = 100_000;

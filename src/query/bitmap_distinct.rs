@@ -1,0 +1,92 @@
+//! `count(DISTINCT x)` of dense whole numbers is counted in a bitmap.
+//!
+//! Statistics of the table say whether the numbers are dense, and whether there are few groups: each has a bitmap.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Aggregate, AggregateUDF, Expr, ExprSchemable as _, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::cardinality::{has_few_groups, is_dense};
+use super::functions::count_distinct_dense;
+
+/// The rule. It is an analyzer's: the optimizer would make groups of the values first.
+#[derive(Debug)]
+pub(super) struct BitmapDistinct {
+    function: Arc<AggregateUDF>,
+}
+
+impl BitmapDistinct {
+    pub(super) fn new() -> Self {
+        let function = Arc::new(count_distinct_dense::udaf());
+        Self { function }
+    }
+
+    /// Returns the count in a bitmap; `None` for anything but a count of distinct dense numbers.
+    fn counted(&self, expr: &Expr, input: &LogicalPlan) -> Result<Option<Expr>> {
+        let call = match expr {
+            Expr::Alias(alias) => return self.counted(&alias.expr, input),
+            Expr::AggregateFunction(call) => call,
+            _ => return Ok(None),
+        };
+        let params = &call.params;
+        let [Expr::Column(column)] = params.args.as_slice() else {
+            return Ok(None);
+        };
+        let simple = params.order_by.is_empty() && params.null_treatment.is_none();
+        if call.func.name() != "count"
+            || !params.distinct
+            || !simple
+            || Expr::Column(column.clone()).get_type(input.schema())? != DataType::Int64
+            || !is_dense(column, input)
+        {
+            return Ok(None);
+        }
+        let function = Arc::clone(&self.function);
+        let (args, filter) = (params.args.clone(), params.filter.clone());
+        let counted = AggregateFunction::new_udf(function, args, false, filter, vec![], None);
+        Ok(Some(Expr::AggregateFunction(counted)))
+    }
+
+    fn rewritten(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(aggregate) = &plan else {
+            return Ok(Transformed::no(plan));
+        };
+        let names = NamePreserver::new_for_projection();
+        let mut changed = false;
+        let mut exprs = Vec::with_capacity(aggregate.aggr_expr.len());
+        for expr in &aggregate.aggr_expr {
+            exprs.push(match self.counted(expr, &aggregate.input)? {
+                Some(counted) => {
+                    changed = true;
+                    names.save(expr).restore(counted)
+                }
+                None => expr.clone(),
+            });
+        }
+        let groups = &aggregate.group_expr;
+        if !changed || !(groups.is_empty() || has_few_groups(groups, &aggregate.input)) {
+            return Ok(Transformed::no(plan));
+        }
+        let input = Arc::clone(&aggregate.input);
+        let aggregate = Aggregate::try_new(input, aggregate.group_expr.clone(), exprs)?;
+        Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+    }
+}
+
+impl AnalyzerRule for BitmapDistinct {
+    fn name(&self) -> &'static str {
+        "count_in_bitmap"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| self.rewritten(plan))
+            .data()
+    }
+}

@@ -1,0 +1,56 @@
+//! Several grouping sets from the groups of the finest one.
+//!
+//! ```text
+//! Aggregate                              Projection: the same columns
+//!   avg(x), count(*)                       Aggregate
+//!   by ROLLUP (a, b)             ─▶          sum(sum), sum(count), sum(rows) by ROLLUP (a, b)
+//!     rows                                   Aggregate
+//!                                              sum(x), count(x), count(*) by a, b
+//!                                                rows
+//! ```
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::logical_expr::{Aggregate, Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder};
+
+use super::two_steps::{TwoSteps, column, first_name, is_own, named_as};
+
+/// Rewrites an aggregate of grouping sets; `None` for any other.
+pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
+    let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice() else {
+        return Ok(None);
+    };
+    let groups: Vec<Expr> = sets.distinct_expr().into_iter().cloned().collect();
+    let is_rewritten = |expr: &Expr| matches!(expr, Expr::Column(column) if is_own(&column.name));
+    let is_volatile = groups.iter().any(Expr::is_volatile);
+    if is_volatile || aggregate.aggr_expr.is_empty() || groups.iter().any(is_rewritten) {
+        return Ok(None);
+    }
+    let Some((steps, results)) = TwoSteps::new(&aggregate.aggr_expr, &aggregate.input)? else {
+        return Ok(None);
+    };
+    let finest = groups.iter().enumerate();
+    let finest = finest.map(|(place, group)| group.clone().alias(first_name(place)));
+    let named = |place: usize| column(first_name(place));
+    let again = |group: &Expr| groups.iter().position(|other| other == group).map(named);
+    let all_again = |groups: &Vec<Expr>| groups.iter().map(again).collect::<Option<Vec<Expr>>>();
+    let sets = match sets {
+        GroupingSet::Rollup(groups) => all_again(groups).map(GroupingSet::Rollup),
+        GroupingSet::Cube(groups) => all_again(groups).map(GroupingSet::Cube),
+        GroupingSet::GroupingSets(sets) => {
+            let sets: Option<Vec<_>> = sets.iter().map(all_again).collect();
+            sets.map(GroupingSet::GroupingSets)
+        }
+    };
+    let Some(sets) = sets else { return Ok(None) };
+    let plan = LogicalPlanBuilder::from(Arc::clone(&aggregate.input))
+        .aggregate(finest, steps.first)?
+        .aggregate([Expr::GroupingSet(sets)], steps.second)?
+        .build()?;
+    // The groups and the number of the set keep their places.
+    let own = aggregate.schema.fields().len() - results.len();
+    let groups = plan.schema().columns().into_iter().take(own);
+    let columns = groups.map(Expr::Column).chain(results);
+    named_as(aggregate, plan, columns)
+}

@@ -1,0 +1,58 @@
+//! Aggregates rows in two steps where the first leaves few of them: below joins and unions, and below the coarser sets of `ROLLUP`.
+//!
+//! ```text
+//! Aggregate                                Projection: the same columns
+//!   count(*) by operator, class              Aggregate
+//!   Join: graph_id                  ─▶         sum(count) by operator, class
+//!     records                                  Join: graph_id
+//!     graphs                                     Aggregate
+//!                                                  count(*) by graph_id, class
+//!                                                  records
+//!                                                graphs
+//! ```
+//!
+//! Counts, sums, means and extremes only (Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995). How many groups there are
+//! is estimated from statistics of tables ([`cardinality`](super::cardinality)): without them, joins and unions stay as they are.
+
+mod grouping_sets;
+mod join;
+#[cfg(test)]
+mod tests;
+mod two_steps;
+mod union;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+/// The rule.
+#[derive(Debug)]
+pub(super) struct EagerAggregation;
+
+impl OptimizerRule for EagerAggregation {
+    fn name(&self) -> &'static str {
+        "eager_aggregation"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::TopDown)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(aggregate) = &plan else {
+            return Ok(Transformed::no(plan));
+        };
+        for rewrite in [grouping_sets::rewrite, union::rewrite, join::rewrite] {
+            // A plan that cannot be built for whatever reason stays as it is.
+            if let Ok(Some(rewritten)) = rewrite(aggregate) {
+                return Ok(Transformed::yes(rewritten));
+            }
+        }
+        Ok(Transformed::no(plan))
+    }
+}

@@ -1,0 +1,222 @@
+//! Files that may have the best rows are read first: `ORDER BY runtime_ns DESC LIMIT 10` leaves the others out by what it has found.
+//!
+//! The very first one is read in parts, small ones first: pages are chosen where a part begins, and nothing is found before.
+
+use std::sync::Arc;
+
+use arrow::compute::SortOptions;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
+
+use crate::column::value_order::value_order;
+use crate::store::scan_of_store;
+
+/// Rows of the first part.
+const FIRST_ROWS: usize = 1 << 14;
+
+/// How many times as many rows the next part has.
+const GROWTH: usize = 4;
+
+/// The rule that puts the files of such scans in order.
+#[derive(Debug)]
+pub(super) struct TopKFileOrder;
+
+impl PhysicalOptimizerRule for TopKFileOrder {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|node| {
+            let sort = node.downcast_ref::<SortExec>();
+            let Some(sort) = sort.filter(|sort| sort.fetch().is_some()) else {
+                return Ok(Transformed::no(node));
+            };
+            let first = sort.expr().first();
+            let properties = sort.input().equivalence_properties();
+            // Who merges what comes in order stops as soon as there is enough.
+            if properties.ordering_satisfy([first.clone()])? {
+                return Ok(Transformed::no(node));
+            }
+            let Some(input) = best_first(sort.input(), &first.expr, first.options)? else {
+                return Ok(Transformed::no(node));
+            };
+            replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "best_first"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The same rows, those of files first that may have the best; `None` where files do not say.
+fn best_first(
+    plan: &Arc<dyn ExecutionPlan>,
+    by: &Arc<dyn PhysicalExpr>,
+    order: SortOptions,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(column) = by.downcast_ref::<Column>() else {
+        return Ok(None);
+    };
+    if let Some(scan) = scan_of_store(plan) {
+        return Ok(of_scan(scan, column, order));
+    }
+    let (input, by) = if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        let place = match filter.projection() {
+            Some(places) => places.get(column.index()).copied(),
+            None => Some(column.index()),
+        };
+        let by = place.map(|place| Arc::new(Column::new(column.name(), place)) as _);
+        (filter.input(), by)
+    } else if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let by = projection.expr().get(column.index());
+        (projection.input(), by.map(|by| Arc::clone(&by.expr)))
+    } else {
+        return Ok(None);
+    };
+    let Some(by) = by else { return Ok(None) };
+    let input = best_first(input, &by, order)?;
+    let plan = input.map(|input| replace_children_if_necessary(Arc::clone(plan), vec![input]));
+    plan.transpose()
+}
+
+fn of_scan(
+    scan: &FileScanConfig,
+    column: &Column,
+    order: SortOptions,
+) -> Option<Arc<dyn ExecutionPlan>> {
+    let columns = scan.file_source().projection()?;
+    let column = columns.as_ref().get(column.index())?;
+    let place = column.expr.downcast_ref::<Column>()?.index();
+    let groups = scan.file_groups.iter().map(|group| {
+        let mut files: Vec<PartitionedFile> = group.iter().cloned().collect();
+        files.sort_by(|one, other| {
+            let (one, other) = (best(one, place, order), best(other, place, order));
+            match (one, other) {
+                (Some(one), Some(other)) if order.descending => value_order(other, one),
+                (Some(one), Some(other)) => value_order(one, other),
+                (one, other) => other.is_some().cmp(&one.is_some()),
+            }
+        });
+        let mut files = files.into_iter();
+        let first = files.next().map(in_parts).unwrap_or_default();
+        FileGroup::new(first.into_iter().chain(files).collect())
+    });
+    let scan = FileScanConfigBuilder::from(scan.clone())
+        .with_file_groups(groups.collect())
+        .with_output_ordering(Vec::new());
+    Some(DataSourceExec::from_data_source(scan.build()))
+}
+
+/// The best value of a column that a file may have.
+fn best(file: &PartitionedFile, place: usize, order: SortOptions) -> Option<&ScalarValue> {
+    let column = file.statistics.as_ref()?.column_statistics.get(place)?;
+    let best = match order.descending {
+        true => &column.max_value,
+        false => &column.min_value,
+    };
+    best.get_value()
+}
+
+/// A file in parts, each with more rows than those before it.
+fn in_parts(file: PartitionedFile) -> Vec<PartitionedFile> {
+    let rows = file.statistics.as_ref().map(|known| known.num_rows);
+    let is_divided = file
+        .range
+        .as_ref()
+        .is_some_and(|range| range.start > 0 || range.end.cast_unsigned() < file.object_meta.size);
+    let Some(Precision::Exact(rows)) = rows.filter(|_| !is_divided) else {
+        return vec![file];
+    };
+    let (mut parts, mut start, mut length) = (Vec::new(), 0, FIRST_ROWS);
+    while start < rows {
+        // The last one is no short one.
+        let end = match rows - start < 2 * length {
+            true => rows,
+            false => start + length,
+        };
+        let chosen = vec![
+            RowSelector::skip(start),
+            RowSelector::select(end - start),
+            RowSelector::skip(rows - end),
+        ];
+        let chosen = ParquetRowSelection::new(RowSelection::from(chosen));
+        parts.push(file.clone().with_extension(chosen));
+        (start, length) = (end, length * GROWTH);
+    }
+    match parts.len() {
+        0 | 1 => vec![file],
+        _ => parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::physical_plan::displayable;
+
+    use crate::query::SessionOptions;
+    use crate::query::preaggregates::tests::{answer, more, store};
+
+    #[tokio::test]
+    async fn files_with_the_best_rows_come_first() {
+        let store = store().await;
+        more(&store).await;
+        let options = SessionOptions::default().threads(1);
+        let context = store.session_with(&options).await.unwrap();
+        let files = async |order: &str| {
+            let sql = format!(
+                "SELECT line, r FROM (SELECT line, error_no, runtime_ns AS r FROM records) WHERE error_no = 0 ORDER BY r {order} LIMIT 3"
+            );
+            let plan = context.sql(&sql).await.unwrap();
+            let plan = plan.create_physical_plan().await.unwrap();
+            let plan = displayable(plan.as_ref()).indent(true).to_string();
+            let (_, files) = plan.split_once("[[").unwrap();
+            let (files, _) = files.split_once("]]").unwrap();
+            let mut files: Vec<_> = files.split(", ").map(str::to_owned).collect();
+            // The first one is there in parts.
+            assert_eq!(files[0], files[1], "{plan}");
+            files.dedup();
+            files
+        };
+        let (worst, best) = (files("DESC").await, files("ASC").await);
+        assert!(worst.len() > 2, "{worst:?}");
+        assert_ne!(worst, best);
+        let (mut one, mut other) = (worst.clone(), best.clone());
+        one.sort();
+        other.sort();
+        assert_eq!(one, other);
+        for (order, rows) in [("DESC", "error_no = 0"), ("ASC", "line % 3 = 1")] {
+            let sql =
+                format!("SELECT runtime_ns FROM records WHERE {rows} ORDER BY 1 {order} LIMIT 7");
+            let all = format!(
+                "SELECT runtime_ns FROM (SELECT runtime_ns, row_number() OVER (ORDER BY runtime_ns {order} NULLS LAST, line) AS n FROM records WHERE {rows}) WHERE n <= 7"
+            );
+            assert_eq!(
+                answer(&context, &sql).await,
+                answer(&context, &all).await,
+                "{sql}"
+            );
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Scalar subqueries whose rows depend on the row around them by other conditions than equal columns.
+//!
+//! ```text
+//! SELECT x, (SELECT sum(y) FROM r WHERE r.k < l.k) FROM l
+//!
+//! Projection: x, s.value
+//!   Left Join: l.k = s.c0, NULL equals NULL
+//!     l
+//!     SubqueryAlias: s
+//!       Aggregate: GROUP BY c0, sum(y) FILTER (WHERE found) AS value
+//!         Left Join: r.k < c0
+//!           Aggregate: GROUP BY l.k AS c0
+//!             l
+//!           Projection: r.*, TRUE AS found
+//!             r
+//! ```
+//!
+//! DataFusion 55 computes an aggregate for each value of the columns of the subquery that must be equal, and rejects other conditions. Here
+//! it is computed for each combination of values of the outer columns (Neumann and Kemper, "Unnesting Arbitrary
+//! Queries", BTW 2015, section 3). `ORDER BY ... LIMIT 1` is `first_value`.
+//!
+//! Upstream: <https://github.com/apache/datafusion/issues/14554>, <https://github.com/apache/datafusion/issues/5492>, <https://github.com/apache/datafusion/issues/16137>
+
+mod head;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::common::{
+    Column, DFSchema, ExprSchema as _, JoinType, NullEquality, Result, not_impl_err,
+};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
+use datafusion::logical_expr::{
+    BinaryExpr, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Projection, lit,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use self::head::{Head, aggregate_name, below, unqualified};
+use crate::query::functions::{CANONICAL_FLOAT, has_floats};
+use crate::query::not_in::is_volatile;
+
+/// The column that is NULL where no row of a subquery was found.
+const FOUND: &str = "__found";
+/// The column of the value.
+const VALUE: &str = "__value";
+
+/// The rule that does so.
+#[derive(Debug)]
+pub(super) struct CorrelatedScalars;
+
+impl AnalyzerRule for CorrelatedScalars {
+    fn name(&self) -> &'static str {
+        "correlated_scalars"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|node| match node {
+            LogicalPlan::Filter(filter) => {
+                let columns = filter.input.schema().columns();
+                let mut input = filter.input.as_ref().clone();
+                let predicate = joined(filter.predicate, &filter.input, &mut input)?;
+                if !predicate.transformed {
+                    let filter = Filter::try_new(predicate.data, filter.input)?;
+                    return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+                }
+                LogicalPlanBuilder::from(input)
+                    .filter(predicate.data)?
+                    .project(columns.into_iter().map(Expr::Column))?
+                    .build()
+                    .map(Transformed::yes)
+            }
+            LogicalPlan::Projection(projection) => {
+                let names = NamePreserver::new_for_projection();
+                let mut input = projection.input.as_ref().clone();
+                let mut is_changed = false;
+                let exprs = projection.expr.into_iter().map(|expr| {
+                    let name = names.save(&expr);
+                    let expr = joined(expr, &projection.input, &mut input)?;
+                    is_changed |= expr.transformed;
+                    Ok(if expr.transformed {
+                        name.restore(expr.data)
+                    } else {
+                        expr.data
+                    })
+                });
+                let exprs = exprs.collect::<Result<Vec<_>>>()?;
+                let projection = Projection::try_new(exprs, Arc::new(input))?;
+                let node = LogicalPlan::Projection(projection);
+                Ok(Transformed::new_transformed(node, is_changed))
+            }
+            node => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+}
+
+/// Replaces subqueries of an expression over `rows` by columns that are joined to `input`, which has these rows.
+fn joined(expr: Expr, rows: &LogicalPlan, input: &mut LogicalPlan) -> Result<Transformed<Expr>> {
+    if !expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))? {
+        return Ok(Transformed::no(expr));
+    }
+    expr.transform_up(|part| {
+        let Expr::ScalarSubquery(subquery) = &part else {
+            return Ok(Transformed::no(part));
+        };
+        if subquery.outer_ref_columns.is_empty() {
+            return Ok(Transformed::no(part));
+        }
+        let Some(scalar) = Scalar::try_new(&subquery.subquery)? else {
+            return Ok(Transformed::no(part));
+        };
+        match scalar.joined_to(rows, input)? {
+            Some((plan, value)) => {
+                *input = plan;
+                Ok(Transformed::yes(value))
+            }
+            None => Ok(Transformed::no(part)),
+        }
+    })
+}
+
+/// A correlated subquery of one value.
+struct Scalar {
+    /// Its value, of the aggregates.
+    value: Expr,
+    aggregates: Vec<Expr>,
+    /// The conditions by which it depends on the row around it.
+    conditions: Vec<Expr>,
+    /// Its rows without them.
+    rows: LogicalPlan,
+    /// Whether DataFusion plans it, too, and is wrong only where a value of no rows is a constant.
+    is_optional: bool,
+}
+
+impl Scalar {
+    /// `None` where DataFusion plans it, or where it is of another form.
+    fn try_new(plan: &LogicalPlan) -> Result<Option<Self>> {
+        let Some(head) = Head::try_new(plan)? else {
+            return Ok(None);
+        };
+        let Head {
+            value,
+            mut aggregates,
+            input: mut node,
+            is_limited,
+        } = head;
+        let (mut conditions, mut others) = (Vec::new(), Vec::new());
+        loop {
+            match node {
+                LogicalPlan::Filter(filter) => {
+                    for condition in split_conjunction(&filter.predicate) {
+                        if condition.contains_outer() {
+                            conditions.push(condition.clone());
+                        } else {
+                            others.push(condition.clone());
+                        }
+                    }
+                    node = &filter.input;
+                }
+                LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_)
+                    if is_correlated(node)? =>
+                {
+                    let exprs = aggregates.iter_mut().chain(&mut conditions);
+                    for expr in exprs.chain(&mut others) {
+                        *expr = below(std::mem::take(expr), node)?;
+                    }
+                    let inputs = node.inputs();
+                    let [input] = inputs.as_slice() else {
+                        return Ok(None);
+                    };
+                    node = input;
+                }
+                _ => break,
+            }
+        }
+        if is_correlated(node)? || has_subquery(&conditions)? {
+            return Ok(None);
+        }
+        // Equal columns are DataFusion's, but for limits, and for values that it replaces by constants.
+        let is_optional = !is_limited
+            && conditions.iter().all(is_column_equality)
+            && !aggregates.iter().chain([&value]).any(Expr::contains_outer);
+        if is_optional && is_never_constant(&value) {
+            return Ok(None);
+        }
+        let rows = LogicalPlanBuilder::from(node.clone());
+        let rows = match conjunction(others) {
+            Some(others) => rows.filter(others)?,
+            None => rows,
+        };
+        Ok(Some(Self {
+            value,
+            aggregates,
+            conditions,
+            rows: rows.build()?,
+            is_optional,
+        }))
+    }
+
+    /// Returns the columns of the row around the subquery that it depends on.
+    fn outer_columns(&self) -> Result<Vec<Column>> {
+        let mut outer: Vec<Column> = Vec::new();
+        let exprs = self.conditions.iter().chain(&self.aggregates);
+        for expr in exprs.chain([&self.value]) {
+            expr.apply(|part| {
+                if let Expr::OuterReferenceColumn(_, column) = part
+                    && !outer.contains(column)
+                {
+                    outer.push(column.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        Ok(outer)
+    }
+
+    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
+    ///
+    /// # Errors
+    /// If a second evaluation of `rows` could give different rows.
+    fn joined_to(
+        self,
+        rows: &LogicalPlan,
+        input: &LogicalPlan,
+    ) -> Result<Option<(LogicalPlan, Expr)>> {
+        let outer = self.outer_columns()?;
+        let is_of_rows = |column: &Column| rows.schema().has_column(column);
+        if outer.is_empty() || !outer.iter().all(is_of_rows) {
+            return Ok(None);
+        }
+        if !is_repeatable(rows, &outer)? {
+            if self.is_optional {
+                return Ok(None);
+            }
+            return not_impl_err!(
+                "a subquery is about rows of a LIMIT, a window, a sum of floats or random numbers\n\
+                 hint: COPY these rows to a file, and query the file"
+            );
+        }
+        let alias = free_alias(input.schema());
+        let keys: Vec<Column> = (0..outer.len())
+            .map(|number| Column::new(Some(alias.as_str()), format!("c{number}")))
+            .collect();
+        let inner = |expr: Expr| {
+            expr.transform(|part| {
+                let Expr::OuterReferenceColumn(_, column) = &part else {
+                    return Ok(Transformed::no(part));
+                };
+                let place = outer.iter().position(|other| other == column);
+                Ok(match place.and_then(|place| keys.get(place)) {
+                    Some(key) => Transformed::yes(Expr::Column(key.clone())),
+                    None => Transformed::no(part),
+                })
+            })
+            .data()
+        };
+        // Merge joins compare the bits of floats.
+        let canonical = |column: &Column| {
+            let field = rows.schema().field_from_column(column)?;
+            let column = Expr::Column(column.clone());
+            Ok(if has_floats(field.data_type()) {
+                CANONICAL_FLOAT.call(vec![column])
+            } else {
+                column
+            })
+        };
+        let canonical = outer.iter().map(canonical).collect::<Result<Vec<_>>>()?;
+        let named = canonical.iter().zip(&keys);
+        let named = named.map(|(value, key)| value.clone().alias(&key.name));
+        let combinations = LogicalPlanBuilder::from(rows.clone())
+            .project(named)?
+            .distinct()?
+            .alias(&alias)?
+            .build()?;
+        let columns = self.rows.schema().columns().into_iter().map(Expr::Column);
+        let found = format!("{FOUND}_{alias}");
+        let found_rows = LogicalPlanBuilder::from(self.rows)
+            .project(columns.chain([lit(true).alias(&found)]))?
+            .build()?;
+        let conditions = self.conditions.into_iter().map(inner);
+        let conditions = conditions.collect::<Result<Vec<_>>>()?;
+        let conditions = if conditions.is_empty() {
+            vec![lit(true)]
+        } else {
+            conditions
+        };
+        let of_found = |(expr, number): (Expr, usize)| {
+            let expr = filtered(inner(expr)?, &found)?;
+            Ok(expr.alias(aggregate_name(number)))
+        };
+        let aggregates = self.aggregates.into_iter().zip(0..).map(of_found);
+        let aggregates = aggregates.collect::<Result<Vec<_>>>()?;
+        let key_columns = || keys.iter().cloned().map(Expr::Column);
+        let unaliased = key_columns()
+            .zip(&keys)
+            .map(|(key, name)| key.alias(&name.name));
+        let values = LogicalPlanBuilder::from(combinations)
+            .join_on(found_rows, JoinType::Left, conditions)?
+            .aggregate(key_columns(), aggregates)?
+            .project(unaliased.chain([inner(self.value)?.alias(VALUE)]))?
+            .alias(&alias)?
+            .build()?;
+        let value = Expr::Column(Column::new(Some(alias.as_str()), VALUE));
+        let key_of_input = |number: usize| Column::new_unqualified(format!("{alias}_c{number}"));
+        let input_keys: Vec<Column> = (0..outer.len()).map(key_of_input).collect();
+        let named = canonical.into_iter().zip(&input_keys);
+        let named = named.map(|(value, key)| value.alias(&key.name));
+        let columns = input.schema().columns().into_iter().map(Expr::Column);
+        let plan = LogicalPlanBuilder::from(input.clone())
+            .project(columns.chain(named))?
+            .join_detailed(
+                values,
+                JoinType::Left,
+                (input_keys, keys.clone()),
+                None,
+                NullEquality::NullEqualsNull,
+            )?
+            .build()?;
+        Ok(Some((plan, value)))
+    }
+}
+
+/// An aggregate of the rows that were found.
+fn filtered(expr: Expr, found: &str) -> Result<Expr> {
+    expr.transform(|part| {
+        let Expr::AggregateFunction(mut call) = part else {
+            return Ok(Transformed::no(part));
+        };
+        let mut filter = unqualified(found).is_not_null();
+        if let Some(before) = call.params.filter.take() {
+            filter = filter.and(*before);
+        }
+        call.params.filter = Some(Box::new(filter));
+        Ok(Transformed::new(
+            Expr::AggregateFunction(call),
+            true,
+            TreeNodeRecursion::Jump,
+        ))
+    })
+    .data()
+}
+
+/// Whether two evaluations of a plan give the same values of some columns. Limits and windows choose among equal rows, and sums of floats
+/// depend on the order of rows.
+fn is_repeatable(plan: &LogicalPlan, columns: &[Column]) -> Result<bool> {
+    let has_floats = columns.iter().any(|column| {
+        let field = plan.schema().field_from_column(column);
+        field.is_ok_and(|field| has_floats(field.data_type()))
+    });
+    let is_chosen = |node: &LogicalPlan| match node {
+        LogicalPlan::TableScan(scan) => scan.fetch.is_some(),
+        LogicalPlan::Sort(sort) => sort.fetch.is_some(),
+        LogicalPlan::Aggregate(_) => has_floats,
+        LogicalPlan::Limit(_)
+        | LogicalPlan::Window(_)
+        | LogicalPlan::Distinct(Distinct::On(_))
+        | LogicalPlan::Extension(_) => true,
+        _ => false,
+    };
+    let is_any = plan.exists(|node| Ok(is_chosen(node)))?;
+    Ok(!is_any && !is_volatile(plan)?)
+}
+
+fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_correlated = false;
+    plan.apply_with_subqueries(|node| {
+        is_correlated |= node.contains_outer_reference();
+        Ok(if is_correlated {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
+    })?;
+    Ok(is_correlated)
+}
+
+fn has_subquery(conditions: &[Expr]) -> Result<bool> {
+    for condition in conditions {
+        let is_subquery = |part: &Expr| {
+            Ok(matches!(
+                part,
+                Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_)
+            ))
+        };
+        if condition.exists(is_subquery)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a condition compares a column of a subquery with one of the row around it.
+fn is_column_equality(condition: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::Eq,
+        right,
+    }) = condition
+    else {
+        return false;
+    };
+    matches!(
+        (left.as_ref(), right.as_ref()),
+        (Expr::Column(_), Expr::OuterReferenceColumn(..))
+            | (Expr::OuterReferenceColumn(..), Expr::Column(_))
+    )
+}
+
+/// Whether no rule makes a constant of the value of a subquery, as of `count(*) IS NULL` or `0 * count(*)`.
+fn is_never_constant(value: &Expr) -> bool {
+    match value {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_never_constant(&alias.expr),
+        Expr::Cast(cast) => is_never_constant(&cast.expr),
+        Expr::Negative(value) => is_never_constant(value),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let is_operand =
+                |value: &Expr| matches!(value, Expr::Literal(..)) || is_never_constant(value);
+            matches!(op, Operator::Plus | Operator::Minus | Operator::Divide)
+                && (is_never_constant(left) && is_operand(right)
+                    || is_operand(left) && is_never_constant(right))
+        }
+        _ => false,
+    }
+}
+
+/// A name that no relation of a schema has.
+fn free_alias(schema: &DFSchema) -> String {
+    let is_taken = |name: &String| {
+        let mut qualifiers = schema.iter().filter_map(|(qualifier, _)| qualifier);
+        qualifiers.any(|qualifier| qualifier.table() == name)
+    };
+    let mut number = 0;
+    loop {
+        let name = format!("__scalar_{number}");
+        if !is_taken(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}

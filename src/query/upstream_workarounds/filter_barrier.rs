@@ -1,0 +1,229 @@
+//! Filters by columns whose names are ambiguous stay where they are.
+//!
+//! DataFusion 55's `FilterPushdown` hands a filter to the input of an operator by the names of its columns, and takes the first column of
+//! a name. Both sides of a join may have it, so that `WHERE coalesce(x.v, 4) > y.v` above `x RIGHT JOIN y` compared `x.v` with itself.
+//! A projection finds what it computes by name, too. So the rule sees a [`FilterBarrier`] above each operator that would look up
+//! such a name. It stops filters by columns of that name, and lets others through. Joins distinguish their sides by position.
+//!
+//! Upstream: <https://github.com/apache/datafusion/issues/25296>, <https://github.com/apache/datafusion/issues/21246>
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::Schema;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::filter_pushdown::{
+    ChildFilterDescription, FilterDescription, FilterPushdownPhase,
+};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+
+/// Names of the rules that push filters down.
+pub(super) const PUSH_FILTERS: [&str; 2] = ["FilterPushdown", "FilterPushdown(Post)"];
+
+/// A rule that pushes filters down, in a plan with barriers.
+#[derive(Debug)]
+pub(super) struct AboveBarriers(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for AboveBarriers {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = plan.transform_up(|node| {
+            let ambiguous = looked_up(&node);
+            Ok(if ambiguous.is_empty() {
+                Transformed::no(node)
+            } else {
+                let allowed = columns_except(&node.schema(), &ambiguous);
+                Transformed::yes(Arc::new(FilterBarrier {
+                    input: node,
+                    allowed,
+                }) as _)
+            })
+        });
+        let plan = self.0.optimize(plan.data()?, config)?;
+        plan.transform_up(|node| {
+            Ok(match node.downcast_ref::<FilterBarrier>() {
+                Some(barrier) => Transformed::yes(Arc::clone(&barrier.input)),
+                None => Transformed::no(node),
+            })
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// Returns the ambiguous names that an operator looks up when it hands on a filter.
+fn looked_up(node: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
+    if node.is::<ProjectionExec>() {
+        return ambiguous_names(&node.schema());
+    }
+    let inputs = node.children().into_iter();
+    inputs
+        .flat_map(|input| ambiguous_names(&input.schema()))
+        .collect()
+}
+
+/// Returns the names that several columns have.
+fn ambiguous_names(schema: &Schema) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    let names = schema.fields().iter().map(|field| field.name());
+    names
+        .filter(|name| !seen.insert(name.as_str()))
+        .cloned()
+        .collect()
+}
+
+/// Returns the positions of the columns that are the first of their name, and whose name is not `ambiguous`.
+fn columns_except(schema: &Schema, ambiguous: &HashSet<String>) -> HashSet<usize> {
+    let mut seen = HashSet::new();
+    let names = schema.fields().iter().map(|field| field.name()).enumerate();
+    let first = names.filter(|(_, name)| seen.insert(name.as_str()));
+    first
+        .filter(|(_, name)| !ambiguous.contains(*name))
+        .map(|(position, _)| position)
+        .collect()
+}
+
+/// An operator that would look up ambiguous names, while filters are pushed down. It is never run.
+#[derive(Debug)]
+struct FilterBarrier {
+    input: Arc<dyn ExecutionPlan>,
+    allowed: HashSet<usize>,
+}
+
+impl DisplayAs for FilterBarrier {
+    fn fmt_as(&self, _: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("FilterBarrier")
+    }
+}
+
+impl ExecutionPlan for FilterBarrier {
+    fn name(&self) -> &'static str {
+        "FilterBarrier"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [input] = <[_; 1]>::try_from(children).or_else(|children| {
+            internal_err!("a filter barrier has one input, not {}", children.len())
+        })?;
+        let allowed = self.allowed.clone();
+        Ok(Arc::new(Self { input, allowed }))
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        internal_err!("a filter barrier is removed before a plan is run")
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        let description = ChildFilterDescription::from_child_with_allowed_indices(
+            &parent_filters,
+            self.allowed.clone(),
+            &self.input,
+        )?;
+        Ok(FilterDescription::new().with_child(description))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::physical_plan::displayable;
+
+    use super::super::tests::rows;
+    use crate::query::engine::engine;
+    use crate::query::preaggregates::tests::store;
+
+    /// Expected values are DuckDB's.
+    #[tokio::test]
+    async fn filters_above_outer_joins_read_the_columns_of_their_sides() {
+        let context = engine(None).unwrap();
+        let x = "(VALUES (1, 5)) AS x(i, v)";
+        let y = "(VALUES (1, 3, 0), (2, 9, 0), (3, 1, 0)) AS y(i, v, z)";
+        for (sql, expected) in [
+            (
+                format!(
+                    "SELECT y.i FROM {x} RIGHT JOIN {y} ON x.i = y.i WHERE y.z = 0 AND coalesce(x.v, 4) > y.v ORDER BY y.i"
+                ),
+                ["1", "3"],
+            ),
+            (
+                format!(
+                    "SELECT y.i FROM {x} FULL JOIN {y} ON x.i = y.i WHERE y.z = 0 AND coalesce(x.v, 4) > y.v ORDER BY y.i"
+                ),
+                ["1", "3"],
+            ),
+            (
+                format!(
+                    "SELECT y.i FROM {y} LEFT JOIN {x} ON x.i = y.i WHERE y.z = 0 AND coalesce(x.v, 4) > y.v ORDER BY y.i"
+                ),
+                ["1", "3"],
+            ),
+            (
+                format!(
+                    "SELECT b FROM (SELECT x.v AS a, y.v AS b, y.z FROM {x} RIGHT JOIN {y} ON x.i = y.i) AS j WHERE z = 0 AND coalesce(a, 4) > b ORDER BY b"
+                ),
+                ["1", "3"],
+            ),
+        ] {
+            for threads in [1, 4] {
+                let set = format!("SET datafusion.execution.target_partitions = {threads}");
+                context.sql(&set).await.unwrap();
+                assert_eq!(rows(&context, &sql).await, expected, "{threads}: {sql}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn joins_of_joins_keep_their_dynamic_filters() {
+        let store = store().await;
+        let context = store.session().await.unwrap();
+        let sql = "SELECT r.line, r.runtime_ns, g.kind FROM records AS r JOIN graphs AS g ON r.graph_id = g.graph_id JOIN (SELECT graph_id FROM graphs WHERE graph_id % 5 = 3) AS s ON s.graph_id = r.graph_id";
+        let frame = context.sql(sql).await.unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        let plan = displayable(plan.as_ref()).indent(false).to_string();
+        let most = plan
+            .lines()
+            .map(|line| line.matches("DynamicFilter").count());
+        assert_eq!(most.max(), Some(2), "{plan}");
+    }
+}

@@ -1,0 +1,413 @@
+//! Limits stay where they are while sorts are placed.
+//!
+//! ```text
+//! SortExec: x, fetch=3                       SortExec: x, fetch=3
+//!   HashJoinExec                               HashJoinExec
+//!     BoundedWindowAggExec: count(*)   not       BoundedWindowAggExec: count(*)
+//!       rows                                       SortExec: x, fetch=3
+//!     other rows                                     rows
+//! ```
+//!
+//! DataFusion 55's `EnsureRequirements` moves a sort to where it is cheapest, and its limit along with it. An operator whose rows
+//! are in the required order hands the limit to all of its inputs, whatever it does with their rows: windows, joins,
+//! filters, unions and final stages of aggregations. Where the input needs no sort, the limit is lost.
+//! So the rule does not see limits: a [`LimitBarrier`] takes the place of each, and requires the order
+//! in which the limit counts rows.
+//!
+//! Upstream: <https://github.com/apache/datafusion/pull/24932>, <https://github.com/apache/datafusion/pull/25066>; windows not filed, docs/dev/upstream/limit_barrier.md
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{Distribution, LexOrdering, OrderingRequirements, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _,
+    InputDistributionRequirements, PlanProperties,
+};
+
+use super::missing_sorts::sorted;
+
+/// Name of the rule that places sorts.
+pub(super) const PLACES_SORTS: &str = "EnsureRequirements";
+
+/// The rule that places sorts, in a plan whose limits it does not see.
+#[derive(Debug)]
+pub(super) struct BehindBarriers(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for BehindBarriers {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = plan.transform_up(hide).data()?;
+        let plan = self.0.optimize(plan, config)?;
+        plan.transform_up(restore).data()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// Replaces a limit by a barrier.
+fn hide(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    if let Some(output) = node.downcast_ref::<OutputRequirementExec>()
+        && output.fetch().is_some()
+    {
+        let ordering = output.required_input_ordering().into_iter().next();
+        let distribution = output.input_distribution_requirements();
+        let distribution = distribution.child_distribution(0).cloned();
+        return Ok(Transformed::yes(Arc::new(OutputRequirementExec::new(
+            output.input(),
+            ordering.flatten(),
+            distribution.unwrap_or(Distribution::UnspecifiedDistribution),
+            None,
+        ))));
+    }
+    let Some((input, limit)) = Limit::of(&node) else {
+        return Ok(Transformed::no(node));
+    };
+    Ok(Transformed::yes(Arc::new(LimitBarrier::new(input, limit))))
+}
+
+/// Replaces a barrier by its limit.
+fn restore(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let Some(LimitBarrier { input, limit, .. }) = node.downcast_ref::<LimitBarrier>() else {
+        return Ok(Transformed::no(node));
+    };
+    let is_in_order = match &limit.ordering {
+        Some(ordering) => input
+            .equivalence_properties()
+            .ordering_satisfy(ordering.clone())?,
+        None => true,
+    };
+    match &limit.ordering {
+        Some(ordering) if !is_in_order => Ok(Transformed::yes(
+            limit.above(&sorted(input, ordering.clone())),
+        )),
+        _ => Ok(Transformed::yes(limit.above(input))),
+    }
+}
+
+/// The rows that a limit lets through.
+#[derive(Clone, Debug)]
+struct Limit {
+    skip: usize,
+    fetch: Option<usize>,
+    /// The order in which rows are counted, where there is one.
+    ordering: Option<LexOrdering>,
+    /// Whether all rows are counted together, rather than those of each partition.
+    is_global: bool,
+}
+
+impl Limit {
+    /// The limit of an operator, and the operator's rows without it.
+    fn of(node: &Arc<dyn ExecutionPlan>) -> Option<(Arc<dyn ExecutionPlan>, Self)> {
+        if let Some(sort) = node.downcast_ref::<SortExec>() {
+            let limit = Self {
+                skip: 0,
+                fetch: Some(sort.fetch()?),
+                ordering: Some(sort.expr().clone()),
+                is_global: !sort.preserve_partitioning(),
+            };
+            return Some((Arc::new(sort.with_fetch(None)) as _, limit));
+        }
+        let counted = |input: &Arc<dyn ExecutionPlan>, required: &Option<LexOrdering>| {
+            let sorted = || input.output_ordering().filter(|_| is_sorted(input));
+            required.as_ref().or_else(sorted).cloned()
+        };
+        if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
+            let input = limit.input();
+            let limit = Self {
+                skip: limit.skip(),
+                fetch: limit.fetch(),
+                ordering: counted(input, limit.required_ordering()),
+                is_global: true,
+            };
+            return Some((Arc::clone(input), limit));
+        }
+        let limit = node.downcast_ref::<LocalLimitExec>()?;
+        let input = limit.input();
+        let limit = Self {
+            skip: 0,
+            fetch: Some(limit.fetch()),
+            ordering: counted(input, limit.required_ordering()),
+            is_global: false,
+        };
+        Some((Arc::clone(input), limit))
+    }
+
+    /// The limit above its input: of the sort or merge that ends there, or an operator of its own.
+    fn above(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        if self.skip == 0
+            && let Some(fetch) = self.fetch
+            && let Some(limited) = self.of_sort(input, fetch)
+        {
+            return limited;
+        }
+        match self.fetch {
+            Some(fetch) if !self.is_global => {
+                let mut limit = LocalLimitExec::new(Arc::clone(input), fetch);
+                limit.set_required_ordering(self.ordering.clone());
+                Arc::new(limit)
+            }
+            fetch => {
+                let mut limit = GlobalLimitExec::new(Arc::clone(input), self.skip, fetch);
+                limit.set_required_ordering(self.ordering.clone());
+                Arc::new(limit)
+            }
+        }
+    }
+
+    /// `input` with a limit, where it is a sort, or merges sorted partitions.
+    fn of_sort(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        fetch: usize,
+    ) -> Option<Arc<dyn ExecutionPlan>> {
+        if let Some(sort) = input.downcast_ref::<SortExec>() {
+            // A sort of each partition ends no global order.
+            let is_global = sort.properties().output_partitioning().partition_count() == 1;
+            return (is_global || !self.is_global)
+                .then(|| Arc::new(sort.with_fetch(Some(fetch))) as _);
+        }
+        let merge = input.downcast_ref::<SortPreservingMergeExec>()?;
+        let rows: Arc<dyn ExecutionPlan> = match merge.input().downcast_ref::<SortExec>() {
+            Some(sort) => Arc::new(sort.with_fetch(Some(fetch))),
+            None => Arc::clone(merge.input()),
+        };
+        let merge = SortPreservingMergeExec::new(merge.expr().clone(), rows);
+        Some(Arc::new(merge.with_fetch(Some(fetch))))
+    }
+}
+
+/// Returns whether a sort gives rows their order. A limit over a scan may take any rows of it.
+fn is_sorted(node: &Arc<dyn ExecutionPlan>) -> bool {
+    node.is::<SortExec>()
+        || match node.children().as_slice() {
+            [input] => {
+                let is_kept = node.is::<LimitBarrier>() || node.maintains_input_order() == [true];
+                is_kept && is_sorted(input)
+            }
+            _ => false,
+        }
+}
+
+/// An operator in the place of a limit, while sorts are placed. It is never run.
+#[derive(Debug)]
+struct LimitBarrier {
+    input: Arc<dyn ExecutionPlan>,
+    limit: Limit,
+    properties: Arc<PlanProperties>,
+}
+
+impl LimitBarrier {
+    fn new(input: Arc<dyn ExecutionPlan>, limit: Limit) -> Self {
+        let of_input = input.properties();
+        let properties = PlanProperties::new(
+            of_input.equivalence_properties().clone(),
+            of_input.output_partitioning().clone(),
+            input.pipeline_behavior(),
+            input.boundedness(),
+        );
+        Self {
+            input,
+            limit,
+            properties: Arc::new(properties),
+        }
+    }
+}
+
+impl DisplayAs for LimitBarrier {
+    fn fmt_as(&self, _: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "LimitBarrier: skip={}, fetch=", self.limit.skip)?;
+        match self.limit.fetch {
+            Some(fetch) => write!(to, "{fetch}"),
+            None => write!(to, "None"),
+        }
+    }
+}
+
+impl ExecutionPlan for LimitBarrier {
+    fn name(&self) -> &'static str {
+        "LimitBarrier"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![match self.limit.is_global {
+            true => Distribution::SinglePartition,
+            false => Distribution::UnspecifiedDistribution,
+        }])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        let ordering = self.limit.ordering.clone();
+        vec![ordering.map(OrderingRequirements::from)]
+    }
+
+    /// Says that no order is maintained, though it is: another one would choose other rows.
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [input] = <[_; 1]>::try_from(children)
+            .or_else(|children| internal_err!("a limit has one input, not {}", children.len()))?;
+        Ok(Arc::new(Self::new(input, self.limit.clone())))
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        internal_err!("a limit barrier is replaced before a plan is run")
+    }
+
+    fn child_stats_requests(&self, part: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(part)]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let [input] = inputs else {
+            return internal_err!("a limit has one input, not {}", inputs.len());
+        };
+        let limited = Statistics::clone(input);
+        limited
+            .with_fetch(self.limit.fetch, self.limit.skip, 1)
+            .map(Arc::new)
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::LowerEqual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::compute::concat_batches;
+    use arrow::util::pretty::pretty_format_batches;
+    use datafusion::prelude::SessionContext;
+
+    use super::super::tests::rows;
+    use crate::query::preaggregates::tests::store;
+
+    /// Queries whose rows have one order only. Their files are sorted by `graph_id`.
+    const QUERIES: [&str; 16] = [
+        "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w JOIN graphs AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id, w.config_id, w.platform",
+        "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w LEFT JOIN graphs AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id, w.config_id, w.platform",
+        "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, row_number() OVER (ORDER BY graph_id, config_id, platform) AS n FROM records) AS w WHERE w.graph_id IN (SELECT graph_id FROM graphs WHERE graph_id > 103) ORDER BY w.graph_id, w.config_id, w.platform",
+        "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w JOIN (SELECT graph_id FROM graphs UNION ALL SELECT graph_id + 5 FROM graphs WHERE graph_id < 102) AS g ON g.graph_id = w.graph_id WHERE w.graph_id < 105 ORDER BY w.graph_id, w.config_id, w.platform",
+        "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w JOIN (SELECT * FROM graphs WHERE graph_id = 107) AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id, w.config_id, w.platform",
+        "SELECT w.graph_id, w.n FROM (SELECT graph_id, count(*) OVER () AS n FROM records) AS w JOIN graphs AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id",
+        "SELECT w.graph_id, w.n FROM (SELECT graph_id, count(*) OVER () AS n FROM records) AS w, graphs AS g WHERE g.graph_id = 103 ORDER BY w.graph_id",
+        "SELECT graph_id, count(*) AS n FROM records GROUP BY graph_id ORDER BY graph_id",
+        "SELECT graph_id, max(n) FROM (SELECT graph_id, count(*) OVER () AS n FROM records) AS w GROUP BY graph_id ORDER BY graph_id",
+        "SELECT w.graph_id, count(*) FROM records AS w JOIN graphs AS g ON g.graph_id = w.graph_id GROUP BY w.graph_id ORDER BY w.graph_id",
+        "SELECT DISTINCT w.graph_id, w.n FROM (SELECT graph_id, count(*) OVER (PARTITION BY platform) AS n FROM records) AS w ORDER BY w.graph_id",
+        "SELECT graph_id, n FROM (SELECT graph_id, count(*) OVER () AS n FROM records UNION ALL SELECT graph_id, 7 FROM graphs) AS u ORDER BY graph_id, n",
+        "SELECT graph_id, config_id, platform, runtime_ns / sum(runtime_ns) OVER () AS share FROM records WHERE line % 3 = 1 ORDER BY graph_id, config_id, platform",
+        "SELECT graph_id, n FROM (SELECT graph_id, config_id, sum(line) OVER (ORDER BY graph_id, config_id, platform ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) AS n FROM (SELECT graph_id, config_id, platform, count(*) OVER (ORDER BY graph_id, config_id, platform ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING) AS line FROM records) AS i) AS o ORDER BY graph_id, config_id, n",
+        "SELECT graph_id, config_id, platform, lead(runtime_ns, 40) IGNORE NULLS OVER (PARTITION BY graph_id ORDER BY config_id, platform) AS n FROM records ORDER BY graph_id, config_id, platform",
+        "SELECT graph_id, config_id, platform, lag(config_id, -9) OVER (ORDER BY graph_id, config_id, platform) AS n FROM records ORDER BY graph_id, config_id, platform",
+    ];
+
+    /// Some rows of a query that has no limit: there is nothing to be moved.
+    async fn some(context: &SessionContext, sql: &str, skip: usize, fetch: usize) -> Vec<String> {
+        let frame = context.sql(sql).await.unwrap();
+        let schema = Arc::new(frame.schema().as_arrow().clone());
+        let all = concat_batches(&schema, &frame.collect().await.unwrap()).unwrap();
+        let skip = skip.min(all.num_rows());
+        let some = all.slice(skip, fetch.min(all.num_rows() - skip));
+        let text = pretty_format_batches(&[some]).unwrap().to_string();
+        let lines = text.lines().filter(|line| line.starts_with('|')).skip(1);
+        let cells = lines.map(|line| line.replace(' ', ""));
+        cells
+            .map(|line| line[1..line.len() - 1].to_owned())
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_limit_changes_no_row_at_any_number_of_threads() {
+        let store = store().await;
+        let context = store.session().await.unwrap();
+        for sql in QUERIES {
+            let one = "SET datafusion.execution.target_partitions = 1";
+            context.sql(one).await.unwrap();
+            for (skip, fetch) in [(0, 3), (4, 5)] {
+                let wanted = some(&context, sql, skip, fetch).await;
+                for threads in [1, 2, 8, 16, 64] {
+                    let set = format!("SET datafusion.execution.target_partitions = {threads}");
+                    context.sql(&set).await.unwrap();
+                    let limited = format!("{sql} LIMIT {fetch} OFFSET {skip}");
+                    let found = rows(&context, &limited).await;
+                    assert_eq!(found, wanted, "{threads}: {limited}");
+                }
+                context.sql(one).await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_limit_that_was_written_below_stays_below() {
+        let store = store().await;
+        let context = store.session().await.unwrap();
+        for threads in [1, 2, 16] {
+            let set = format!("SET datafusion.execution.target_partitions = {threads}");
+            context.sql(&set).await.unwrap();
+            let sql = "SELECT graph_id, config_id, count(*) OVER () AS n FROM (SELECT * FROM records ORDER BY graph_id DESC, config_id DESC, platform LIMIT 4) AS r ORDER BY config_id LIMIT 2";
+            let found = rows(&context, sql).await;
+            assert_eq!(found.len(), 2, "{threads}");
+            assert!(
+                found
+                    .iter()
+                    .all(|row| row.starts_with("109|") && row.ends_with("|4")),
+                "{found:?}"
+            );
+            let sql = "SELECT count(*) FROM (SELECT * FROM records ORDER BY graph_id OFFSET 79990) AS r JOIN (SELECT * FROM graphs ORDER BY graph_id DESC LIMIT 1) AS g ON g.graph_id = r.graph_id";
+            assert_eq!(rows(&context, sql).await, ["10"], "{threads}");
+        }
+    }
+}

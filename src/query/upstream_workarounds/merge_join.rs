@@ -1,0 +1,328 @@
+//! Filters of merge joins follow their columns.
+//!
+//! ```text
+//! ProjectionExec: a.k                            SortMergeJoinExec: a.k = b.k, filter x > y
+//!   SortMergeJoinExec: a.k = b.k, filter x > y     ProjectionExec: a.k       <- x is gone
+//!     a                                     not      a
+//!     b                                            ProjectionExec: b.k
+//!                                                    b
+//! ```
+//!
+//! DataFusion 55's `SortMergeJoinExec::try_swapping_with_projection` moves a projection below the join, and leaves the columns of the
+//! filter at the positions that they had. So the rule that moves projections sees a [`GuardedJoin`] instead, which moves
+//! them only where the filter can follow.
+//!
+//! `SortMergeJoinExec` hands the columns of the left side to its filter first, then those of the right side, in whatever order the filter
+//! names them. After the sides of a join were exchanged that is the other way round, so filters are written in that order.
+//!
+//! A row without a partner is shown to the filter, too, with NULL in the columns of the other side. Their fields in the filter's schema
+//! may say that there is none, and the join stops.
+//!
+//! Upstream: <https://github.com/apache/datafusion/issues/24414>, <https://github.com/apache/datafusion/pull/25489>
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::datatypes::{Fields, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{
+    Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
+};
+use datafusion::common::{JoinSide, Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::joins::SortMergeJoinExec;
+use datafusion::physical_plan::joins::utils::{JoinFilter, build_join_schema};
+use datafusion::physical_plan::projection::{
+    ProjectionExec, try_pushdown_through_join_with_column_indices,
+};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
+};
+
+/// Name of the rule that moves projections.
+pub(super) const MOVES_PROJECTIONS: &str = "ProjectionPushdown";
+
+/// The rule that moves projections, in a plan whose merge joins are guarded.
+#[derive(Debug)]
+pub(super) struct PastGuardedJoins(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for PastGuardedJoins {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = plan.transform_up(|node| match node.downcast_ref::<SortMergeJoinExec>() {
+            Some(join) => {
+                let join = Arc::new(with_ordered_filter(join)?);
+                Ok(Transformed::yes(Arc::new(GuardedJoin(join)) as _))
+            }
+            None => Ok(Transformed::no(node)),
+        });
+        let plan = self.0.optimize(plan.data()?, config)?;
+        plan.transform_up(|node| match node.downcast_ref::<GuardedJoin>() {
+            Some(guarded) => Ok(Transformed::yes(Arc::clone(&guarded.0))),
+            None => Ok(Transformed::no(node)),
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// The same join, whose filter names the columns of the left side first, and takes NULL in all columns.
+fn with_ordered_filter(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
+    SortMergeJoinExec::try_new(
+        Arc::clone(join.left()),
+        Arc::clone(join.right()),
+        join.on().to_vec(),
+        join.filter().as_ref().map(left_first).transpose()?,
+        join.join_type(),
+        join.sort_options().to_vec(),
+        join.null_equality(),
+    )
+}
+
+/// The same filter with the columns of the left side before the others.
+fn left_first(filter: &JoinFilter) -> Result<JoinFilter> {
+    let fields = filter.schema().fields().iter();
+    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+    let columns = fields.zip(filter.column_indices()).enumerate();
+    let (mut ordered, others): (Vec<_>, Vec<_>) =
+        columns.partition(|(_, (_, column))| column.side == JoinSide::Left);
+    ordered.extend(others);
+    let places: Vec<usize> = ordered.iter().map(|(place, _)| *place).collect();
+    let expression = Arc::clone(filter.expression()).transform_up(|part| {
+        let Some(column) = part.downcast_ref::<Column>() else {
+            return Ok(Transformed::no(part));
+        };
+        match places.iter().position(|place| *place == column.index()) {
+            Some(place) => Ok(Transformed::yes(
+                Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>,
+            )),
+            None => internal_err!("a filter reads column {column} of {}", places.len()),
+        }
+    });
+    let columns = ordered.iter().map(|(_, (_, column))| (*column).clone());
+    let columns = columns.collect();
+    let fields = ordered.into_iter().map(|(_, (field, _))| field);
+    let schema = Schema::new(fields.collect::<Fields>());
+    Ok(JoinFilter::new(
+        expression.data()?,
+        columns,
+        Arc::new(schema),
+    ))
+}
+
+/// A merge join, while projections are moved. It is never run.
+#[derive(Debug)]
+struct GuardedJoin(Arc<dyn ExecutionPlan>);
+
+impl DisplayAs for GuardedJoin {
+    fn fmt_as(&self, format: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt_as(format, to)
+    }
+}
+
+impl ExecutionPlan for GuardedJoin {
+    fn name(&self) -> &'static str {
+        "GuardedJoin"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.0.properties()
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        self.0.input_distribution_requirements()
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        self.0.required_input_ordering()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        self.0.maintains_input_order()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.0.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        look: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.0.apply_expressions(look)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let join = replace_children_if_necessary(Arc::clone(&self.0), children)?;
+        Ok(Arc::new(Self(join)))
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        internal_err!("a guarded join is replaced before a plan is run")
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(join) = self.0.downcast_ref::<SortMergeJoinExec>() else {
+            return Ok(None);
+        };
+        let (left, right) = (join.left(), join.right());
+        let (_, columns) = build_join_schema(&left.schema(), &right.schema(), &join.join_type());
+        let moved = try_pushdown_through_join_with_column_indices(
+            projection,
+            left,
+            right,
+            join.on(),
+            &join.schema(),
+            join.filter().as_ref(),
+            &columns,
+        )?;
+        let Some(moved) = moved else {
+            return Ok(None);
+        };
+        let join = SortMergeJoinExec::try_new(
+            Arc::new(moved.projected_left_child),
+            Arc::new(moved.projected_right_child),
+            moved.join_on,
+            moved.join_filter,
+            join.join_type(),
+            join.sort_options().to_vec(),
+            join.null_equality(),
+        )?;
+        Ok(Some(Arc::new(Self(Arc::new(join)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+    use arrow::compute::SortOptions;
+    use arrow::datatypes::{DataType, Field};
+    use datafusion::common::{JoinType, NullEquality};
+    use datafusion::datasource::memory::MemorySourceConfig;
+    use datafusion::logical_expr::Operator;
+    use datafusion::physical_expr::expressions::BinaryExpr;
+    use datafusion::physical_plan::collect;
+    use datafusion::physical_plan::joins::utils::ColumnIndex;
+
+    use super::super::tests::rows;
+    use super::*;
+    use crate::query::engine::engine;
+
+    /// Two tables whose columns have the same types, so that no type shows which one is read.
+    const TABLES: &str = "WITH a AS (SELECT value AS p, nullif(value % 11, 4) AS k, value * 7 % 50 AS x, value % 3 AS z FROM generate_series(1, 300) AS s(value)), \
+                          b AS (SELECT value % 13 AS y, nullif(value % 11, 7) AS k, value AS q, value * 5 % 17 AS w FROM generate_series(1, 200) AS s(value))";
+
+    /// `b.y < a.x`, as it is after the sides were exchanged. DataFusion 55 compares `x < y` then: when it does not any more, the
+    /// order of the columns need not be changed.
+    #[tokio::test]
+    async fn a_filter_may_name_the_right_side_first() {
+        let table = |name: &str, value: i32| {
+            let keys: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+            let values: ArrayRef = Arc::new(Int32Array::from(vec![value]));
+            let rows = RecordBatch::try_from_iter([("k", keys), (name, values)]).unwrap();
+            let schema = rows.schema();
+            MemorySourceConfig::try_new_exec(&[vec![rows]], schema, None).unwrap()
+        };
+        let (a, b) = (table("x", 5), table("y", 3));
+        let columns = [JoinSide::Right, JoinSide::Left];
+        let columns = columns.map(|side| ColumnIndex { index: 1, side });
+        let fields = ["y", "x"].map(|name| Field::new(name, DataType::Int32, false));
+        let condition = BinaryExpr::new(
+            Arc::new(Column::new("y", 0)),
+            Operator::Lt,
+            Arc::new(Column::new("x", 1)),
+        );
+        let filter = JoinFilter::new(
+            Arc::new(condition),
+            columns.to_vec(),
+            Arc::new(Schema::new(fields.to_vec())),
+        );
+        let key = || Arc::new(Column::new("k", 0)) as _;
+        let join = SortMergeJoinExec::try_new(
+            a,
+            b,
+            vec![(key(), key())],
+            Some(filter),
+            JoinType::Inner,
+            vec![SortOptions::default()],
+            NullEquality::NullEqualsNothing,
+        )
+        .unwrap();
+        let ordered = with_ordered_filter(&join).unwrap();
+        let count = async |join: SortMergeJoinExec| {
+            let context = Arc::new(TaskContext::default());
+            let rows = collect(Arc::new(join), context).await.unwrap();
+            rows.iter().map(RecordBatch::num_rows).sum::<usize>()
+        };
+        assert_eq!(count(join).await, 0);
+        assert_eq!(count(ordered).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_memory_limit_changes_no_join() {
+        let plain = engine(None).unwrap();
+        // All joins merge within so little.
+        let limited = engine(Some(1 << 26)).unwrap();
+        let set = "SET datafusion.execution.target_partitions = 3";
+        limited.sql(set).await.unwrap();
+        let merging = engine(None).unwrap();
+        merging
+            .sql("SET datafusion.optimizer.prefer_hash_join = false")
+            .await
+            .unwrap();
+        for join in ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"] {
+            for filter in ["a.x > b.y", "a.x > b.y AND b.w < a.p", "a.z = b.y % 3"] {
+                for columns in [
+                    "a.p, b.q",
+                    "a.p AS x, b.q AS y, a.k",
+                    "count(*)",
+                    "b.q, a.p, b.k AS l",
+                ] {
+                    let sql = format!(
+                        "{TABLES} SELECT {columns} FROM a {join} b ON a.k = b.k AND {filter} ORDER BY 1"
+                    );
+                    let mut wanted = rows(&plain, &sql).await;
+                    wanted.sort();
+                    for context in [&limited, &merging] {
+                        let mut found = rows(context, &sql).await;
+                        found.sort();
+                        assert_eq!(found, wanted, "{sql}");
+                    }
+                }
+            }
+        }
+        // A correlated NOT IN of a column with NULL is rejected by DataFusion.
+        for filter in ["a.x > b.y", "b.w < a.p AND a.z = b.y % 3"] {
+            for semi in [
+                format!("a.k IN (SELECT b.k FROM b WHERE {filter})"),
+                format!("NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND {filter})"),
+            ] {
+                let sql = format!("{TABLES} SELECT a.p FROM a WHERE {semi} ORDER BY 1");
+                let wanted = rows(&plain, &sql).await;
+                for context in [&limited, &merging] {
+                    assert_eq!(rows(context, &sql).await, wanted, "{sql}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Windows that look at few rows read few rows below a limit.
+//!
+//! ```text
+//! SortPreservingMergeExec: x, fetch=3             SortPreservingMergeExec: x, fetch=3
+//!   BoundedWindowAggExec: lead(y, 2)    ─▶          BoundedWindowAggExec: lead(y, 2)
+//!     SortExec: x                                     SortExec: x, fetch=5
+//! ```
+//!
+//! DataFusion 55's `LimitPushPastWindows` gives too few rows to one window below another (it takes the maximum of what they look
+//! ahead, rather than the sum), to `lead(...) IGNORE NULLS`, to `lag` that looks ahead, and to windows whose partitions are not adjacent. This rule
+//! stands in for it, and goes past the windows whose results it proves to be the same.
+//!
+//! Upstream: <https://github.com/apache/datafusion/issues/25471>; stacked windows not filed, docs/dev/upstream/window_limits.md
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{LimitEffect, WindowFrameBound, WindowFrameUnits};
+use datafusion::physical_expr::window::{
+    PlainAggregateWindowExpr, SlidingAggregateWindowExpr, StandardWindowExpr, WindowExpr,
+};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::windows::BoundedWindowAggExec;
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
+
+/// Name of the rule that this one stands in for.
+pub(super) const REPLACED: &str = "LimitPushPastWindows";
+
+/// A row of a long partition, by which evaluators are asked what they read.
+const ROW: usize = 1 << 20;
+const ROWS: usize = usize::MAX / 2;
+
+/// The rule that limits what such windows read.
+#[derive(Debug)]
+pub(super) struct LimitsPastWindows;
+
+impl PhysicalOptimizerRule for LimitsPastWindows {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !config.optimizer.enable_window_limits {
+            return Ok(plan);
+        }
+        plan.transform_down(|node| {
+            let Some((input, rows)) = limit(&node) else {
+                return Ok(Transformed::no(node));
+            };
+            match limited(input, rows, false)? {
+                Some(input) => {
+                    replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
+                }
+                None => Ok(Transformed::no(node)),
+            }
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        REPLACED
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The input of a limit, and how many of its first rows count.
+fn limit(node: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn ExecutionPlan>, usize)> {
+    if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
+        let rows = limit.fetch()?.checked_add(limit.skip())?;
+        return Some((limit.input(), rows));
+    }
+    if let Some(limit) = node.downcast_ref::<LocalLimitExec>() {
+        return Some((limit.input(), limit.fetch()));
+    }
+    let merge = node.downcast_ref::<SortPreservingMergeExec>()?;
+    Some((merge.input(), merge.fetch()?))
+}
+
+/// The same plan with a limit of the sort below windows, if only the first `rows` rows of its result count.
+fn limited(
+    node: &Arc<dyn ExecutionPlan>,
+    rows: usize,
+    below_window: bool,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(sort) = node.downcast_ref::<SortExec>() {
+        let is_fewer = below_window && sort.fetch().is_none_or(|fetch| rows < fetch);
+        return Ok(is_fewer.then(|| Arc::new(sort.with_fetch(Some(rows))) as _));
+    }
+    let (input, rows, below_window) =
+        if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
+            match rows_read(window).and_then(|ahead| rows.checked_add(ahead)) {
+                Some(rows) => (window.input(), rows, true),
+                None => return Ok(None),
+            }
+        } else if let Some(projection) = node.downcast_ref::<ProjectionExec>() {
+            (projection.input(), rows, below_window)
+        } else if let Some(cooperative) = node.downcast_ref::<CooperativeExec>() {
+            (cooperative.input(), rows, below_window)
+        } else {
+            return Ok(None);
+        };
+    match limited(input, rows, below_window)? {
+        Some(input) => replace_children_if_necessary(Arc::clone(node), vec![input]).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The number of rows after a row that its results depend on; `None` where that is not known.
+pub(in crate::query) fn rows_read(window: &BoundedWindowAggExec) -> Option<usize> {
+    let ahead = window.window_expr().iter().map(looks_ahead);
+    let ahead = ahead.collect::<Option<Vec<usize>>>()?.into_iter().max()?;
+    // In other modes rows of a partition are not adjacent.
+    (ahead == 0 || matches!(window.input_order_mode, InputOrderMode::Sorted)).then_some(ahead)
+}
+
+fn looks_ahead(expr: &Arc<dyn WindowExpr>) -> Option<usize> {
+    let frame = expr.get_window_frame();
+    if frame.units != WindowFrameUnits::Rows {
+        return None;
+    }
+    let of_frame = match frame.end_bound {
+        WindowFrameBound::Preceding(_) | WindowFrameBound::CurrentRow => 0,
+        WindowFrameBound::Following(ScalarValue::UInt64(Some(rows))) => {
+            usize::try_from(rows).ok()?
+        }
+        WindowFrameBound::Following(_) => return None,
+    };
+    let any = expr.as_any();
+    if any.is::<PlainAggregateWindowExpr>() || any.is::<SlidingAggregateWindowExpr>() {
+        return Some(of_frame);
+    }
+    let function = any.downcast_ref::<StandardWindowExpr>()?;
+    let function = function.get_standard_func_expr();
+    match function.limit_effect() {
+        LimitEffect::None | LimitEffect::Relative(_) => {}
+        LimitEffect::Absolute(_) | LimitEffect::Unknown => return None,
+    }
+    // Asked of the evaluator: a reversed `lag` looks ahead, and so does `lag` by a negative offset.
+    let evaluator = function.create_evaluator().ok()?;
+    if evaluator.uses_window_frame() {
+        return Some(of_frame);
+    }
+    if evaluator.is_causal() {
+        return Some(0);
+    }
+    let range = evaluator.get_range(ROW, ROWS).ok()?;
+    // The next value that is not NULL may be in any row.
+    (range.end < ROWS).then(|| range.end.saturating_sub(ROW))
+}
