@@ -60,7 +60,7 @@ const VIEWS: [&str; 16] = [
     include_str!("../schemas/retractions.toml"),
 ];
 
-/// How a stored column is encoded before zstd. Chosen by measurement; see `CONTRIBUTING.md`.
+/// How a stored column is encoded before zstd. Chosen by measurement: `docs/dev/decisions/030-log-sizes.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
