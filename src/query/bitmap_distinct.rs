@@ -13,7 +13,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, AggregateUDF, Expr, ExprSchemable as _, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::cardinality::{has_few_groups, is_dense};
+use super::cardinality::{has_few_groups, is_dense, leads_sort_order};
 use super::functions::count_distinct_dense;
 
 /// The rule. It is an analyzer's: the optimizer would make groups of the values first.
@@ -70,8 +70,10 @@ impl BitmapDistinct {
                 None => expr.clone(),
             });
         }
-        let groups = &aggregate.group_expr;
-        if !changed || !(groups.is_empty() || has_few_groups(groups, &aggregate.input)) {
+        // Equal values of the sort order lie together: their bitmaps are filled one after another.
+        let groups = aggregate.group_expr.iter();
+        let groups = groups.filter(|group| !leads_sort_order(group, &aggregate.input));
+        if !changed || !has_few_groups(groups, &aggregate.input) {
             return Ok(Transformed::no(plan));
         }
         let input = Arc::clone(&aggregate.input);

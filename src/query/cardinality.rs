@@ -1,12 +1,17 @@
 //! Estimates of how many rows and how many groups a plan has.
 
+use std::any::Any;
+
 use arrow::datatypes::DataType;
 use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNode as _;
 use datafusion::common::{Column, ColumnStatistics, JoinType, ScalarValue, Statistics};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Case, Expr, ExprSchemable as _, LogicalPlan, TableScan};
 
-/// Share of the rows that a filter leaves if nothing is known of it, as DataFusion estimates it.
+use crate::store::StoredTable;
+
+/// Part of the rows that a filter leaves if nothing is known of it, as DataFusion estimates it.
 const FILTERED: f64 = 0.2;
 
 /// Bits of an entry of a hash table of numbers, at least.
@@ -23,17 +28,33 @@ pub(super) fn has_few_groups<'a>(
     is_few(groups_by(groups, plan), plan)
 }
 
-/// Whether the rows of a plan are known to have few groups by the keys of a join with `other_side` and by further expressions. There
-/// are no more keys than rows of the other side: most of the others find no partner.
+/// Whether the rows of a plan are known to have few groups by the keys of a join with `other_side`, each with its partner there, and by
+/// further expressions. Where both columns of a key have about the same bounds, as a foreign key and what it refers to, there are about
+/// as many keys as rows of the other side.
 pub(super) fn has_few_groups_with_keys<'a>(
-    keys: impl IntoIterator<Item = &'a Expr>,
+    keys: &[(Expr, Expr)],
     groups: impl IntoIterator<Item = &'a Expr>,
     plan: &LogicalPlan,
     other_side: &LogicalPlan,
 ) -> bool {
-    let keys = least(groups_by(keys, plan), rows(other_side));
+    let keys = keys.iter().map(|(key, partner)| {
+        let rows = rows(other_side).filter(|rows| *rows > 0.0);
+        let rows =
+            rows.filter(|_| have_same_bounds(bounds(key, plan), bounds(partner, other_side)));
+        minimum(values(key, plan), rows)
+    });
+    let keys = keys.product::<Option<f64>>();
     let groups = groups_by(groups, plan);
     is_few(keys.zip(groups).map(|(keys, groups)| keys * groups), plan)
+}
+
+/// Whether the rows of a plan are known to have many groups by these expressions: nearly as many as rows.
+pub(super) fn has_many_groups<'a>(
+    groups: impl IntoIterator<Item = &'a Expr>,
+    plan: &LogicalPlan,
+) -> bool {
+    let (groups, rows) = (groups_by(groups, plan), rows(plan));
+    matches!((groups, rows), (Some(groups), Some(rows)) if groups * ROWS_OF_GROUP > rows)
 }
 
 fn groups_by<'a>(groups: impl IntoIterator<Item = &'a Expr>, plan: &LogicalPlan) -> Option<f64> {
@@ -46,7 +67,7 @@ fn is_few(groups: Option<f64>, plan: &LogicalPlan) -> bool {
     matches!((groups, rows), (Some(groups), Some(rows)) if groups * ROWS_OF_GROUP <= rows)
 }
 
-fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+fn minimum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
@@ -68,8 +89,13 @@ pub(super) fn rows(plan: &LogicalPlan) -> Option<f64> {
         LogicalPlan::Filter(filter) => {
             let rows = rows(&filter.input)?;
             // The same conditions may stand in the scan, too.
-            let is_counted = matches!(filter.input.as_ref(), LogicalPlan::TableScan(scan) if !scan.filters.is_empty());
-            Some(rows * if is_counted { 1.0 } else { FILTERED })
+            Some(
+                rows * if is_filtered(&filter.input) {
+                    1.0
+                } else {
+                    FILTERED
+                },
+            )
         }
         LogicalPlan::Projection(projection) => rows(&projection.input),
         LogicalPlan::SubqueryAlias(alias) => rows(&alias.input),
@@ -82,11 +108,96 @@ pub(super) fn rows(plan: &LogicalPlan) -> Option<f64> {
     }
 }
 
-/// Whether a column of whole numbers has values so close to each other that a bit for each number between the least and the
-/// greatest takes less memory than a hash table of the values.
+/// Whether a column of integers has values so close to each other that a bit for each integer between its bounds takes less memory
+/// than a hash table of the values.
 pub(super) fn is_dense(column: &Column, plan: &LogicalPlan) -> bool {
-    let (span, rows) = (values_of_column(column, plan), rows(plan));
-    matches!((span, rows), (Some(span), Some(rows)) if span <= rows * BITS_OF_ENTRY)
+    let (bounds, rows) = (bounds_of_column(column, plan), rows(plan));
+    matches!((bounds, rows), (Some(bounds), Some(rows)) if span(bounds) <= rows * BITS_OF_ENTRY)
+}
+
+/// Whether rows are stored in the order of this column, so that equal values lie together.
+pub(super) fn leads_sort_order(expr: &Expr, plan: &LogicalPlan) -> bool {
+    let Expr::Column(column) = expr else {
+        return false;
+    };
+    let is_first = |scan: &TableScan, name: &str| {
+        let provider = source_as_provider(&scan.source).ok()?;
+        let provider: &dyn Any = provider.as_ref();
+        let table = provider.downcast_ref::<StoredTable>()?.table();
+        Some(table.sort.first().is_some_and(|first| first == name))
+    };
+    let column = stored_column(column, plan);
+    column.is_some_and(|(scan, name)| is_first(scan, &name).unwrap_or(false))
+}
+
+/// Bounds of an integer column, both inclusive.
+type IntegerBounds = (i128, i128);
+
+fn bounds(expr: &Expr, plan: &LogicalPlan) -> Option<IntegerBounds> {
+    match expr {
+        Expr::Column(column) => bounds_of_column(column, plan),
+        _ => None,
+    }
+}
+
+fn bounds_of_column(column: &Column, plan: &LogicalPlan) -> Option<IntegerBounds> {
+    let (scan, name) = stored_column(column, plan)?;
+    let position = scan.source.schema().index_of(&name).ok()?;
+    integer_bounds(statistics(scan)?.column_statistics.get(position)?)
+}
+
+/// The number of integers between two bounds.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn span((min, max): IntegerBounds) -> f64 {
+    (max - min) as f64 + 1.0
+}
+
+/// Whether bounds differ by less than a tenth of their span.
+fn have_same_bounds(one: Option<IntegerBounds>, other: Option<IntegerBounds>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    let most = span(one).max(span(other)) / 10.0;
+    [(one.0, other.0), (one.1, other.1)]
+        .into_iter()
+        .all(|(one, other)| span((one.min(other), one.max(other))) <= most.max(1.0))
+}
+
+/// The scan and the name of the stored column that a column is, under whatever name.
+fn stored_column<'a>(column: &Column, plan: &'a LogicalPlan) -> Option<(&'a TableScan, String)> {
+    let position = plan.schema().maybe_index_of_column(column)?;
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let name = scan.projected_schema.field(position).name();
+            Some((scan, name.clone()))
+        }
+        LogicalPlan::Filter(filter) => stored_column(column, &filter.input),
+        LogicalPlan::SubqueryAlias(alias) => {
+            let column = Column::from(alias.input.schema().qualified_field(position));
+            stored_column(&column, &alias.input)
+        }
+        LogicalPlan::Projection(projection) => {
+            let expr = projection.expr.get(position)?.clone().unalias();
+            match expr {
+                Expr::Column(column) => stored_column(&column, &projection.input),
+                _ => None,
+            }
+        }
+        LogicalPlan::Join(join) if join.join_type == JoinType::Inner => {
+            let is_left = join.left.schema().has_column(column);
+            stored_column(column, if is_left { &join.left } else { &join.right })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a plan is a scan with conditions, under whatever name.
+fn is_filtered(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),
+        LogicalPlan::SubqueryAlias(alias) => is_filtered(&alias.input),
+        _ => false,
+    }
 }
 
 /// Estimates how many distinct values an expression has at most, of which NULL is one; `None` where nothing is known.
@@ -103,7 +214,7 @@ fn values(expr: &Expr, plan: &LogicalPlan) -> Option<f64> {
         Expr::Case(case) if has_constant_branches(case) => {
             Some(as_count(case.when_then_expr.len() + 1))
         }
-        _ if expr.is_volatile() || expr.contains_outer() => None,
+        _ if expr.is_volatile() || expr.contains_outer() || has_subquery(expr) => None,
         // A function of columns has no more values than there are combinations of theirs.
         _ => {
             let columns = expr.column_refs().into_iter();
@@ -112,7 +223,20 @@ fn values(expr: &Expr, plan: &LogicalPlan) -> Option<f64> {
                 .product()
         }
     };
-    least(of_type, of_expr)
+    minimum(of_type, of_expr)
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let is_subquery = |part: &Expr| {
+        matches!(
+            part,
+            Expr::ScalarSubquery(_)
+                | Expr::InSubquery(_)
+                | Expr::Exists(_)
+                | Expr::SetComparison(_)
+        )
+    };
+    expr.exists(|part| Ok(is_subquery(part))).unwrap_or(true)
 }
 
 fn has_constant_branches(case: &Case) -> bool {
@@ -152,28 +276,27 @@ fn statistics(scan: &TableScan) -> Option<Statistics> {
     source_as_provider(&scan.source).ok()?.statistics()
 }
 
-/// Distinct values: as counted, or as many as there are whole numbers between the least and the greatest.
+/// Distinct values: as counted, or as many as there are integers between the bounds.
 fn values_of_statistics(column: &ColumnStatistics) -> Option<f64> {
-    let not_null = known(&column.distinct_count).or_else(|| {
-        let bound = |bound: &Precision<ScalarValue>| match bound.get_value()? {
-            ScalarValue::Boolean(value) => value.map(i128::from),
-            ScalarValue::Int8(value) => value.map(i128::from),
-            ScalarValue::Int16(value) => value.map(i128::from),
-            ScalarValue::Int32(value) => value.map(i128::from),
-            ScalarValue::Int64(value) => value.map(i128::from),
-            ScalarValue::UInt8(value) => value.map(i128::from),
-            ScalarValue::UInt16(value) => value.map(i128::from),
-            ScalarValue::UInt32(value) => value.map(i128::from),
-            ScalarValue::UInt64(value) => value.map(i128::from),
-            _ => None,
-        };
-        let span = bound(&column.max_value)? - bound(&column.min_value)? + 1;
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let span = span as f64;
-        Some(span)
-    })?;
+    let not_null = known(&column.distinct_count).or_else(|| integer_bounds(column).map(span))?;
     let has_nulls = column.null_count.get_value() != Some(&0);
     Some(not_null + if has_nulls { 1.0 } else { 0.0 })
+}
+
+fn integer_bounds(column: &ColumnStatistics) -> Option<IntegerBounds> {
+    let bound = |bound: &Precision<ScalarValue>| match bound.get_value()? {
+        ScalarValue::Boolean(value) => value.map(i128::from),
+        ScalarValue::Int8(value) => value.map(i128::from),
+        ScalarValue::Int16(value) => value.map(i128::from),
+        ScalarValue::Int32(value) => value.map(i128::from),
+        ScalarValue::Int64(value) => value.map(i128::from),
+        ScalarValue::UInt8(value) => value.map(i128::from),
+        ScalarValue::UInt16(value) => value.map(i128::from),
+        ScalarValue::UInt32(value) => value.map(i128::from),
+        ScalarValue::UInt64(value) => value.map(i128::from),
+        _ => None,
+    };
+    Some((bound(&column.min_value)?, bound(&column.max_value)?))
 }
 
 fn known(count: &Precision<usize>) -> Option<f64> {

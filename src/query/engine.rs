@@ -24,7 +24,7 @@ use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::relations::OfQueries;
 use super::rules::{self, LocalPlanner, NamingPlanner};
-use super::upstream_workarounds;
+use super::upstream_workarounds::{self, WindowFilters};
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
@@ -98,7 +98,8 @@ pub(super) fn builder(limits: &Limits, is_local: bool) -> Result<SessionStateBui
         .with_config(config)
         .with_default_features()
         .with_analyzer_rule(Arc::new(SettingsStayOff))
-        .with_analyzer_rule(Arc::new(CopiesWhole));
+        .with_analyzer_rule(Arc::new(CopiesWhole))
+        .with_analyzer_rule(Arc::new(WindowFilters));
     let mut state = upstream_workarounds::planners(rules::assembled(state, is_local, limits));
     let planners = state.relation_planners().get_or_insert_default();
     planners.push(Arc::new(OfQueries));

@@ -21,7 +21,7 @@
 //! | `UNPIVOT t ON a, b`, `t UNPIVOT (v FOR n IN (a, b))` | `unnest(['a', 'b']) AS n, unnest([a, b]) AS v` |
 //! | `split('by-task')`, `table_version('records')` | an expression over the keys of a record (see [`splits`]), a number |
 //! | `config_key` of `records` | the same column of `configurations`, joined (see [`keys`]) |
-//! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `mended`) |
+//! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `upstream_workarounds`) |
 //!
 //! This is for text that comes from people; sessions of the library take what DataFusion takes.
 

@@ -68,7 +68,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 pub use at::At;
-
 pub use location::Location;
 pub use log::Version;
 pub(crate) use log::{Change, Log, Snapshot};

@@ -139,7 +139,7 @@ impl StoredTable {
         })
     }
 
-    pub(super) fn table(&self) -> &'static Table {
+    pub(crate) fn table(&self) -> &'static Table {
         self.table
     }
 
@@ -209,8 +209,21 @@ impl StoredTable {
         if let Some(known) = self.together.get() {
             return Ok(known.clone());
         }
-        let all = together(&self.files, &self.schema)?;
+        let mut all = together(&self.files, &self.schema)?;
+        self.count_partition_values(&mut all);
         Ok(self.together.get_or_init(|| all).clone())
+    }
+
+    /// Adds how many different values the partition columns have. Files of others may have no rows.
+    fn count_partition_values(&self, statistics: &mut Statistics) {
+        let in_files = self.schema.file_schema().fields().len();
+        let columns = statistics.column_statistics.iter_mut().skip(in_files);
+        for (place, column) in columns.enumerate() {
+            let files = self.files.iter();
+            let values = files.map(|file| file.partition_values().get(place));
+            let values: HashSet<_> = values.collect();
+            column.distinct_count = Precision::Inexact(values.len());
+        }
     }
 
     /// Is it better to filter while reading? That pays where few rows are left and the pages of the
@@ -418,23 +431,7 @@ impl TableProvider for StoredTable {
         if self.files.is_empty() {
             return Some(empty(schema));
         }
-        let mut statistics = self.together(&self.files).ok()?;
-        let in_files = self.schema.file_schema().fields().len();
-        for (place, column) in statistics
-            .column_statistics
-            .iter_mut()
-            .skip(in_files)
-            .enumerate()
-        {
-            let values = self
-                .files
-                .iter()
-                .map(|file| file.partition_values().get(place));
-            let values: HashSet<_> = values.collect();
-            // Files of others may have no rows.
-            column.distinct_count = Precision::Inexact(values.len());
-        }
-        Some(statistics)
+        self.together(&self.files).ok()
     }
 }
 

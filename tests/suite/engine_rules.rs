@@ -24,7 +24,16 @@ fn code(path: &Path) -> Vec<String> {
         return Vec::new();
     }
     let text = fs::read_to_string(path).unwrap();
-    let (code, _) = text.split_once("#[cfg(test)]\nmod ").unwrap_or((&text, ""));
+    // Tests of a file are at its end; `mod tests;` among the declarations is a file of its own.
+    let tests = text.match_indices("#[cfg(test)]\nmod ");
+    let mut tests = tests.filter(|(at, _)| {
+        let declared = text[*at..].lines().nth(1).unwrap();
+        declared.ends_with('{')
+    });
+    let code = match tests.next() {
+        Some((at, _)) => &text[..at],
+        None => &text,
+    };
     let lines = code.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with("//"));
     lines.map(str::to_owned).collect()
@@ -71,7 +80,7 @@ fn optimizations() -> BTreeSet<String> {
     let imports = registry.lines();
     let imports = imports.filter_map(|line| line.strip_prefix("use crate::query::"));
     let modules = imports.filter_map(|import| import.split("::").next());
-    let modules = modules.filter(|module| !["rule", "in_place"].contains(module));
+    let modules = modules.filter(|module| *module != "rule");
     modules
         .map(|module| module.trim_end_matches(';').to_owned())
         .collect()

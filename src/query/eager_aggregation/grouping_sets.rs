@@ -15,8 +15,9 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{Aggregate, Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder};
 
 use super::two_steps::{TwoSteps, column, first_name, is_own, named_as};
+use crate::query::cardinality::has_many_groups;
 
-/// Rewrites an aggregate of grouping sets; `None` for any other.
+/// Rewrites an aggregate of grouping sets; `None` for any other, and where the finest groups are known to be many.
 pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice() else {
         return Ok(None);
@@ -25,6 +26,9 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let is_rewritten = |expr: &Expr| matches!(expr, Expr::Column(column) if is_own(&column.name));
     let is_volatile = groups.iter().any(Expr::is_volatile);
     if is_volatile || aggregate.aggr_expr.is_empty() || groups.iter().any(is_rewritten) {
+        return Ok(None);
+    }
+    if has_many_groups(&groups, &aggregate.input) {
         return Ok(None);
     }
     let Some((steps, results)) = TwoSteps::new(&aggregate.aggr_expr, &aggregate.input)? else {

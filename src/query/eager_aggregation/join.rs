@@ -18,7 +18,8 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let is_equijoin = join.join_type == JoinType::Inner
         && join.filter.is_none()
         && join.null_equality == NullEquality::NullEqualsNothing;
-    if !is_equijoin || aggregate.group_expr.is_empty() {
+    let is_filtered = !has_all_rows(&join.left) && !has_all_rows(&join.right);
+    if !is_equijoin || aggregate.group_expr.is_empty() || is_filtered {
         return Ok(None);
     }
     // The larger side, if either is known.
@@ -54,16 +55,20 @@ fn aggregated(
     }
     let schema = side.schema();
     let mut own = FirstGroups::default();
-    let on = join.on.iter().map(|(left, right)| {
+    let keys = join.on.iter().map(|(left, right)| {
         let keys = [left, right].into_iter();
         let key = keys.clone().find(|key| is_over(key, schema))?;
-        let other = keys.clone().find(|key| is_over(key, other_side.schema()))?;
-        Some((other.clone(), own.add(key)))
+        let partner = keys.clone().find(|key| is_over(key, other_side.schema()))?;
+        Some((key.clone(), partner.clone()))
     });
-    let Some(on) = on.collect::<Option<Vec<(Expr, Expr)>>>() else {
+    let Some(keys) = keys.collect::<Option<Vec<(Expr, Expr)>>>() else {
         return Ok(None);
     };
-    let keys = own.0.len();
+    let on = keys.iter();
+    let on: Vec<(Expr, Expr)> = on
+        .map(|(key, partner)| (partner.clone(), own.add(key)))
+        .collect();
+    let own_keys = own.0.len();
     let mut groups = Vec::with_capacity(aggregate.group_expr.len());
     for group in &aggregate.group_expr {
         let group = &group.clone().unalias();
@@ -88,8 +93,8 @@ fn aggregated(
     if !own.0.iter().all(is_total) || !aggregate.aggr_expr.iter().all(is_total) {
         return Ok(None);
     }
-    let (keys, further) = own.0.split_at(keys);
-    if !has_few_groups_with_keys(keys, further, side, other_side) {
+    let further = own.0.iter().skip(own_keys);
+    if !has_few_groups_with_keys(&keys, further, side, other_side) {
         return Ok(None);
     }
     let Some((steps, results)) = TwoSteps::new(&aggregate.aggr_expr, side)? else {

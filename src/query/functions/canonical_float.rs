@@ -2,7 +2,7 @@
 //!
 //! Arrow sorts and compares floats by IEEE 754's total order, in which -0.0 comes before 0.0 and a NaN with a sign before all numbers.
 //! Processors make such NaN of `inf - inf`. In SQL both zeros are equal, as all NaN are, which are greater than any number. The optimizer
-//! calls this function (`mended/float_keys`).
+//! calls this function (`upstream_workarounds/float_keys`).
 
 use std::sync::{Arc, LazyLock};
 

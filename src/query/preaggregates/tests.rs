@@ -281,6 +281,34 @@ async fn distinct_programs_are_counted_in_a_bitmap() {
 }
 
 #[tokio::test]
+async fn scattered_numbers_are_not_counted_in_a_bitmap() {
+    let store = store().await;
+    let context = store.session().await.unwrap();
+    for (sql, is_dense) in [
+        (
+            "SELECT graph_id, count(DISTINCT config_id) FROM records GROUP BY graph_id",
+            true,
+        ),
+        (
+            "SELECT count(DISTINCT c) FROM (SELECT config_id AS c FROM records WHERE line > 3) AS r",
+            true,
+        ),
+        (
+            "SELECT count(DISTINCT c) FROM (SELECT config_id * 1000003 AS c FROM records) AS r",
+            false,
+        ),
+        (
+            "SELECT config_id, count(DISTINCT line) FROM records GROUP BY config_id",
+            false,
+        ),
+    ] {
+        let plan = context.sql(sql).await.unwrap();
+        let plan = plan.into_optimized_plan().unwrap().to_string();
+        assert_eq!(plan.contains("count_distinct_dense"), is_dense, "{plan}");
+    }
+}
+
+#[tokio::test]
 async fn files_without_sums_are_added_up() {
     let store = store().await;
     // Few rows of each label: such a file keeps no sums.

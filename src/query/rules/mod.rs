@@ -4,8 +4,8 @@
 //! that have changed a plan. Optimizations change only how fast a result is computed and how much memory that takes; without a
 //! workaround some results are wrong (see [`upstream_workarounds`]).
 //!
-//! Rules that are a condition of safety have no switch: settings that make results wrong stay off, `COPY` writes whole
-//! files, and panics of readers are errors.
+//! Rules that others rely on have no switch: settings that make results wrong stay off, `COPY` writes whole files, filters of windows
+//! are conditions on their arguments, and panics of readers are errors.
 
 mod assembly;
 mod explain;

@@ -10,9 +10,10 @@ use crate::query::engine::engine;
 use crate::query::rule::Place;
 
 /// Rules of ours without a switch.
-const SAFETY: [&str; 3] = [
+const SAFETY: [&str; 4] = [
     "settings_stay_off",
     "copy_writes_whole_files",
+    "window_filters",
     "catch_panics",
 ];
 

@@ -44,11 +44,13 @@ const BOUNDED: [&str; 12] = [
 /// Aggregates whose state is the values themselves: these are handed on before they are many.
 const GROWING: [&str; 1] = ["percentile_cont"];
 
-/// Batches of rows whose values are handed on at a time.
+/// Rows whose values are handed on at a time: so many batches, but not more than [`MOST_ROWS`].
 const BATCHES_OF_ROWS: usize = 16;
+const MOST_ROWS: usize = 1 << 18;
 
-/// Batches of groups that are handed on at a time.
+/// Groups that are handed on at a time: so many batches, but not more than [`MOST_GROUPS`].
 const BATCHES_OF_GROUPS: usize = 4;
+const MOST_GROUPS: usize = 1 << 16;
 
 /// The first half of an aggregation: what each thread has of each group.
 #[derive(Debug)]
@@ -76,8 +78,10 @@ impl Operator for RunAggregate {
     ) -> Result<SendableRecordBatchStream> {
         let batch_rows = context.session_config().batch_size();
         let (most_rows, most_groups) = (
-            batch_rows.saturating_mul(BATCHES_OF_ROWS),
-            batch_rows.saturating_mul(BATCHES_OF_GROUPS),
+            batch_rows.saturating_mul(BATCHES_OF_ROWS).min(MOST_ROWS),
+            batch_rows
+                .saturating_mul(BATCHES_OF_GROUPS)
+                .min(MOST_GROUPS),
         );
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
         let (keys, parts) = (Arc::clone(&self.keys), Arc::clone(&self.parts));

@@ -34,7 +34,7 @@
 //! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //!
-//! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is mended:
+//! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is right:
 //! its test says what is asked of it.
 
 mod aggregate_filters;
@@ -73,6 +73,8 @@ mod upstream;
 mod window_filters;
 mod window_limits;
 mod zeros;
+
+pub(super) use window_filters::WindowFilters;
 
 #[cfg(any(test, debug_assertions))]
 pub(super) use topk_order::{below_projection, below_window};
@@ -128,12 +130,6 @@ pub(super) const RULES: &[Rule] = &[
         documentation: "Workaround: lag and lead with an offset of NULL are NULL",
         scope: Scope::Every,
         places: &[Place::Analyzer(|| Arc::new(null_offsets::NullOffsets))],
-    },
-    Rule {
-        name: "window_filters",
-        documentation: "Workaround: FILTER of windows is a condition on the argument, which operators and workers see",
-        scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(window_filters::WindowFilters))],
     },
     Rule {
         name: "correlated_aliases",

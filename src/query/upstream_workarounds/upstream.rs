@@ -36,16 +36,10 @@ struct Reproduction {
 const OTHERS: [&str; 2] = ["balanced_chains", "distinct_from"];
 
 /// Rules without a query whose result is wrong, and the reason.
-const WITHOUT_REPRODUCTION: [(&str, &str); 2] = [
-    (
-        "distinct_on",
-        "DataFusion's plan keeps the sort keys of each column, and returns the same rows",
-    ),
-    (
-        "window_filters",
-        "DataFusion's plan is right, but its bytes for workers lack the filter",
-    ),
-];
+const WITHOUT_REPRODUCTION: [(&str, &str); 1] = [(
+    "distinct_on",
+    "DataFusion's plan keeps the sort keys of each column, and returns the same rows",
+)];
 
 const REPRODUCTIONS: &[Reproduction] = &[
     Reproduction {

@@ -1,7 +1,8 @@
 //! `sum(x) FILTER (WHERE c) OVER (...)` as `sum(CASE WHEN c THEN x END) OVER (...)`.
 //!
 //! A physical window function has its filter in a private field, which the bytes sent to workers do not carry and which nothing else
-//! can read: `streaming_window` and workers would compute the function over all rows.
+//! can read: `streaming_window` and workers would compute the function over all rows. So the rule has no switch. Aggregates that
+//! ignore NULL return the same for both.
 //!
 //! Upstream: not filed, docs/dev/upstream/window_filters.md
 
@@ -16,9 +17,9 @@ use datafusion::optimizer::AnalyzerRule;
 /// Aggregates of one argument that ignore NULL.
 const IGNORE_NULL: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// The rule.
+/// Moves filters of windows into their arguments.
 #[derive(Debug)]
-pub(super) struct WindowFilters;
+pub(in crate::query) struct WindowFilters;
 
 impl AnalyzerRule for WindowFilters {
     fn name(&self) -> &'static str {
