@@ -249,3 +249,35 @@ fn a_program_appends_flushes_and_goes_on() {
     });
     assert_eq!(place.rows(COUNTED), ["16,16,16"]);
 }
+
+/// Both have read the ingest log before either commits.
+#[test]
+fn two_streams_at_a_time_may_begin_with_the_same_lines() {
+    let place = Place::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let folder = place.path().join(".tsql");
+        let store = Store::create(folder.to_str().unwrap()).await.unwrap();
+        let mut appenders = Vec::new();
+        for name in ["s", "t"] {
+            let options = AppendOptions::new(name, "p");
+            appenders.push(store.appender(&options).await.unwrap());
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        for appender in &mut appenders {
+            appender.write(log(1, 10).as_bytes()).await.unwrap();
+            assert_eq!(appender.flush().await.unwrap().lines, 10);
+        }
+        for (number, appender) in (1..).zip(&mut appenders) {
+            appender
+                .write(log(100 * number, 5).as_bytes())
+                .await
+                .unwrap();
+        }
+        for appender in appenders {
+            assert_eq!(appender.close().await.unwrap().records, 15);
+        }
+    });
+    assert_eq!(place.rows("SELECT count(*) FROM records"), ["30"]);
+    place.ok(&["check"]);
+}

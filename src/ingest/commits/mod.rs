@@ -15,7 +15,7 @@
 //!   that it is taken. It brings rows of its own, and the ledger tells the later of both to begin again. Rows
 //!   of a name that the ledger has for something else are taken out before a run begins.
 //! - Bytes that another run has committed under another name meanwhile have their rows there: the later of both runs
-//!   begins again, and finds its file to be another name.
+//!   begins again, and finds its file to be another name. Streams may begin alike.
 //! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
 //!   then on those who wrote them, if they are still at work, begin again instead of writing into the
 //!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
@@ -93,6 +93,8 @@ pub(crate) struct Commits<'a> {
     /// The sources that have come with each content since, and have rows.
     contents: HashMap<Content, BTreeSet<i64>>,
     read: ReadFiles,
+    /// Whether the source is a stream, which may begin with the bytes of another one.
+    is_stream: bool,
     /// Records that leave as a source comes.
     replacing: Replacing,
     /// Rows that were taken out.
@@ -141,6 +143,7 @@ impl<'a> Commits<'a> {
             entries: HashMap::new(),
             contents: HashMap::new(),
             read: ledger.read.clone(),
+            is_stream: false,
             replacing: Replacing::default(),
             replaced: 0,
         }
@@ -153,6 +156,12 @@ impl<'a> Commits<'a> {
             replacing: Arc::clone(replacing),
             ..self
         }
+    }
+
+    /// Stores the segments of streams whatever other sources begin with.
+    #[must_use]
+    pub(super) fn of_streams(self, is_stream: bool) -> Self {
+        Self { is_stream, ..self }
     }
 
     /// Takes out the rows of names that the ledger has for something else. False where another run was
@@ -350,7 +359,7 @@ impl<'a> Commits<'a> {
             match self.entries.get(&file.reading.source_id) {
                 Some(entry) if *entry == Entry::of(file) => {}
                 Some(entry) if entry.segment >= file.reading.segment => return Ok(None),
-                _ if self.is_elsewhere(file) => return Ok(None),
+                _ if !self.is_stream && self.is_elsewhere(file) => return Ok(None),
                 _ => new.push(file),
             }
         }

@@ -88,7 +88,8 @@ pub(super) async fn run_reader(
     let ledger = options.ledger(store).await?;
     let scope = Scope::files(&ledger, jobs.iter().map(Job::identity));
     let orphans = Orphans::find(store, &ledger, &scope, &TABLES).await?;
-    let commits = Commits::new(store, &ledger, orphans, options.labelling()?);
+    let commits =
+        Commits::new(store, &ledger, orphans, options.labelling()?).of_streams(durable.is_some());
     let mut commits = commits.replacing(&options.replacing);
     if !options.dry_run && !commits.take_out_strays().await? {
         return Ok(None);
