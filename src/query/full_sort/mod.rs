@@ -5,12 +5,12 @@
 //! sorted rows go to files, which DataFusion merges.
 
 mod portion;
+mod sort_key;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub(super) use portion::compacted;
-pub(super) use words::order;
+pub(super) use sort_key::order;
 
 use std::sync::Arc;
 

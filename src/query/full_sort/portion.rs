@@ -22,7 +22,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::super::streaming_window::differ;
-use super::words::order;
+use super::sort_key::order;
 
 /// Rows from which a portion is sorted where the first keys change: four batches.
 const PORTION_ROWS: usize = 1 << 16;

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use super::cases;
-use super::weighed::{Measure, RollupPlan, weighed};
+use super::rollup_plan::{Measure, RollupPlan, weighed};
 
 /// Name of the function that counts distinct integers in a bitmap.
 const BITMAP_DISTINCT: &str = "count_distinct_dense";

@@ -13,9 +13,9 @@
 
 mod aggregate;
 mod cases;
+mod rollup_plan;
 #[cfg(test)]
 pub(super) mod tests;
-mod weighed;
 mod window;
 
 use datafusion::common::Result;

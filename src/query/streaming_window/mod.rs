@@ -4,13 +4,13 @@
 //! DataFusion's operator of windows gathers the rows of each partition, and asks an accumulator for each row. These functions need no
 //! more than where partitions and rows of equal rank begin, and what there was of the row before.
 
-mod along;
-mod before;
 mod keys;
-mod place;
+mod lag;
+mod rank;
+mod running_aggregate;
+mod stream;
 #[cfg(test)]
 mod tests;
-mod total;
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use futures::StreamExt as _;
 
 use super::operator_substitution::{Made, Operator};
-use along::{Along, Function};
 use keys::By;
 pub(super) use keys::differ;
+use stream::{Function, WindowStream};
 
 /// Adds a column for each function to rows that are sorted by partition and order.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Operator for StreamingWindow {
         _: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
-        let along = Along::new(&self.functions, self.by.clone(), Arc::clone(&made.schema));
+        let along = WindowStream::new(&self.functions, self.by.clone(), Arc::clone(&made.schema));
         let computed = futures::stream::try_unfold(Some((rows, along)), move |state| {
             let metrics = metrics.clone();
             async move {

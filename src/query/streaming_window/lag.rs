@@ -15,11 +15,11 @@ use super::keys::Starts;
 
 /// Of which values.
 #[derive(Clone, Debug)]
-pub(super) struct Before {
+pub(super) struct Lag {
     of: Arc<dyn PhysicalExpr>,
 }
 
-impl Before {
+impl Lag {
     /// `None` for other functions, rows further away, and another value in the place of NULL.
     pub(super) fn of(expr: &dyn WindowExpr) -> Option<Self> {
         let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;

@@ -16,7 +16,7 @@ use super::keys::Starts;
 
 /// What is made of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Made {
+enum AggregateKind {
     Count,
     Sum,
     Mean,
@@ -26,17 +26,17 @@ enum Made {
 
 /// What is computed of which rows.
 #[derive(Clone, Debug)]
-pub(super) struct Total {
-    made: Made,
+pub(super) struct RunningAggregate {
+    made: AggregateKind,
     of: Arc<dyn PhysicalExpr>,
     /// Are they 64-bit floats? Else whole numbers of 64 bits; of a count it says nothing.
     is_float: bool,
-    reach: Reach,
+    reach: Frame,
 }
 
 /// Of which rows, up to this one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Reach {
+enum Frame {
     /// All of the partition.
     Rows,
     /// All of the partition, and the rest of this one's rank.
@@ -57,14 +57,14 @@ pub(super) struct SoFar {
 /// Hirzel and Schneider, Low-latency sliding-window aggregation in worst-case constant time, 2017, section 3).
 #[derive(Default)]
 struct Held<N> {
-    /// Made of those in `newer`, or of all.
+    /// AggregateKind of those in `newer`, or of all.
     total: Option<N>,
     newer: Vec<Option<N>>,
-    /// Made of each older value and all of these after it; the oldest is the last.
+    /// AggregateKind of each older value and all of these after it; the oldest is the last.
     older: Vec<Option<N>>,
 }
 
-impl Total {
+impl RunningAggregate {
     /// `None` for other functions, types and frames.
     pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
         let expr_of_any = expr.as_any();
@@ -75,22 +75,22 @@ impl Total {
             (None, sliding) => sliding?.get_aggregate_expr(),
         };
         let made = match aggregate.fun().name() {
-            "count" => Made::Count,
-            "sum" => Made::Sum,
-            "avg" => Made::Mean,
-            "min" => Made::Least,
-            "max" => Made::Greatest,
+            "count" => AggregateKind::Count,
+            "sum" => AggregateKind::Sum,
+            "avg" => AggregateKind::Mean,
+            "min" => AggregateKind::Least,
+            "max" => AggregateKind::Greatest,
             _ => return None,
         };
         let [of] = <[_; 1]>::try_from(aggregate.expressions()).ok()?;
         let is_float = match of.data_type(input).ok()? {
             DataType::Float64 => true,
-            DataType::Int64 if made != Made::Mean => false,
-            _ if made == Made::Count => false,
+            DataType::Int64 if made != AggregateKind::Mean => false,
+            _ if made == AggregateKind::Count => false,
             _ => return None,
         };
-        let reach = Reach::of(expr.get_window_frame())?;
-        let has_ranks = reach != Reach::Ranks || !expr.order_by().is_empty();
+        let reach = Frame::of(expr.get_window_frame())?;
+        let has_ranks = reach != Frame::Ranks || !expr.order_by().is_empty();
         // A FILTER is part of the argument: `upstream_workarounds::window_filters`.
         (has_ranks && !aggregate.is_distinct()).then(|| Self {
             made,
@@ -102,10 +102,10 @@ impl Total {
 
     /// Must the last row of a rank be there?
     pub(super) fn waits(&self) -> bool {
-        self.reach == Reach::Ranks
+        self.reach == Frame::Ranks
     }
 
-    /// The next rows' values: all of their ranks are there if [`Total::waits`].
+    /// The next rows' values: all of their ranks are there if [`RunningAggregate::waits`].
     pub(super) fn next(
         &self,
         so_far: &mut SoFar,
@@ -119,7 +119,7 @@ impl Total {
         let number = |total: Option<i64>, one| total.unwrap_or_default() + one;
         let numbers = self.totals(ones, &mut so_far.counts, number, counts, starts);
         let numbers = numbers.into_iter().map(Option::unwrap_or_default);
-        if self.made == Made::Count {
+        if self.made == AggregateKind::Count {
             return Ok(Arc::new(Int64Array::from_iter_values(numbers)));
         }
         if !self.is_float {
@@ -133,7 +133,7 @@ impl Total {
         let values = values.iter().copied();
         let held = &mut so_far.floats;
         let mut totals = self.totals(values, held, self.with(), counts, starts);
-        if self.made == Made::Mean {
+        if self.made == AggregateKind::Mean {
             for (total, count) in totals.iter_mut().zip(numbers) {
                 #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
                 let count = count as f64;
@@ -147,9 +147,9 @@ impl Total {
     fn with<N: ArrowNativeTypeOp>(&self) -> impl Fn(Option<N>, N) -> N {
         let made = self.made;
         move |total, value| match (made, total) {
-            (Made::Least, Some(least)) if !value.is_lt(least) => least,
-            (Made::Greatest, Some(most)) if !value.is_gt(most) => most,
-            (Made::Least | Made::Greatest, _) => value,
+            (AggregateKind::Least, Some(least)) if !value.is_lt(least) => least,
+            (AggregateKind::Greatest, Some(most)) if !value.is_gt(most) => most,
+            (AggregateKind::Least | AggregateKind::Greatest, _) => value,
             (_, total) => total.unwrap_or_default().add_wrapping(value),
         }
     }
@@ -171,8 +171,8 @@ impl Total {
             let value = counts(row).then_some(value);
             held.total = both(held.total, value, &with);
             totals.push(match self.reach {
-                Reach::Rows | Reach::Ranks => held.total,
-                Reach::Last(before) => held.slid(value, before, &with),
+                Frame::Rows | Frame::Ranks => held.total,
+                Frame::Last(before) => held.slid(value, before, &with),
             });
         }
         self.of_ranks(totals, starts)
@@ -223,7 +223,7 @@ fn both<N: Copy>(one: Option<N>, other: Option<N>, with: impl Fn(Option<N>, N) -
     }
 }
 
-impl Reach {
+impl Frame {
     /// `None` for other frames.
     fn of(frame: &WindowFrame) -> Option<Self> {
         let WindowFrameBound::Preceding(before) = &frame.start_bound else {

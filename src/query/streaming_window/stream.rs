@@ -1,4 +1,4 @@
-//! Rows as they pass, and what is computed of them.
+//! Computes window functions over a stream of sorted batches.
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::physical_expr::window::WindowExpr;
 
-use super::before::Before;
 use super::keys::{By, Keys};
-use super::place::{Counts, Place};
-use super::total::{SoFar, Total};
+use super::lag::Lag;
+use super::rank::{Counts, Ranking};
+use super::running_aggregate::{RunningAggregate, SoFar};
 
 /// What is computed.
 #[derive(Clone, Debug)]
 pub(super) enum Function {
-    Place(Place),
-    Before(Before),
-    Total(Total),
+    Rank(Ranking),
+    Lag(Lag),
+    RunningAggregate(RunningAggregate),
 }
 
 impl Function {
     pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
-        let place = Place::of(expr).map(Self::Place);
+        let place = Ranking::of(expr).map(Self::Rank);
         place
-            .or_else(|| Before::of(expr).map(Self::Before))
-            .or_else(|| Total::of(expr, input).map(Self::Total))
+            .or_else(|| Lag::of(expr).map(Self::Lag))
+            .or_else(|| RunningAggregate::of(expr, input).map(Self::RunningAggregate))
     }
 }
 
 /// A function, and what it knows of the rows before.
 enum State {
-    Place(Place, Counts),
-    Before(Before, Option<ArrayRef>),
-    Total(Total, Box<SoFar>),
+    Rank(Ranking, Counts),
+    Lag(Lag, Option<ArrayRef>),
+    RunningAggregate(RunningAggregate, Box<SoFar>),
 }
 
 /// Computes batch by batch.
-pub(super) struct Along {
+pub(super) struct WindowStream {
     functions: Vec<State>,
     by: By,
     schema: SchemaRef,
@@ -49,18 +49,19 @@ pub(super) struct Along {
     waits: bool,
 }
 
-impl Along {
+impl WindowStream {
     pub(super) fn new(functions: &[Function], by: By, schema: SchemaRef) -> Self {
-        let waits =
-            |function: &Function| matches!(function, Function::Total(total) if total.waits());
+        let waits = |function: &Function| matches!(function, Function::RunningAggregate(total) if total.waits());
         Self {
             waits: functions.iter().any(waits),
             functions: functions
                 .iter()
                 .map(|function| match function {
-                    Function::Place(place) => State::Place(*place, Counts::default()),
-                    Function::Before(before) => State::Before(before.clone(), None),
-                    Function::Total(total) => State::Total(total.clone(), Box::default()),
+                    Function::Rank(place) => State::Rank(*place, Counts::default()),
+                    Function::Lag(before) => State::Lag(before.clone(), None),
+                    Function::RunningAggregate(total) => {
+                        State::RunningAggregate(total.clone(), Box::default())
+                    }
                 })
                 .collect(),
             by,
@@ -124,9 +125,9 @@ impl Along {
         let mut columns = rows.columns().to_vec();
         for function in &mut self.functions {
             columns.push(match function {
-                State::Place(place, counts) => place.next(counts, &starts),
-                State::Before(before, last) => before.next(last, rows, &starts)?,
-                State::Total(total, so_far) => total.next(so_far, rows, &starts)?,
+                State::Rank(place, counts) => place.next(counts, &starts),
+                State::Lag(before, last) => before.next(last, rows, &starts)?,
+                State::RunningAggregate(total, so_far) => total.next(so_far, rows, &starts)?,
             });
         }
         if let Some(last) = rows.num_rows().checked_sub(1) {

@@ -10,7 +10,7 @@ use super::keys::Starts;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Ranking {
     /// Rows of the partition up to this one.
     RowNumber,
     /// Rows that are before all of the same rank, and one.
@@ -27,7 +27,7 @@ pub(super) struct Counts {
     dense_rank: u64,
 }
 
-impl Place {
+impl Ranking {
     pub(super) fn of(expr: &dyn WindowExpr) -> Option<Self> {
         let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
         let function = standard.get_standard_func_expr().as_any();
