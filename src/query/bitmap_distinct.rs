@@ -1,6 +1,6 @@
-//! `count(DISTINCT x)` of dense whole numbers is counted in a bitmap.
+//! Computes `count(DISTINCT x)` of dense integers in a bitmap.
 //!
-//! Statistics of the table say whether the numbers are dense, and whether there are few groups: each has a bitmap.
+//! Statistics of the table decide whether the integers are dense and the groups few. Each group has a bitmap.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use datafusion::optimizer::AnalyzerRule;
 use super::cardinality::{has_few_groups, is_dense, leads_sort_order};
 use super::functions::count_distinct_dense;
 
-/// The rule. It is an analyzer's: the optimizer would make groups of the values first.
+/// Replaces the function. An analyzer rule, because the optimizer turns a single distinct aggregate into groups first.
 #[derive(Debug)]
 pub(super) struct BitmapDistinct {
     function: Arc<AggregateUDF>,

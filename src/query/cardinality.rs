@@ -78,13 +78,13 @@ fn minimum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 pub(super) fn rows(plan: &LogicalPlan) -> Option<f64> {
     match plan {
         LogicalPlan::TableScan(scan) => {
-            let rows = known(&statistics(scan)?.num_rows)?;
-            let share = if scan.filters.is_empty() {
+            let rows = estimate(&statistics(scan)?.num_rows)?;
+            let part = if scan.filters.is_empty() {
                 1.0
             } else {
                 FILTERED
             };
-            Some(scan.fetch.map_or(rows, |fetch| as_count(fetch).min(rows)) * share)
+            Some(scan.fetch.map_or(rows, |fetch| as_count(fetch).min(rows)) * part)
         }
         LogicalPlan::Filter(filter) => {
             let rows = rows(&filter.input)?;
@@ -278,7 +278,7 @@ fn statistics(scan: &TableScan) -> Option<Statistics> {
 
 /// Distinct values: as counted, or as many as there are integers between the bounds.
 fn values_of_statistics(column: &ColumnStatistics) -> Option<f64> {
-    let not_null = known(&column.distinct_count).or_else(|| integer_bounds(column).map(span))?;
+    let not_null = estimate(&column.distinct_count).or_else(|| integer_bounds(column).map(span))?;
     let has_nulls = column.null_count.get_value() != Some(&0);
     Some(not_null + if has_nulls { 1.0 } else { 0.0 })
 }
@@ -299,7 +299,7 @@ fn integer_bounds(column: &ColumnStatistics) -> Option<IntegerBounds> {
     Some((bound(&column.min_value)?, bound(&column.max_value)?))
 }
 
-fn known(count: &Precision<usize>) -> Option<f64> {
+fn estimate(count: &Precision<usize>) -> Option<f64> {
     count.get_value().map(|count| as_count(*count))
 }
 

@@ -101,7 +101,7 @@ fn aggregated(
         return Ok(None);
     };
     let by_keys = LogicalPlanBuilder::from(Arc::clone(side))
-        .aggregate(own.named(), steps.first)?
+        .aggregate(own.into_aliased(), steps.first)?
         .build()?;
     let plan = LogicalPlanBuilder::from(Arc::clone(other_side))
         .join_with_expr_keys(by_keys, JoinType::Inner, on.into_iter().unzip(), None)?
@@ -127,7 +127,7 @@ impl FirstGroups {
         column(first_name(place))
     }
 
-    fn named(self) -> impl Iterator<Item = Expr> {
+    fn into_aliased(self) -> impl Iterator<Item = Expr> {
         let groups = self.0.into_iter().enumerate();
         groups.map(|(place, group)| group.alias(first_name(place)))
     }

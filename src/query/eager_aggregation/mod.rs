@@ -26,7 +26,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// The rule.
+/// Rewrites aggregates over grouping sets, unions and joins.
 #[derive(Debug)]
 pub(super) struct EagerAggregation;
 

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     when,
 };
 
-/// What the columns of all steps begin with.
+/// Prefix of the columns of both steps.
 const NAME: &str = "__eager_";
 
 /// Whether a column is one of a step.
@@ -44,7 +44,7 @@ pub(super) fn column(name: impl Into<String>) -> Expr {
 pub(super) struct TwoSteps {
     /// Over rows.
     pub(super) first: Vec<Expr>,
-    /// Over what the first step returns.
+    /// Over the rows of the first step.
     pub(super) second: Vec<Expr>,
 }
 
@@ -111,7 +111,7 @@ impl TwoSteps {
     }
 }
 
-/// Returns these columns of a plan under the names of an aggregate's; `None` where their types are others.
+/// Returns these columns of a plan under the names of an aggregate's columns; `None` if a type differs.
 pub(super) fn named_as(
     aggregate: &Aggregate,
     plan: LogicalPlan,
@@ -130,7 +130,7 @@ pub(super) fn named_as(
         .map(Some)
 }
 
-/// A count of a set without rows is zero. No `coalesce`, which a later rule would have to write out.
+/// Returns a sum of counts, zero for a set without rows. A `coalesce` would need a simplification that has run before.
 fn or_zero(sum: Expr) -> Result<Expr> {
     when(sum.clone().is_not_null(), sum).otherwise(lit(0_i64))
 }
