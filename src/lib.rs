@@ -147,11 +147,9 @@
     )
 )]
 
-mod error;
-pub mod schema;
-
-mod column;
-mod part;
+use tsql_error as error;
+pub use tsql_schema as schema;
+use tsql_schema::{column, part};
 
 pub mod store;
 
@@ -218,7 +216,7 @@ pub use {arrow, datafusion};
 pub use check::CheckOptions;
 pub use compare::CompareOptions;
 pub use copy::CopyOptions;
-pub use error::{Error, Mistake, Result, Spot};
+pub use error::{Error, Result, SqlError, SqlSpan};
 pub use export::ExportOptions;
 pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;

@@ -91,8 +91,6 @@ mod killed;
 mod labels;
 #[path = "suite/laboratory.rs"]
 mod laboratory;
-#[path = "suite/layering.rs"]
-mod layering;
 #[path = "suite/marking.rs"]
 mod marking;
 #[cfg(all(feature = "measure", target_os = "linux"))]
@@ -159,6 +157,8 @@ mod splits_in_sql;
 mod sql;
 #[path = "suite/streams.rs"]
 mod streams;
+#[path = "suite/structure.rs"]
+mod structure;
 #[path = "suite/tags.rs"]
 mod tags;
 #[path = "suite/taken.rs"]

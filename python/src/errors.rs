@@ -54,9 +54,9 @@ fn about<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
         }
         Error::Argument { name, .. } => about.set_item("name", name)?,
         Error::Sql(mistake) => {
-            if let Some(spot) = &mistake.spot {
-                about.set_item("line", spot.line)?;
-                about.set_item("column", spot.column)?;
+            if let Some(span) = &mistake.span {
+                about.set_item("line", span.line)?;
+                about.set_item("column", span.column)?;
             }
         }
         Error::Rejected { path, line, .. } => {

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::error::shown::escaped;
+use crate::error::redact::escaped;
 
 /// Standard output for text: escaped on a terminal, as it is elsewhere.
 pub(super) fn stdout() -> Text<io::Stdout> {

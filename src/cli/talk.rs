@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use crate::error::shown::{escaped, without_secrets};
+use crate::error::redact::{escaped, without_secrets};
 
 /// A line for the person at the terminal. Nobody listening is no reason to fail.
 pub(super) fn talk(text: &str) {

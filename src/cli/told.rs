@@ -105,10 +105,10 @@ fn in_json(failure: &Failure) -> Value {
     error.insert("hint".to_owned(), hint.into());
     if let Failure::Library(Error::Sql(mistake)) = failure {
         error.insert("message".to_owned(), mistake.message.as_str().into());
-        if let Some(spot) = mistake.spot {
-            error.insert("line".to_owned(), spot.line.into());
-            error.insert("column".to_owned(), spot.column.into());
-            error.insert("length".to_owned(), spot.length.into());
+        if let Some(span) = mistake.span {
+            error.insert("line".to_owned(), span.line.into());
+            error.insert("column".to_owned(), span.column.into());
+            error.insert("length".to_owned(), span.length.into());
         }
     }
     json!({ "error": error })

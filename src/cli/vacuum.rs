@@ -33,11 +33,10 @@ pub(super) struct Vacuum {
 }
 
 pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
-    let options = VacuumOptions {
-        retain: command.retain,
-        force_unlisted: command.force_unlisted,
-        dry_run: command.dry_run,
-    };
+    let options = VacuumOptions::default()
+        .retain(command.retain)
+        .force_unlisted(command.force_unlisted)
+        .dry_run(command.dry_run);
     let store = place.open().await?;
     let files = store.vacuum(&options).await?;
     if command.dry_run {

@@ -11,7 +11,7 @@ use ahash::RandomState;
 use super::one_file;
 use crate::column::made::Columns;
 use crate::error::Result;
-use crate::store::file::{DataFile, Said};
+use crate::store::file::{DataFile, StatValue};
 use crate::store::{Snapshot, Store};
 
 /// The numbers in such a table at one version of it.
@@ -81,7 +81,12 @@ pub(crate) async fn number<N: Numbers, R>(
 
 /// The number after the greatest that is taken in `column` at `snapshot`.
 pub(crate) fn next_number(snapshot: &Snapshot, column: &str) -> i64 {
-    let greatest = |file: &DataFile| file.stats.max_values.get(column).and_then(Said::as_i64);
+    let greatest = |file: &DataFile| {
+        file.stats
+            .max_values
+            .get(column)
+            .and_then(StatValue::as_i64)
+    };
     snapshot
         .files()
         .iter()

@@ -6,7 +6,7 @@
 //! a row is sought in a few runs.
 
 use crate::schema::Table;
-use crate::store::file::{DataFile, Said};
+use crate::store::file::{DataFile, StatValue};
 
 /// Rows of an optimized file at most: some 20 MB of records. All files of a partition get as many.
 pub(super) const FILE_ROWS: u64 = 1 << 20;
@@ -102,7 +102,7 @@ enum Bound {
 }
 
 impl Bound {
-    fn of(value: &Said) -> Option<Self> {
+    fn of(value: &StatValue) -> Option<Self> {
         let number = value.as_i64().map(Self::Number);
         number.or_else(|| value.as_str().map(|text| Self::Text(text.to_owned())))
     }
@@ -119,7 +119,7 @@ mod tests {
     fn file(optimized: bool, rows: u64, range: (i64, i64)) -> DataFile {
         let kind = if optimized { "optimized" } else { "part" };
         let values = |value: i64| {
-            let values = [("graph_id".to_owned(), Said::Integer(value))];
+            let values = [("graph_id".to_owned(), StatValue::Integer(value))];
             values.into_iter().collect()
         };
         DataFile {

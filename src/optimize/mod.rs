@@ -32,7 +32,7 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::part::Part;
 use crate::schema::{self, Table};
-use crate::store::file::{self, DataFile, Effort, Said};
+use crate::store::file::{self, DataFile, Effort, StatValue};
 use crate::store::{Change, Snapshot, Store};
 use due::{due, file_count, row_count};
 use sketches::respecialised;
@@ -431,7 +431,11 @@ impl<'a> Files<'a> {
     /// May rows have something in this column? What is NULL throughout would fill memory.
     fn has(&self, column: &str) -> bool {
         self.snapshot.files().iter().any(|file| {
-            let nulls = file.stats.null_count.get(column).and_then(Said::as_u64);
+            let nulls = file
+                .stats
+                .null_count
+                .get(column)
+                .and_then(StatValue::as_u64);
             !file.is_own() || nulls != Some(file.stats.num_records)
         })
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::error::shown::without_secrets;
+use crate::error::redact::without_secrets;
 
 /// Where in what was typed: line and column from 1, in characters.
 #[derive(Debug, Serialize)]
@@ -19,7 +19,7 @@ pub(super) struct Told {
     kind: &'static str,
     message: String,
     hint: Option<String>,
-    spot: Option<Place>,
+    span: Option<Place>,
 }
 
 impl From<&Error> for Told {
@@ -29,10 +29,10 @@ impl From<&Error> for Told {
                 kind: error.kind(),
                 message: without_secrets(&mistake.message).into_owned(),
                 hint: mistake.hint.clone(),
-                spot: mistake.spot.map(|spot| Place {
-                    line: spot.line,
-                    column: spot.column,
-                    length: spot.length,
+                span: mistake.span.map(|span| Place {
+                    line: span.line,
+                    column: span.column,
+                    length: span.length,
                 }),
             };
         }
@@ -45,7 +45,7 @@ impl From<&Error> for Told {
             kind: error.kind(),
             message,
             hint,
-            spot: None,
+            span: None,
         }
     }
 }

@@ -20,7 +20,7 @@ use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::talk::talk;
 use crate::error::Error;
-use crate::error::shown::escaped;
+use crate::error::redact::escaped;
 use crate::ingest::{Event, IngestOptions};
 use crate::part::Part;
 use crate::store::Store;

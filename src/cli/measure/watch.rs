@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tsql_measure::manifest::Manifest;
 
-use crate::error::shown::escaped;
+use crate::error::redact::escaped;
 use crate::trials::Event;
 
 /// Follows a run.

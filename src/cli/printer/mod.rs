@@ -46,7 +46,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 
-use crate::error::explained;
+use crate::error::query_message;
 use sink::{Nothing, Outlet, Sink};
 pub(crate) use style::Style;
 
@@ -99,7 +99,7 @@ impl fmt::Display for Format {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PrintError {
     /// The query failed while it ran.
-    #[error("{}", explained(.0))]
+    #[error("{}", query_message(.0))]
     Query(#[source] DataFusionError),
     /// The output failed; [`io::ErrorKind::BrokenPipe`] means that its reader wants no more.
     #[error("cannot write the result: {0}")]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
-use crate::error::shown::escaped;
+use crate::error::redact::escaped;
 use crate::query::LiveSession;
 use crate::store::{At, FOLDER, Store};
 

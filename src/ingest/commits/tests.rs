@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 
 use crate::formats::StreamFormat;
 use crate::ingest::{AppendOptions, IngestOptions};
+use crate::store::FailingStore;
 use crate::store::Store;
-use crate::store::hooked::Hooked;
 
 /// Lines of measured records whose times tell them apart, and a line that is none.
 fn lines(count: u32, time: u32) -> String {
@@ -66,7 +66,7 @@ impl Gate {
         };
         let inner = Arc::clone(inner);
         let hook = Box::new(hook);
-        Store::in_objects(Arc::new(Hooked { inner, hook }))
+        Store::in_objects(Arc::new(FailingStore { inner, hook }))
     }
 }
 

@@ -14,7 +14,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 
-use crate::error::{Error, Mistake, Spot, plain, way_out};
+use crate::error::{Error, SqlError, SqlSpan, plain, way_out};
 
 /// Text that could not be read as SQL.
 pub(super) fn unread(error: DataFusionError, sql: &str) -> Error {
@@ -40,13 +40,13 @@ pub(super) fn unplanned(error: DataFusionError, sql: &str, context: &SessionCont
     }
 }
 
-fn named(found: &SchemaError, error: &DataFusionError, sql: &str) -> Mistake {
+fn named(found: &SchemaError, error: &DataFusionError, sql: &str) -> SqlError {
     let told = naming::column(found);
-    let spot = spot(error, sql).or_else(|| place::of_word(sql, &told.name));
-    Mistake::new(sql, told.message, spot, told.hint)
+    let span = span(error, sql).or_else(|| place::of_word(sql, &told.name));
+    SqlError::new(sql, told.message, span, told.hint)
 }
 
-fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mistake {
+fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> SqlError {
     let text = error.strip_backtrace();
     let message = unsupported(&text).unwrap_or_else(|| plain(&text));
     let found = naming::table(&message, context)
@@ -64,8 +64,8 @@ fn planned(error: &DataFusionError, sql: &str, context: &SessionContext) -> Mist
         }
     };
     let hint = hint.or_else(|| way_out(&text).map(str::to_owned));
-    let spot = spot(error, sql).or_else(|| place::of_word(sql, &name));
-    Mistake::new(sql, message, spot, hint)
+    let span = span(error, sql).or_else(|| place::of_word(sql, &name));
+    SqlError::new(sql, message, span, hint)
 }
 
 /// A sentence for an expression that the planner does not know, which it prints as a syntax tree.
@@ -87,6 +87,6 @@ fn unsupported(text: &str) -> Option<String> {
 }
 
 /// The words that the planner means.
-fn spot(error: &DataFusionError, sql: &str) -> Option<Spot> {
+fn span(error: &DataFusionError, sql: &str) -> Option<SqlSpan> {
     place::of_span(error.diagnostic()?.span?, sql)
 }

@@ -4,10 +4,10 @@ use datafusion::common::Span;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::super::dialect::Typed;
-use crate::error::Spot;
+use crate::error::SqlSpan;
 
 /// What the planner points at; the rest of the line where it goes over several.
-pub(super) fn of_span(span: Span, sql: &str) -> Option<Spot> {
+pub(super) fn of_span(span: Span, sql: &str) -> Option<SqlSpan> {
     let number = |number: u64| usize::try_from(number).ok();
     let (line, column) = (number(span.start.line)?, number(span.start.column)?);
     let end = if span.end.line == span.start.line {
@@ -16,7 +16,7 @@ pub(super) fn of_span(span: Span, sql: &str) -> Option<Spot> {
         let text = sql.lines().nth(line.checked_sub(1)?)?;
         text.chars().count() + 1
     };
-    Some(Spot {
+    Some(SqlSpan {
         line,
         column,
         length: end.saturating_sub(column).max(1),
@@ -24,7 +24,7 @@ pub(super) fn of_span(span: Span, sql: &str) -> Option<Spot> {
 }
 
 /// Where this name stands, if it does so once.
-pub(super) fn of_word(sql: &str, name: &str) -> Option<Spot> {
+pub(super) fn of_word(sql: &str, name: &str) -> Option<SqlSpan> {
     if name.is_empty() {
         return None;
     }
@@ -42,11 +42,11 @@ pub(super) fn of_word(sql: &str, name: &str) -> Option<Spot> {
 }
 
 /// The word that begins here, or the character.
-pub(super) fn at(sql: &str, line: usize, column: usize) -> Spot {
+pub(super) fn at(sql: &str, line: usize, column: usize) -> SqlSpan {
     let text = sql.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     let rest = text.chars().skip(column.saturating_sub(1));
     let word = rest.take_while(|one| one.is_alphanumeric() || *one == '_');
-    Spot {
+    SqlSpan {
         line,
         column,
         length: word.count().max(1),
@@ -54,11 +54,11 @@ pub(super) fn at(sql: &str, line: usize, column: usize) -> Spot {
 }
 
 /// Behind the last word of the text.
-pub(super) fn end(sql: &str) -> Spot {
+pub(super) fn end(sql: &str) -> SqlSpan {
     let text = sql.trim_end();
     let line = text.lines().count().max(1);
     let last = text.lines().last().unwrap_or_default();
-    Spot {
+    SqlSpan {
         line,
         column: last.chars().count() + 1,
         length: 1,

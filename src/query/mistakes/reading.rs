@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::parser::ParserError;
 
 use super::place;
-use crate::error::{Mistake, Spot, nearest, plain, way_out};
+use crate::error::{SqlError, SqlSpan, nearest, plain, way_out};
 
 /// What a statement begins with.
 const BEGINNINGS: [&str; 16] = [
@@ -26,21 +26,21 @@ const BEGINNINGS: [&str; 16] = [
 ];
 
 /// What is wrong with the text.
-pub(super) fn mistake(found: &ParserError, sql: &str) -> Mistake {
+pub(super) fn mistake(found: &ParserError, sql: &str) -> SqlError {
     let text = match found {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
         ParserError::RecursionLimitExceeded => {
             let message = "the SQL nests too deep".to_owned();
             let hint = "a query may be split by WITH name AS (...)".to_owned();
-            return Mistake::new(sql, message, None, Some(hint));
+            return SqlError::new(sql, message, None, Some(hint));
         }
     };
-    let (text, spot) = located(text, sql);
+    let (text, span) = located(text, sql);
     let Some((expected, found)) = expectation(text) else {
-        return Mistake::new(sql, plain(text), spot, way_out(text).map(str::to_owned));
+        return SqlError::new(sql, plain(text), span, way_out(text).map(str::to_owned));
     };
     let at_the_end = found == "EOF";
-    let spot = spot.or_else(|| at_the_end.then(|| place::end(sql)));
+    let span = span.or_else(|| at_the_end.then(|| place::end(sql)));
     let message = if at_the_end {
         format!("expected {expected}, found the end")
     } else {
@@ -53,11 +53,11 @@ pub(super) fn mistake(found: &ParserError, sql: &str) -> Mistake {
         Some(word) => Some(format!("did you mean `{}`?", word.to_uppercase())),
         None => way_out(text).map(str::to_owned),
     };
-    Mistake::new(sql, message, spot, hint)
+    SqlError::new(sql, message, span, hint)
 }
 
 /// The text without its ` at Line: 1, Column: 9`, and that place.
-fn located<'a>(text: &'a str, sql: &str) -> (&'a str, Option<Spot>) {
+fn located<'a>(text: &'a str, sql: &str) -> (&'a str, Option<SqlSpan>) {
     let split = || {
         let (before, place) = text.rsplit_once(" at Line: ")?;
         let (line, column) = place.split_once(", Column: ")?;

@@ -11,8 +11,8 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use tokio::sync::Notify;
 
 use super::{count, ingest_all, lines, stored, time};
+use crate::store::FailingStore;
 use crate::store::Store;
-use crate::store::hooked::Hooked;
 
 /// Histories of the usual test; `TSQL_TEST_CASES` asks for more, `TSQL_TEST_SEED` for others.
 const CASES: u64 = 8;
@@ -69,7 +69,7 @@ fn in_order(order: &Arc<Order>, writer: usize, inner: &Arc<InMemory>) -> Store {
         .boxed()
     };
     let (inner, hook) = (Arc::clone(inner), Box::new(hook));
-    Store::in_objects(Arc::new(Hooked { inner, hook }))
+    Store::in_objects(Arc::new(FailingStore { inner, hook }))
 }
 
 /// Files of a writer: which name, how many lines, and what tells their times from others. Each is a run of

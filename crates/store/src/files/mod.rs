@@ -1,0 +1,15 @@
+//! Data files: how they are encoded, what is stored beside their rows, and how their bytes are verified.
+
+pub(crate) mod checksum;
+pub(crate) mod data_file;
+pub(crate) mod encode;
+pub mod file;
+pub(crate) mod file_statistics;
+pub(crate) mod footers;
+pub mod rollup;
+pub(crate) mod rollup_table;
+pub(crate) mod selectivity;
+pub(crate) mod statistics;
+pub(crate) mod stats;
+pub(crate) mod verified_blocks;
+pub(crate) mod verify_settings;

@@ -1,0 +1,7 @@
+//! Where a store is: directories with durable writes, buckets, web servers, memory.
+
+pub(crate) mod durable_fs;
+#[doc(hidden)]
+pub(crate) mod failing_store;
+pub(crate) mod location;
+pub(crate) mod remote;

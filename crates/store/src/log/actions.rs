@@ -1,0 +1,173 @@
+//! A table's files in the log's own form.
+
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread;
+
+use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
+use deltalake_core::kernel::{Add, LogicalFileView, Remove, StructType};
+use deltalake_core::table::state::DeltaTableState;
+
+use super::log_checksum::{self, OfTable};
+use crate::files::checksum::Checksums;
+use crate::files::data_file::DataFile;
+use crate::files::rollup::Place;
+use crate::files::stats::Stats;
+use tsql_error::{Error, Result};
+use tsql_schema::Table;
+
+/// Files whose entries are worth a thread.
+const WORTH_A_THREAD: usize = 1024;
+
+/// A scan of ours would give wrong rows for these; nothing that tsql writes has them.
+pub(super) fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
+    let deleted = state
+        .log_data()
+        .iter()
+        .any(|file| file.deletion_vector_descriptor().is_some());
+    let mapped = state
+        .metadata()
+        .configuration()
+        .get("delta.columnMapping.mode")
+        .is_some_and(|mode| mode != "none");
+    if deleted || mapped || state.protocol().min_reader_version() > 1 {
+        let reason =
+            "another program put deletion vectors, column mapping or other reader features on it";
+        return Err(Error::damaged(&table.name, reason));
+    }
+    Ok(())
+}
+
+/// The stored columns in the log's own form.
+pub(super) fn columns(table: &Table) -> Result<StructType> {
+    let columns = table.stored_schema().as_ref().try_into_kernel();
+    let damaged = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
+    columns.map_err(damaged)
+}
+
+/// The files of a version, and the checksum of them all.
+///
+/// # Errors
+/// Where what the log says of one is not what was written.
+pub(super) fn data_files(
+    table: &Table,
+    state: &DeltaTableState,
+) -> Result<(Vec<DataFile>, OfTable)> {
+    let views: Vec<LogicalFileView> = state.log_data().into_iter().collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = views.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let some = |views: &[LogicalFileView]| {
+        let mut files: Vec<(DataFile, u64)> = Vec::with_capacity(views.len());
+        for view in views {
+            let before = files.last().map(|(file, _)| file);
+            files.push(data_file(table, view, before)?);
+        }
+        Ok(files)
+    };
+    let parts: Vec<Result<Vec<_>>> = thread::scope(|scope| {
+        let mut shares = views.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|views| scope.spawn(move || some(views)))
+            .collect();
+        let failed = || {
+            Err(Error::damaged(
+                &table.name,
+                "a thread that read its log failed",
+            ))
+        };
+        let others = others
+            .into_iter()
+            .map(|other| other.join().unwrap_or_else(|_| failed()));
+        // This thread takes its share before it waits.
+        std::iter::once(some(first)).chain(others).collect()
+    });
+    let mut of_table = OfTable::default();
+    let mut files = Vec::with_capacity(views.len());
+    for part in parts {
+        for (file, of_entry) in part? {
+            of_table = of_table.with(of_entry);
+            files.push(file);
+        }
+    }
+    Ok((files, of_table))
+}
+
+/// A file, and the checksum of what the log says of it. Its statistics share what they can with those of the file `before`.
+fn data_file(
+    table: &Table,
+    view: &LogicalFileView,
+    before: Option<&DataFile>,
+) -> Result<(DataFile, u64)> {
+    let path = view.path().into_owned();
+    let wrong = |reason: &dyn std::fmt::Display| {
+        log_checksum::damaged(table, &format!("`{path}`: {reason}:"))
+    };
+    let stats = view.stats().as_deref().map(Stats::parse).transpose();
+    let stats = stats.map_err(|error| wrong(&error))?;
+    let mut stats = stats.ok_or_else(|| wrong(&"no statistics"))?;
+    if let Some(before) = before {
+        stats = stats.with_names_of(&before.stats);
+    }
+    let values = view.partition_values_map();
+    let value = |name: &String| (name.clone(), values.get(name).cloned().flatten());
+    let size_bytes = u64::try_from(view.size()).map_err(|error| wrong(&error))?;
+    #[expect(deprecated, reason = "tags have no other accessor")]
+    let tags = view.add_action().tags.unwrap_or_default();
+    let checksums = Checksums::of_tags(&tags, size_bytes).map_err(|reason| wrong(&reason))?;
+    let file = DataFile {
+        path: path.clone(),
+        partition: table.partition.iter().map(value).collect(),
+        size_bytes,
+        stats: Arc::new(stats),
+        rollup: Place::of(&tags).map_err(|reason| wrong(&reason))?,
+        checksums: checksums.map(|(checksums, _)| checksums),
+        counts: DataFile::counts_of(&tags),
+        written_at_ms: view.modification_time(),
+    };
+    let of_entry = log_checksum::of_entry(table, &file);
+    if checksums.is_some_and(|(_, said)| said != of_entry) {
+        let what = format!("size, rows or statistics of `{path}` are");
+        return Err(log_checksum::damaged(table, &what));
+    }
+    Ok((file, of_entry))
+}
+
+pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<Add> {
+    let stats = serde_json::to_string(&log_checksum::spelled(table, &file.stats));
+    let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
+    let of_entry = log_checksum::of_entry(table, file);
+    let checksums = file.checksums.map(|checksums| checksums.tag(of_entry));
+    let tags: HashMap<_, _> = checksums
+        .into_iter()
+        .chain(file.rollup.map(Place::tag))
+        .chain(file.counts_tag())
+        .collect();
+    Ok(Add {
+        path: file.path.clone(),
+        partition_values: file.partition.iter().cloned().collect::<HashMap<_, _>>(),
+        size: size(file),
+        modification_time: file.written_at_ms,
+        data_change,
+        stats: Some(stats),
+        tags: (!tags.is_empty()).then_some(tags),
+        ..Add::default()
+    })
+}
+
+pub(super) fn remove(file: &DataFile, data_change: bool, now_ms: i64) -> Remove {
+    Remove {
+        path: file.path.clone(),
+        data_change,
+        deletion_timestamp: Some(now_ms),
+        extended_file_metadata: Some(true),
+        partition_values: Some(file.partition.iter().cloned().collect()),
+        size: Some(size(file)),
+        ..Remove::default()
+    }
+}
+
+fn size(file: &DataFile) -> i64 {
+    i64::try_from(file.size_bytes).unwrap_or(i64::MAX)
+}

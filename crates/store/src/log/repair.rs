@@ -1,0 +1,373 @@
+//! Damage of a log as `check` reports it, and its repair: damaged files are put aside, and what is left is made a version
+//! again. What rows that costs is found by whoever compares the tables afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use memchr::memmem;
+use object_store::path::Path;
+use object_store::{ObjectStoreExt as _, PutPayload};
+use uuid::Uuid;
+
+use super::commit_info::{CommitInfo, fault};
+use super::damage::{described, missing, plain};
+use super::faults::{Hint, Survey};
+use super::proofs::{Proof, Proofs};
+use super::{About, Attempt, Change, Log, Snapshot};
+use crate::Location;
+use crate::log::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
+use tsql_error::{Error, Result};
+
+/// Entries that are written in the place of lost ones at most.
+const FILLED: u64 = 10_000;
+
+/// The newest checkpoints of a log, which are compared with its entries.
+const CHECKED: usize = 50;
+
+/// Versions that a table may be behind what proves it; a proof beyond that is itself damaged.
+const BEHIND: u64 = 10_000;
+
+/// Damage of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDamage {
+    /// In words, beginning with the file.
+    pub what: String,
+    /// Nothing was lost by it: readers and writers go on without the file.
+    pub is_harmless: bool,
+}
+
+impl LogDamage {
+    fn new(what: String) -> Self {
+        Self {
+            what,
+            is_harmless: false,
+        }
+    }
+}
+
+impl Log {
+    /// Adds what all entries of this log state of other tables.
+    pub async fn add_proofs(&self, proofs: &mut Proofs) -> Result<()> {
+        for (version, entry) in &self.survey().await?.entries {
+            if let Ok(bytes) = self.read(entry).await {
+                proofs.add_entry(&self.table.name, *version, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is wrong with the files of the log; `proof` is what others state of its newest version.
+    pub async fn damage(
+        &self,
+        location: &Location,
+        proof: Option<&Proof>,
+    ) -> Result<Vec<LogDamage>> {
+        let survey = self.survey().await?;
+        let irregular = self.irregular_files()?.into_iter();
+        let irregular = irregular.map(|name| {
+            let path = self.path_of(&name);
+            LogDamage::new(format!("`{path}` is a pipe or a device"))
+        });
+        let mut found: Vec<LogDamage> = irregular.collect();
+        let skipped = self.skipped(&survey).await?;
+        for (version, fault) in self.faulty_entries(&survey, 0).await? {
+            let what = described(&self.path_of(&entry_name(version)), &fault);
+            if Some(version) != skipped {
+                found.push(LogDamage::new(what));
+                continue;
+            }
+            let unnamed = self.unnamed_files(location, &survey).await?;
+            found.push(match unnamed.first() {
+                Some(file) => {
+                    let file = format!("{}/{file}", self.table.name);
+                    LogDamage::new(format!("{what}, and no entry names `{file}`"))
+                }
+                None => LogDamage {
+                    what: format!("{what}: its commit was never acknowledged"),
+                    is_harmless: true,
+                },
+            });
+        }
+        for version in survey.gaps() {
+            if self.is_missing(&entry_name(version)).await {
+                let path = self.path_of(&entry_name(version));
+                found.push(LogDamage::new(format!("`{path}` is missing")));
+            }
+        }
+        for version in survey.checkpoints.keys().rev().take(CHECKED) {
+            if !self.is_sound_checkpoint(&survey, *version).await? {
+                let path = self.path_of(&checkpoint_name(*version));
+                found.push(LogDamage::new(format!("`{path}` is damaged")));
+            }
+        }
+        let hint = self.path_of(LAST_CHECKPOINT);
+        match survey.hint {
+            Hint::Damaged => found.push(LogDamage::new(format!("`{hint}` is damaged"))),
+            Hint::Version(version) if self.is_missing(&checkpoint_name(version)).await => {
+                let path = self.path_of(&checkpoint_name(version));
+                let what = format!("`{path}` is missing, which `{hint}` names");
+                found.push(LogDamage::new(what));
+            }
+            _ => {}
+        }
+        if let Some(proof) = proof.filter(|proof| survey.newest() < Some(proof.version)) {
+            found.push(LogDamage::new(missing(&self.table.name, proof)));
+        }
+        if found.is_empty()
+            && let Err(error) = self.snapshot().await
+        {
+            let what = plain(&self.table.name, &error);
+            found.push(LogDamage::new(what));
+        }
+        Ok(found)
+    }
+
+    /// Whether there is no such file of the log. It may have been written since the folder was listed.
+    async fn is_missing(&self, name: &str) -> bool {
+        let path = Path::from(format!("{FOLDER}/{name}"));
+        let found = self.log_store.object_store(None).head(&path).await;
+        matches!(found, Err(object_store::Error::NotFound { .. }))
+    }
+
+    /// The data files of a last, cut entry that readers skip.
+    pub async fn skipped_files(&self, location: &Location) -> Result<Vec<String>> {
+        let survey = self.survey().await?;
+        match self.skipped(&survey).await? {
+            Some(_) => self.unnamed_files(location, &survey).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The data files that no entry names.
+    async fn unnamed_files(&self, location: &Location, survey: &Survey) -> Result<Vec<String>> {
+        let named = self.snapshot().await?;
+        let named = named.iter().flat_map(|named| named.files().iter());
+        let named: BTreeSet<&str> = named.map(|file| file.path.as_str()).collect();
+        let files = self.data_files(location).await?.into_iter();
+        let files = files.map(|file| file.location.to_string());
+        let mut unnamed: Vec<String> = files
+            .filter(|file| !named.contains(file.as_str()))
+            .collect();
+        for entry in survey.entries.values() {
+            let bytes = self.read(entry).await?;
+            unnamed.retain(|file| {
+                let name = file.rsplit('/').next().unwrap_or(file.as_str());
+                memmem::find(&bytes, name.as_bytes()).is_none()
+            });
+        }
+        Ok(unnamed)
+    }
+
+    /// Puts damaged files aside and makes the newest version of what is left; returns what was wrong, in words. A
+    /// version that `proof` states may be missing afterwards: [`raise`](Self::raise) comes last.
+    ///
+    /// # Errors
+    /// Where nothing is left that a version can be made from, and failures of the storage.
+    pub async fn repair(&self, location: &Location, proof: Option<&Proof>) -> Result<Vec<String>> {
+        let damage = self.damage(location, proof).await?;
+        if damage.is_empty() {
+            return Ok(Vec::new());
+        }
+        for name in self.irregular_files()? {
+            self.move_aside(&name)?;
+        }
+        let survey = self.survey().await?;
+        let base = self.repair_checkpoints(&survey).await?;
+        if let Some(newest) = survey.newest() {
+            self.repair_entries(&survey, base, newest).await?;
+        }
+        let snapshot = match self.raw_newest().await? {
+            Some(snapshot) => snapshot,
+            None => self.snapshot_or_create().await?,
+        };
+        if !self.is_stated(&snapshot).await? {
+            self.commit_nothing(snapshot.version() + 1).await?;
+        }
+        Ok(damage.into_iter().map(|one| one.what).collect())
+    }
+
+    /// Commits changes of nothing until the table has the version that is proven: nobody takes it for an older one
+    /// from then on.
+    pub async fn raise(&self, proof: &Proof) -> Result<()> {
+        let newest = self
+            .raw_newest()
+            .await?
+            .map_or(0, |newest| newest.version());
+        if proof.version <= newest + BEHIND {
+            self.commit_nothing(proof.version).await?;
+        }
+        Ok(())
+    }
+
+    /// Commits changes of nothing up to a version.
+    async fn commit_nothing(&self, version: u64) -> Result<()> {
+        let newest = async || {
+            let newest = self.raw_newest().await?;
+            newest.ok_or_else(|| Error::damaged(&self.table.name, "vanished"))
+        };
+        let mut snapshot = newest().await?;
+        while snapshot.version() < version {
+            let name = Uuid::new_v4().simple().to_string();
+            let about = About {
+                detail: "repair: log",
+                name: &name,
+                seen: BTreeMap::new(),
+                cleans_up: false,
+            };
+            snapshot = match snapshot.commit(&Change::default(), about).await {
+                Attempt::Committed(next) => *next,
+                Attempt::Conflict => newest().await?,
+                Attempt::Unclear(error) => return Err(error),
+            };
+        }
+        Ok(())
+    }
+
+    /// Deletes checkpoints that are damaged, and what names one that is gone; the newest one that is left.
+    async fn repair_checkpoints(&self, survey: &Survey) -> Result<Option<u64>> {
+        let mut base = None;
+        for version in survey.checkpoints.keys().rev().take(CHECKED) {
+            if self.is_sound_checkpoint(survey, *version).await? {
+                base = base.or(Some(*version));
+            } else {
+                self.remove(&checkpoint_name(*version)).await?;
+            }
+        }
+        let is_named = match survey.hint {
+            Hint::Missing | Hint::Parts => true,
+            Hint::Damaged => false,
+            Hint::Version(version) => base == Some(version),
+        };
+        if !is_named {
+            self.remove(LAST_CHECKPOINT).await?;
+        }
+        Ok(base)
+    }
+
+    /// Puts damaged entries right: those that are the entry of another version go there, in the place of others comes
+    /// one that changes nothing. Those from before a checkpoint go, with all before them.
+    async fn repair_entries(&self, survey: &Survey, base: Option<u64>, newest: u64) -> Result<()> {
+        let faulty = self.faulty_entries(survey, 0).await?;
+        let mut displaced: BTreeMap<u64, Bytes> = BTreeMap::new();
+        for (version, _) in &faulty {
+            let Some(entry) = survey.entries.get(version) else {
+                continue;
+            };
+            let bytes = self.read(entry).await?;
+            let version = CommitInfo::parse(&bytes).and_then(|info| info.version());
+            if let Some(version) = version
+                && fault(&self.table.name, version, &bytes).is_none()
+            {
+                displaced.insert(version, bytes);
+            }
+        }
+        let mut broken: BTreeSet<u64> = faulty.iter().map(|(version, _)| *version).collect();
+        broken.extend(survey.gaps());
+        let first = base.unwrap_or(0);
+        let old = broken.iter().rfind(|version| **version < first).copied();
+        if let Some(old) = old {
+            for version in survey.entries.range(..=old).map(|(version, _)| *version) {
+                self.remove(&entry_name(version)).await?;
+            }
+            for version in survey
+                .checkpoints
+                .range(..=old)
+                .map(|(version, _)| *version)
+            {
+                self.remove(&checkpoint_name(version)).await?;
+            }
+        }
+        let is_needed =
+            |version: &u64| !survey.entries.contains_key(version) && Some(*version) != base;
+        let mut entries = survey.entries.range(first..).map(|(version, _)| *version);
+        let begins = entries.next().unwrap_or(newest);
+        if begins.saturating_sub(first) > FILLED {
+            let what = format!(
+                "the entries of versions {first} to {begins} are lost, and no checkpoint has them"
+            );
+            return Err(Error::damaged(&self.table.name, what));
+        }
+        broken.extend((first..=newest).filter(is_needed));
+        for version in broken.range(first..) {
+            match displaced.get(version) {
+                Some(bytes) => {
+                    self.put_aside(&entry_name(*version))?;
+                    let objects = self.log_store.object_store(None);
+                    let payload = PutPayload::from(bytes.clone());
+                    let put = objects
+                        .put(&Path::from(entry_path(*version)), payload)
+                        .await;
+                    put.map_err(Error::Storage)?;
+                }
+                None => self.replace_entry(*version).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest version, whatever its last entry states of its files. Entries that name files in a way that cannot
+    /// be read are replaced.
+    async fn raw_newest(&self) -> Result<Option<Snapshot>> {
+        loop {
+            let survey = self.survey().await?;
+            let Some(newest) = survey.newest() else {
+                return Ok(None);
+            };
+            let view = self.view(&survey, survey.files.clone())?;
+            let error = match self.load(view, None, false).await {
+                Ok(snapshot) => return Ok(Some(snapshot)),
+                Err(error @ (Error::TooNew { .. } | Error::Storage(_))) => return Err(error),
+                Err(error) => error,
+            };
+            let text = error.to_string();
+            let mut broken = None;
+            for (version, entry) in survey.entries.iter().rev() {
+                let bytes = self.read(entry).await?;
+                let names = file_names(&bytes);
+                if names.iter().any(|name| text.contains(name.as_str())) {
+                    broken = Some(*version);
+                    break;
+                }
+            }
+            // Each time there is one less that names a file.
+            let Some(version) = broken.filter(|version| *version <= newest) else {
+                return Err(error);
+            };
+            self.replace_entry(version).await?;
+        }
+    }
+
+    /// Whether the last entry of a version states its files, or states nothing.
+    async fn is_stated(&self, snapshot: &Snapshot) -> Result<bool> {
+        let confirmed = snapshot.clone().confirmed(&self.log_store).await;
+        match confirmed {
+            Ok(_) => Ok(true),
+            Err(Error::Log { .. } | Error::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a file out of the log. On a local disk it stays beside it under a name that no listing shows.
+    async fn remove(&self, name: &str) -> Result<()> {
+        self.put_aside(name)?;
+        let path = Path::from(format!("{FOLDER}/{name}"));
+        match self.log_store.object_store(None).delete(&path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(Error::Storage(error)),
+        }
+    }
+}
+
+/// The names of the data files that an entry adds.
+fn file_names(entry: &[u8]) -> Vec<String> {
+    let lines = entry.split(|&byte| byte == b'\n');
+    let adds = lines.filter_map(|line| {
+        let action: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let path = action.get("add")?.get("path")?.as_str()?;
+        Some(path.rsplit('/').next()?.to_owned())
+    });
+    adds.filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests;

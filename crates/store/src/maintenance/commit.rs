@@ -1,0 +1,315 @@
+//! Commits that neither lose nor double anything, however many writers there are.
+//!
+//! Every attempt is one exclusive step in the log. After a conflict the new version is read, the
+//! caller looks at it again (what was new may be known by now), and after a random pause the next
+//! attempt follows. All attempts of a change carry its name: whether one that seemed to fail is in the
+//! log, at once or late, is settled by reading the version that it was meant for.
+
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use crate::Store;
+use crate::files::data_file::DataFile;
+use crate::log::{About, Attempt, Change, Log, Snapshot, UNLISTED_AGE};
+use tsql_error::{Error, Result};
+use tsql_schema as schema;
+
+/// How long a writer keeps trying against others.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// Longest pause between two attempts.
+const MAX_PAUSE: Duration = Duration::from_millis(500);
+
+/// Age of a file that is looked for before it is committed: half of what makes it a left-over.
+const OLD: chrono::Duration = chrono::Duration::seconds(UNLISTED_AGE.num_seconds() / 2);
+
+impl Store {
+    /// Writes a checkpoint of a table after many changes of it: whoever asks next reads one file of its log.
+    pub async fn checkpoint(&self, table: &str) -> Result<()> {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        log.checkpoint().await
+    }
+
+    /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
+    /// again after every conflict, and `None` ends it: nothing is left to do.
+    pub async fn commit<F>(&self, table: &str, detail: &str, mut plan: F) -> Result<()>
+    where
+        F: AsyncFnMut(&Snapshot) -> Result<Option<Change>>,
+    {
+        self.changeable()?;
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        let near = self.location().local_directory().is_some();
+        let started = Instant::now();
+        let _turn = self.turn(table).await;
+        let mut pause = Duration::from_millis(5);
+        let name = Uuid::new_v4().simple().to_string();
+        let mut snapshot = match self.snapshot(table).await? {
+            Some(snapshot) => snapshot,
+            None => {
+                self.tell(log.pass_over(0).await?);
+                log.snapshot_or_create().await?
+            }
+        };
+        self.learn(table, &snapshot);
+        loop {
+            let Some(change) = plan(&snapshot).await? else {
+                // Somebody else's commit is relied on, who may not have lived to see it on the disk.
+                return log.settle(self.location(), snapshot.version()).await;
+            };
+            self.are_there(table, &change.add).await?;
+            let tried = snapshot.version() + 1;
+            let about = About {
+                detail,
+                name: &name,
+                seen: self.seen(table),
+                // What a tag names can be looked at for as long as there is the tag.
+                cleans_up: snapshot.may_clean_up()
+                    && self.tags().await?.is_empty()
+                    // Who cannot tell leaves it to the next one.
+                    && snapshot.has_expired(self.location()).await.unwrap_or(false),
+            };
+            let failure = match snapshot.commit(&change, about).await {
+                Attempt::Committed(new) => {
+                    self.learn(table, &new);
+                    return Ok(());
+                }
+                Attempt::Conflict => {
+                    self.tell(log.pass_over(tried).await?);
+                    None
+                }
+                // A disk answers, and what it says failed is not on it: the entry that is to be seen all the
+                // same may be gone after a power cut.
+                Attempt::Unclear(error) if near => return Err(log.explain(error).await),
+                Attempt::Unclear(error) => Some(error),
+            };
+            if log.has(tried, &name).await? {
+                return Ok(());
+            }
+            let late = started.elapsed() > DEADLINE;
+            match failure {
+                Some(error) if late || !error.is_transient() => return Err(error),
+                None if late => {
+                    let seconds = DEADLINE.as_secs();
+                    return Err(Error::Contended {
+                        table: table.to_owned(),
+                        seconds,
+                    });
+                }
+                _ => {}
+            }
+            tokio::time::sleep(jittered(pause)).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+            snapshot = snapshot.newest().await?;
+            self.learn(table, &snapshot);
+            // A request that was given up may be done late, up to when someone has that version.
+            if snapshot.version() >= tried && log.has(tried, &name).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A version of a table is on the disk when this returns, whoever has written it: what it says can be
+    /// acknowledged.
+    pub async fn settle(&self, table: &str, version: u64) -> Result<()> {
+        let log = Log::new(self.location(), schema::table(table)?)?;
+        log.settle(self.location(), version).await
+    }
+
+    /// Files that were written so long ago that `vacuum` may have taken them for left-overs must still
+    /// be there when they are committed. On a local disk it costs nothing to look.
+    async fn are_there(&self, table: &str, files: &[DataFile]) -> Result<()> {
+        let local = self.location().local_directory().is_some();
+        let now_ms = chrono::Utc::now().timestamp_millis();
+        for file in files {
+            let age_ms = now_ms.saturating_sub(file.written_at_ms);
+            if (local || age_ms > OLD.num_milliseconds())
+                && !file.exists(self.location().objects(), table).await?
+            {
+                return Err(Error::Vacuumed {
+                    table: table.to_owned(),
+                    file: file.path.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Between half of the pause and all of it, at random: writers that collided part ways.
+fn jittered(pause: Duration) -> Duration {
+    let random = u32::from(Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
+    pause / 2 + pause * random / 512
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt;
+    use std::sync::{Arc, Mutex};
+
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+    use futures::stream::BoxStream;
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{
+        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+        ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    };
+
+    use super::*;
+    use crate::Location;
+    use crate::files::file::{self, Effort};
+
+    /// When a request that was given up is done after all.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Late {
+        BeforeTheNextWrite,
+        BeforeTheNextListing,
+    }
+
+    /// Gives up one commit, and does it late.
+    #[derive(Debug)]
+    struct Slow {
+        inner: Arc<InMemory>,
+        late: Late,
+        held: Arc<Mutex<Option<(Path, PutPayload)>>>,
+        given_up: Mutex<bool>,
+    }
+
+    impl Slow {
+        /// The commit that is given up: the first after the one that makes the table.
+        fn gives_up(&self, location: &Path) -> bool {
+            let is_it = location.as_ref().ends_with("00000000000000000001.json");
+            is_it && !std::mem::replace(&mut *self.given_up.lock().unwrap(), is_it)
+        }
+    }
+
+    async fn land(inner: &InMemory, held: &Mutex<Option<(Path, PutPayload)>>) {
+        let held = held.lock().unwrap().take();
+        if let Some((path, payload)) = held {
+            let create = object_store::PutMode::Create.into();
+            inner.put_opts(&path, payload, create).await.unwrap();
+        }
+    }
+
+    impl fmt::Display for Slow {
+        fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(formatter, "slow")
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl ObjectStore for Slow {
+        async fn put_opts(
+            &self,
+            location: &Path,
+            payload: PutPayload,
+            options: PutOptions,
+        ) -> Result<PutResult> {
+            if self.gives_up(location) {
+                *self.held.lock().unwrap() = Some((location.clone(), payload));
+                return Err(Error::Generic {
+                    store: "S3",
+                    source: "timed out".into(),
+                });
+            }
+            if self.late == Late::BeforeTheNextWrite && location.extension() == Some("json") {
+                land(&self.inner, &self.held).await;
+            }
+            self.inner.put_opts(location, payload, options).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            location: &Path,
+            options: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            self.inner.put_multipart_opts(location, options).await
+        }
+
+        async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+            self.inner.get_opts(location, options).await
+        }
+
+        fn delete_stream(
+            &self,
+            locations: BoxStream<'static, Result<Path>>,
+        ) -> BoxStream<'static, Result<Path>> {
+            self.inner.delete_stream(locations)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+            use futures::StreamExt as _;
+            if self.late == Late::BeforeTheNextWrite {
+                return self.inner.list(prefix);
+            }
+            let (inner, held) = (Arc::clone(&self.inner), Arc::clone(&self.held));
+            let prefix = prefix.cloned();
+            let listed = async move {
+                land(&inner, &held).await;
+                inner.list(prefix.as_ref())
+            };
+            futures::stream::once(listed).flatten().boxed()
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+            self.inner.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+            self.inner.copy_opts(from, to, options).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_lands_late_is_not_done_twice() {
+        for late in [Late::BeforeTheNextWrite, Late::BeforeTheNextListing] {
+            let slow = Slow {
+                inner: Arc::default(),
+                late,
+                held: Arc::default(),
+                given_up: Mutex::new(false),
+            };
+            let location = Location::over(Arc::new(slow)).unwrap();
+            let store = Store::over(location, "");
+            let table = schema::table("graphs").unwrap();
+            let mut asked = 0;
+            let plan = async |_: &Snapshot| {
+                asked += 1;
+                let columns: BTreeMap<&str, ArrayRef> = BTreeMap::from([
+                    ("graph_id", Arc::new(Int64Array::from(vec![7])) as ArrayRef),
+                    (
+                        "dataset",
+                        Arc::new(StringArray::from(vec!["tenset"])) as ArrayRef,
+                    ),
+                    (
+                        "workload_key",
+                        Arc::new(StringArray::from(vec!["key"])) as ArrayRef,
+                    ),
+                ]);
+                let rows = [file::batch(table, columns)?];
+                let file = file::write(store.location(), table, &[], &rows, Effort::Ingest).await?;
+                Ok(Some(Change {
+                    add: vec![file],
+                    ..Change::default()
+                }))
+            };
+            store.commit("graphs", "test", plan).await.unwrap();
+            let snapshot = store.snapshot("graphs").await.unwrap().unwrap();
+            assert_eq!(
+                (snapshot.version(), snapshot.files().len()),
+                (1, 1),
+                "{late:?}"
+            );
+            assert_eq!(
+                asked,
+                if late == Late::BeforeTheNextWrite {
+                    2
+                } else {
+                    1
+                }
+            );
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Rows of a table read back by other stages: what is known already, what a file consisted of.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use datafusion::dataframe::DataFrame;
+use datafusion::datasource::physical_plan::{FileScanConfig, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::Expr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::{SessionConfig, SessionContext, col};
+
+use crate::files::data_file::DataFile;
+use crate::{Snapshot, Store, StoredTable};
+use tsql_error::{Error, Result};
+use tsql_schema::{self as schema, Table};
+
+/// Values of `IN (...)` up to which files and pages are left out by it: the tasks of some networks.
+pub const LISTED: usize = 512;
+
+/// What the URLs begin with under which engines find the objects of stores.
+const URL: &str = "tsql://store-";
+
+/// Is it the URL of a store's objects?
+pub fn is_store_url(url: &ObjectStoreUrl) -> bool {
+    url.as_str().starts_with(URL)
+}
+
+/// The scan of files of a store that a plan's leaf is.
+pub fn scan_of_store(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
+    let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
+    let scan = source.downcast_ref::<FileScanConfig>()?;
+    let is_parquet = scan.file_source().is::<ParquetSource>();
+    (is_parquet && is_store_url(&scan.object_store_url)).then_some(scan)
+}
+
+impl Store {
+    /// URL under which engines find the objects of this store.
+    pub fn object_store_url(&self) -> Result<ObjectStoreUrl> {
+        ObjectStoreUrl::parse(format!("{URL}{}", self.id)).map_err(Error::Query)
+    }
+
+    /// The table that `files` make up, as engines read it.
+    pub fn stored_table(&self, table: &'static Table, files: &[DataFile]) -> Result<StoredTable> {
+        self.location().know(&table.name, files);
+        StoredTable::new(table, self.object_store_url()?, files).map_err(Error::Query)
+    }
+
+    /// A data frame over the stored columns of a table at `snapshot`.
+    pub fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
+        let url = self.object_store_url()?;
+        let config =
+            SessionConfig::new().set_usize("datafusion.execution.parquet.max_in_list_size", LISTED);
+        let context = SessionContext::new_with_config(config);
+        context.register_object_store(url.as_ref(), Arc::clone(self.location().objects()));
+        let table = self.stored_table(schema::table(table)?, snapshot.files())?;
+        context.read_table(Arc::new(table)).map_err(Error::Query)
+    }
+
+    /// How many rows a table has, as its log says.
+    pub async fn row_count(&self, table: &str) -> Result<u64> {
+        let snapshot = self.snapshot(table).await?;
+        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
+        Ok(files.map(|file| file.stats.num_records).sum())
+    }
+
+    /// The `columns` of the rows of a table that `filter` keeps.
+    pub async fn read(
+        &self,
+        table: &str,
+        snapshot: &Snapshot,
+        columns: &[&str],
+        filter: Option<Expr>,
+    ) -> Result<Vec<RecordBatch>> {
+        let mut frame = self.frame(table, snapshot)?;
+        if let Some(filter) = filter {
+            frame = frame.filter(filter).map_err(Error::Query)?;
+        }
+        let columns: Vec<Expr> = columns.iter().map(|name| col(*name)).collect();
+        let frame = frame.select(columns).map_err(Error::Query)?;
+        frame.collect().await.map_err(Error::Query)
+    }
+}

@@ -1,0 +1,106 @@
+//! The store as users see it: the tables of [`tsql_store`], and a method for each thing that can be done with them.
+
+use std::ops::Deref;
+
+pub use tsql_store::*;
+
+use crate::error::Result;
+use crate::schema::Table;
+
+/// A store of graphs, configurations and measurements.
+///
+/// - Cheap to clone; clones are the same store.
+/// - Safe to use from many threads and processes at once.
+/// - Holds no open files. Every call sees the newest committed state.
+#[derive(Clone, Debug)]
+pub struct Store(tsql_store::Store);
+
+impl Deref for Store {
+    type Target = tsql_store::Store;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl From<tsql_store::Store> for Store {
+    fn from(store: tsql_store::Store) -> Self {
+        Self(store)
+    }
+}
+
+impl Store {
+    /// Creates a store at `location`, which must not exist or be an empty directory. `memory:` makes one that ends with the process.
+    ///
+    /// # Errors
+    /// [`crate::Error::CannotCreate`] if something else is there.
+    pub async fn create(location: &str) -> Result<Self> {
+        Ok(Self(tsql_store::Store::create(location).await?))
+    }
+
+    /// Opens the store at `location`, a directory or a URL.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAStore`] if there is none, and whatever the storage reports.
+    pub async fn open(location: &str) -> Result<Self> {
+        Ok(Self(tsql_store::Store::open(location).await?))
+    }
+
+    /// Opens a store, and reads the logs of these tables at the same time.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn open_for(location: &str, tables: &[&'static Table]) -> Result<Self> {
+        Ok(Self(tsql_store::Store::open_for(location, tables).await?))
+    }
+
+    /// Opens the store at `location`, or creates it if there is none.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create) and [`open`](Self::open).
+    pub async fn open_or_create(location: &str) -> Result<Self> {
+        Ok(Self(tsql_store::Store::open_or_create(location).await?))
+    }
+
+    /// Finds the store of the working directory or of a folder above it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Foreign`] if it belongs to somebody else.
+    pub fn near() -> Result<Option<String>> {
+        tsql_store::Store::near()
+    }
+
+    /// Reports to `report` that a server does not respond, and that it does again.
+    #[must_use]
+    pub fn telling(self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(self.0.telling(report))
+    }
+
+    /// Returns the store as it was at a time, a tag or a version. It cannot be changed.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoVersion`] if the log does not go back that far.
+    pub async fn at(&self, at: &At) -> Result<Self> {
+        Ok(Self(self.0.at(at).await?))
+    }
+
+    /// A directory whose every step on the disk a test sees.
+    #[cfg(test)]
+    pub(crate) async fn watched(directory: &std::path::Path, watch: Watch) -> Result<Self> {
+        Ok(Self(tsql_store::Store::watched(directory, watch).await?))
+    }
+
+    /// A store in the object store of a test.
+    #[cfg(test)]
+    pub(crate) fn in_objects(objects: std::sync::Arc<dyn object_store::ObjectStore>) -> Self {
+        Self(tsql_store::Store::in_objects(objects).unwrap())
+    }
+
+    /// Returns the store as it is now, whatever others commit.
+    pub(crate) async fn pinned(&self) -> Result<Self> {
+        Ok(Self(self.0.pinned().await?))
+    }
+
+    /// Returns the store without the proofs that its tables give of each other.
+    pub(crate) fn unproven(&self) -> Self {
+        Self(self.0.unproven())
+    }
+}
