@@ -12,7 +12,7 @@ records and 1 to 1,000 workers, and what it says of stores that were measured. `
 commit by put-if-absent, step by step, beside the measured ones.
 
 Of planning processor time is told, so that a busy machine does little harm; of repeats the median is taken. `scale.json` has the
-constants that docs/scale.md is made with.
+constants that benches/scale.md is made with.
 """
 
 import argparse

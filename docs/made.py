@@ -38,7 +38,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Files of the checkout are no pages: their names stay, as text."""
-    return re.sub(r"\[([^\]]*)\]\(\.\./(?:\.\./)?(?:benches/)?README\.md[^)]*\)", r"\1", markdown)
+    return re.sub(r"\[([^\]]*)\]\((?:\.\./)+(?:benches/README|CONTRIBUTING|README)\.md[^)]*\)", r"\1", markdown)
 
 
 def help_of(words: tuple[str, ...]) -> str:

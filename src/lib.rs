@@ -8,10 +8,11 @@
 //!  schema ── read by every stage ──
 //! ```
 //!
-//! What needs neither DataFusion nor Arrow lies in crates of its own, below `crates`: `metrics`
-//! (statistics, rankings, speedup scores), `codecs` (numbers, programs, graphs and tensors as few
-//! bytes), `formats` (files to rows), `measure` (kernels to timings), `plot` (pictures), `folders` (the user's own).
-//! A build without the features `cluster` (which brings [`worker`], too), `measure` (and `trials`), `cuda`, `plot` or `ui` leaves that out.
+//! Crates below `crates` carry it. Seven build without DataFusion and Arrow: `metrics` (statistics, rankings, speedup
+//! scores), `codecs` (compact bytes for numbers, programs, graphs and tensors), `formats` (files to rows), `graphs`
+//! (features of computation graphs), `measure` (kernels to timings), `plot` (charts), `folders` (folders of the user).
+//! `error`, `schema` and `store` are the base of this one. Builds without the features `cluster` (with [`worker`]),
+//! `measure` (with `trials`), `cuda`, `plot` or `ui` lack these modules.
 //!
 //! # A tour
 //!
@@ -31,89 +32,27 @@
 //! let batches = context.sql(fastest).await.unwrap().collect().await.unwrap();
 //! assert!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>() >= 2);
 //!
-//! // And every file comes back, byte for byte (npz files of TpuGraphs: array for array).
+//! // Every file is exported again, byte for byte (npz files of TpuGraphs: array for array).
 //! let folder = tempfile::tempdir().unwrap();
 //! let exported = store.export(folder.path(), &ExportOptions::default()).await?;
 //! assert!(exported.damaged.is_empty());
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 //!
-//! What works on any store is a method of [`Store`], with the options and reports of [`ingest`],
-//! [`query`], `plot`, [`compare`], [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`]. What is about one dataset is a module of its name:
-//! [`auto_scheduler`], [`metaschedule`], [`tpugraphs`], [`graphnet`].
+//! Methods of [`Store`] work on any store. Their options and reports are in [`ingest`], [`query`], `plot`, [`compare`],
+//! [`corrections`], [`copy`], [`export`], [`publish`], [`splits`], [`training`], [`check`], [`score`] and [`optimize`].
+//! Modules with the name of a dataset work on it: [`auto_scheduler`], [`metaschedule`], [`tpugraphs`], [`graphnet`].
 //!
 //! # Glossary
 //!
-//! One word for each thing, in the code, in SQL and on the command line:
-//!
-//! - **graph** (core graph): what is computed, stored once. TenSet's *workload*.
-//! - **configuration**: one way to compile a graph. TenSet's *program* or schedule.
-//! - **sketch**: what many configurations share; **parameters**: the numbers of one of them.
-//! - **record**: one measurement of a configuration on a platform. It is `ok`, `failed` (with TVM's
-//!   error number) or `unmeasured`.
-//! - **repeat**: one timing of a record. **runtime**: the mean of its repeats.
-//! - **platform**: a kind of hardware by its short name. **environment**: target string, hardware
-//!   parameters and settings as a source states them.
-//! - **task**: a graph on a platform.
-//! - **source**: an ingested file, a row of the view `sources`; **segment**: what one ingest read of it, a row of the
-//!   table `source_segments`, the **ingest log** (here: ledger), whose folder is called `sources`.
-//! - **reject**: a line that was refused. **verbatim**: the text of a line that its columns do not
-//!   rebuild.
-//! - **checksum**: XXH3-64 of a part of a data file, or of what a log says. **damage**: bytes that are
-//!   not those that were written.
-//! - **label**: a key and a value that people give to a source. **note**: what they say of records, sources or a platform.
-//! - **version** of a table: what one commit made of it. **tag**: a name for the versions of all tables at one moment.
-//! - **side** of a comparison: records of a platform, a tag, a label, a source or a time. **pair**: a graph and a configuration that both sides have.
-//! - **correction**: a label that was given wrong and is changed. **retracted** record: one that is in no answer and still in its file.
-//!   **label** of a source: `key=value`, what somebody says of it. **note**: what somebody says of records, a source or a platform.
-//! - **dataset**: `tenset` (all auto_scheduler logs), `autotvm`, `metaschedule` (tuning records) and
-//!   `metaschedule_workloads`, `network_info` (TenSet's networks and tasks), `tpugraphs`, `graphnet`, `measured` (what this or another program timed, as lines of JSON).
-//!
-//! Of training:
-//!
-//! - **selection**: the rows of a query over a store as it was, numbered from 0 and kept in the user's cache. **group**: rows of it that stay together.
-//! - **epoch**: all rows, or all files, once. **step**: a batch of rows, or a graph with some of its configurations. **position**: the epoch and step that come next.
-//! - **key** of a graph, a configuration or an environment: 128 bits of its content, the same in every store.
-//! - **split**: a division of records into the **parts** train, valid and test, by **units** that stay together. **leak**: what records
-//!   of two parts share.
-//! - **feature**: numbers of a record that a model learns from: computed here by a SQL function, or **imported**, computed by another
-//!   program and joined by key.
-//! - **rank** of a **world**: one of several processes that share the steps of an epoch.
-//!
-//! Of several machines:
-//!
-//! - **worker**: a process that runs parts of questions for others. **stage**: a part of a plan between two exchanges of
-//!   rows; **task**: what one worker runs of a stage.
-//!
-//! Of TpuGraphs:
-//!
-//! - **sample**: a record, by its index in its file, from 0. **collection**: `tile:xla`,
-//!   `layout:<source>:<search>`; **split**: `train`, `valid`, `test`.
-//! - **node type**: an opcode with its features. **slot**: a configurable node; **group**: slots
-//!   that always get the same layouts; **code**: which of a group's layouts a configuration takes.
-//! - **edge**: `user` consumes the output of `operand`.
-//!
-//! Of GraphNet:
-//!
-//! - **sample**: a directory with a captured graph and what is known of its tensors; **variant**:
-//!   another set of shapes for the graph of a sample.
-//! - **call**: an operation with its constants; its **signature** has `?` for each value that it
-//!   consumes. A node type is a distinct one.
-//! - **run**: a record of a benchmark log; **check**: one of its outputs under one tolerance.
-//! - **S(t)**, **ES(t)**: the (error-aware) speedup score at tolerance t.
-//! - **subset**: a named, versioned list of samples.
-//!
-//! Of what is measured here:
-//!
-//! - **manifest**: a program, its workloads and arguments, and the **space** of its configurations.
-//! - **trial**: a workload and a configuration, bound and ready to build; its **outcome**: repeats, or an error.
-//! - **clean** repeat: one that nothing disturbed; only those count. **journal**: lines of a run that
-//!   may not be in the store yet.
+//! The same words are used in the code, in SQL and on the command line: `docs/reference/glossary.md` defines them. The
+//! shortest form: a *graph* is a computation, a *configuration* one way to compile it, a *record* one measurement of a
+//! configuration on a *platform*, a *source* an ingested file.
 //!
 //! # Limits
 //!
 //! A line has at most 16 MiB, a number at most 18 digits (more are rounded in SQL and kept in the
-//! text), lists in a program nest 16 deep. A record costs 9 to 20 bytes on disk. Memory: 2 MiB of
+//! text), lists in a program nest 16 deep. A record takes about 24 bytes on disk. Memory: 2 MiB of
 //! text for each parsing thread and 2^18 parsed records. An array of an npz file has at most 2^24
 //! numbers, except the configurations of layout files, which stream by and may have any size; a
 //! runtime is at most 2^53 ns; a group of slots knows at most 65,536 layouts.
@@ -122,9 +61,9 @@
 //!
 //! # Where to add what
 //!
-//! A column: `schemas/<table>.toml`. A question: `queries/<name>.sql`. A SQL function: a file in
-//! `query/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and a room in
-//! `formats`. Each is listed once, beside its siblings.
+//! A column: `schemas/<table>.toml`. A built-in query: `queries/<name>.sql`. A SQL function: a file in
+//! `query/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and an adapter in
+//! `formats`. Each is listed once, beside its siblings. `docs/dev/architecture.md` is the map of the code.
 
 #![cfg_attr(
     test,

@@ -59,6 +59,8 @@ mod damage_restored;
 mod damaged_logs;
 #[path = "suite/dependencies.rs"]
 mod dependencies;
+#[path = "suite/documents.rs"]
+mod documents;
 #[cfg(target_os = "linux")]
 #[path = "suite/durable.rs"]
 mod durable;
@@ -130,8 +132,6 @@ mod publish;
 mod questions;
 #[path = "suite/questions_of_users.rs"]
 mod questions_of_users;
-#[path = "suite/readme.rs"]
-mod readme;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
 #[path = "suite/refused.rs"]

@@ -57,7 +57,9 @@ def test_the_manifest_of_the_reference_is_one(tmp_path: Path) -> None:
 
 
 def test_names_of_calls_in_the_guides_are_there() -> None:
-    pages = "\n".join(path.read_text() for path in (DOCS / "guides").glob("*.md")) + (DOCS / "index.md").read_text()
+    folders = ("how-to", "tutorials", "formats", "operations")
+    paths = [path for folder in folders for path in (DOCS / folder).glob("*.md")]
+    pages = "\n".join(path.read_text() for path in [*paths, DOCS / "index.md"])
     called = set(re.findall(r"\bstore\.(\w+)\(", pages))
     assert len(called) > 6 and not [name for name in called if not hasattr(tsql.Store, name)]
     top = set(re.findall(r"\btsql\.(\w+)[.(]", pages)) - {"slt"}

@@ -26,7 +26,7 @@ def test_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     done = doctest.testfile(str(CHECKOUT / "README.md"), module_relative=False)
-    assert done.failed == 0 and done.attempted >= 10
+    assert done.failed == 0 and done.attempted >= 8
 
 
 def test_all_that_is_public_is_explained() -> None:
@@ -41,7 +41,7 @@ def test_all_that_is_public_is_explained() -> None:
 
 
 def test_all_errors_of_the_library_have_a_class() -> None:
-    kinds = (CHECKOUT / "src" / "error" / "kind.rs").read_text()
+    kinds = (CHECKOUT / "crates" / "error" / "src" / "kind.rs").read_text()
     told = {line.split('"')[1] for line in kinds.splitlines() if "=> \"" in line}
     known = set(tsql.errors._CLASSES)
     assert told - known == {"interrupted", "internal"} and known <= told

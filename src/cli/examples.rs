@@ -37,7 +37,8 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 word.get_or_insert_default();
             }
             (None, '#') if word.is_none() => break,
-            (None, '|' | '&' | ';' | '>') => {
+            // The file of a redirection is no argument, nor is what follows it in these texts.
+            (None, '|' | '&' | ';' | '<' | '>') => {
                 words.extend(word.take());
                 commands.push(std::mem::take(&mut words));
             }
@@ -74,6 +75,98 @@ fn each_example_of_the_help_parses() {
         }
     }
     assert!(parsed > 60, "{parsed} examples");
+}
+
+/// Markdown files of the checkout, without those of dependencies and builds.
+fn documents() -> Vec<std::path::PathBuf> {
+    fn below(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && !["target", "corpus"].contains(&&*name) {
+                below(&path, found);
+            } else if name.ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    below(std::path::Path::new(env!("CARGO_MANIFEST_DIR")), &mut found);
+    found
+}
+
+/// Command lines of a document: those of console blocks, and code spans that begin with `tsql `.
+fn command_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let (mut is_console, mut is_code, mut is_wrong) = (false, false, false);
+    for line in text.lines() {
+        // A block that shows an error of the command line.
+        is_wrong |= line == "<!-- test: exit 2 -->";
+        if line.starts_with("```") {
+            is_console = line == "```console" && !is_wrong;
+            is_code = !is_code;
+            is_wrong &= is_code;
+            continue;
+        }
+        match line.strip_prefix("$ ") {
+            Some(command) if is_console => lines.push(command.to_owned()),
+            _ if is_console => {
+                let is_continued =
+                    |last: &&mut String| last.ends_with('\\') || last.matches('"').count() % 2 == 1;
+                if let Some(last) = lines.last_mut().filter(is_continued) {
+                    last.push('\n');
+                    last.push_str(line);
+                }
+            }
+            _ if !is_code => {
+                let spans = line.split('`').skip(1).step_by(2);
+                let spans = spans.filter(|span| span.starts_with("tsql "));
+                // An ellipsis or a choice stands for other words.
+                let spans =
+                    spans.filter(|span| !span.contains("...") && !span.contains(['|', '[', '{']));
+                lines.extend(spans.map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+#[test]
+fn each_command_of_the_documents_parses() {
+    let (mut parsed, mut wrong) = (0, Vec::new());
+    for path in documents() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in command_lines(&text) {
+            for words in commands(&line.replace("\\\n", " ")) {
+                if words.first().is_none_or(|word| word != "tsql") {
+                    continue;
+                }
+                parsed += 1;
+                let has_placeholder = words.iter().any(|word| {
+                    word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '/')
+                });
+                // A command or flag without its values names it only.
+                let is_name = |error: &clap::Error| {
+                    use clap::error::ErrorKind as Kind;
+                    let kind = error.kind();
+                    let is_value = [Kind::InvalidValue, Kind::ValueValidation].contains(&kind);
+                    let without = error.to_string().contains("none was supplied");
+                    kind == Kind::MissingRequiredArgument
+                        || kind == Kind::DisplayHelpOnMissingArgumentOrSubcommand
+                        || is_value && (has_placeholder || without)
+                };
+                match Cli::command().try_get_matches_from(words) {
+                    Err(error) if error.exit_code() != 0 && !is_name(&error) => {
+                        wrong.push(format!("{}: {line}\n{error}", path.display()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(parsed > 400, "{parsed} commands");
 }
 
 #[test]
