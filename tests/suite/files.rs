@@ -63,6 +63,54 @@ fn columns_of_several_files_are_told_by_name() {
     assert_eq!(rows, ["1,2.0,", "4,3.0,", "5,6.5,x"]);
 }
 
+/// `*` is a part of one name and `**` any folders; a folder without files of its own stands for those of its subfolders.
+#[test]
+fn files_in_subfolders_are_read() {
+    let place = Place::new();
+    for (path, value) in [
+        ("d/a/1.csv", 1),
+        ("d/b/c/2.csv", 2),
+        ("e/3.csv", 3),
+        ("e/f/4.csv", 4),
+    ] {
+        place.write(path, format!("v\n{value}\n"));
+    }
+    place.write("d/b/_SUCCESS", "");
+    for (path, expected) in [
+        ("d/*/*.csv", "1"),
+        ("d/**/*.csv", "1,2"),
+        ("d/*/*/*.csv", "2"),
+        ("d", "1,2"),
+        ("e", "3"),
+        ("e/*.csv", "3"),
+        ("e/**/*.csv", "3,4"),
+    ] {
+        let sql = format!("SELECT string_agg(v, ',' ORDER BY v) AS v FROM '{path}'");
+        assert_eq!(
+            place.ok(&[&sql, "--format", "jsonl"]).stdout,
+            format!("{{\"v\":\"{expected}\"}}\n"),
+            "{path}"
+        );
+    }
+    let none = place.tsql(&["SELECT * FROM 'd/*.csv'"]);
+    assert!(
+        none.stderr.contains("no file has a name like that"),
+        "{}",
+        none.stderr
+    );
+    place.ok(&[
+        "--sample",
+        "publish",
+        "out",
+        "--title",
+        "T",
+        "--license",
+        "CC0-1.0",
+    ]);
+    let counted = place.ok(&["SELECT count(*) AS n FROM 'out/records'"]);
+    assert_eq!(counted.stdout, "n\n480\n");
+}
+
 #[test]
 fn options_say_how_a_file_is_read() {
     let place = Place::new();

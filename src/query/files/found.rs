@@ -23,8 +23,48 @@ pub(super) struct Found {
     pub(super) objects: Arc<dyn ObjectStore>,
     /// At least one, without those that are hidden (`.crc`, `_SUCCESS`).
     pub(super) files: Vec<ObjectMeta>,
-    /// There are such.
-    pub(super) has_hidden: bool,
+    /// The files are those that DataFusion's own listing of `url` finds.
+    pub(super) is_listing: bool,
+}
+
+/// Files below a URL: those that match its pattern, where `*` is a part of one name and `**` any folders; without a
+/// pattern those of the folder, or of its subfolders if it has none itself. Hidden ones (`.crc`, `_SUCCESS`) are left out.
+async fn below(
+    url: &ListingTableUrl,
+    objects: &Arc<dyn ObjectStore>,
+) -> Result<(Vec<ObjectMeta>, bool), DataFusionError> {
+    let prefix = (!url.prefix().as_ref().is_empty()).then(|| url.prefix());
+    let all: Vec<ObjectMeta> = objects.list(prefix).try_collect().await?;
+    let segments = |file: &ObjectMeta| -> Vec<String> {
+        let segments = url.strip_prefix(&file.location).into_iter().flatten();
+        segments.map(str::to_owned).collect()
+    };
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        ..glob::MatchOptions::new()
+    };
+    let is_meant = |file: &ObjectMeta| match url.get_glob() {
+        Some(pattern) => {
+            url.contains(&file.location, true)
+                || pattern.matches_with(&segments(file).join("/"), options)
+        }
+        None => true,
+    };
+    let is_hidden = |file: &ObjectMeta| {
+        segments(file)
+            .iter()
+            .any(|name| name.starts_with(['.', '_']))
+    };
+    let listed = all.iter().filter(|file| url.contains(&file.location, true));
+    let listed = listed.count();
+    let mut files: Vec<ObjectMeta> = all.into_iter().filter(is_meant).collect();
+    files.retain(|file| !is_hidden(file));
+    if url.get_glob().is_none() && files.iter().any(|file| url.contains(&file.location, true)) {
+        files.retain(|file| url.contains(&file.location, true));
+    }
+    let is_listing =
+        files.len() == listed && files.iter().all(|file| url.contains(&file.location, true));
+    Ok((files, is_listing))
 }
 
 /// An error that says what is wrong with a path.
@@ -56,17 +96,12 @@ pub(super) async fn found(
         ListingTableUrl::parse(path)?
     };
     let objects = session.runtime_env().object_store(&url)?;
-    let listed = url.list_all_files(session, &objects, "").await?;
-    let mut files: Vec<ObjectMeta> = listed.try_collect().await?;
-    let below = |file: &ObjectMeta| {
-        let mut parts = url.strip_prefix(&file.location).into_iter().flatten();
-        !parts.any(|part| part.starts_with(['.', '_']))
+    let (mut files, is_listing) = if url.is_collection() {
+        below(&url, &objects).await?
+    } else {
+        let listed = url.list_all_files(session, &objects, "").await?;
+        (listed.try_collect().await?, true)
     };
-    let listed = files.len();
-    if url.is_collection() || url.get_glob().is_some() {
-        files.retain(below);
-    }
-    let has_hidden = files.len() < listed;
     files.sort_by(|one, other| one.location.cmp(&other.location));
     if files.is_empty() {
         let reason = match is_pattern {
@@ -89,7 +124,7 @@ pub(super) async fn found(
         url,
         objects,
         files,
-        has_hidden,
+        is_listing,
     }))
 }
 

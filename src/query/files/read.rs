@@ -218,7 +218,7 @@ async fn tables(
 ) -> Result<Vec<Arc<dyn TableProvider>>, DataFusionError> {
     let options = ListingOptions::new(Arc::clone(format)).with_file_extension("");
     let mut tables: Vec<Arc<dyn TableProvider>> = Vec::new();
-    let is_whole = schemas.len() == 1 && !found.has_hidden;
+    let is_whole = schemas.len() == 1 && found.is_listing;
     for (schema, files) in schemas {
         let config = if is_whole {
             // By its own listing, with the columns that folders name (`platform=k80/`).
