@@ -61,9 +61,14 @@ pub(super) fn run(command: &Completions, mut cli: clap::Command) -> Result<u8, F
 }
 
 fn printed(script: &[u8]) -> Result<u8, Failure> {
-    let printed = std::io::stdout().lock().write_all(script);
-    printed.map_err(Error::io("standard output"))?;
-    Ok(DONE)
+    match std::io::stdout().lock().write_all(script) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(DONE),
+        printed => {
+            printed.map_err(Error::io("standard output"))?;
+            Ok(DONE)
+        }
+    }
 }
 
 /// Answers a script that asks for completions; `None` where none does.

@@ -363,6 +363,9 @@ fn storage_message(error: &object_store::Error) -> String {
 
 /// The name that was meant, or all names.
 fn among(name: &str, known: &str) -> String {
+    if known.is_empty() {
+        return "there is none".to_owned();
+    }
     let names = known.split(", ").map(|name| name.trim_matches('`'));
     match nearest(name, names) {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -103,6 +103,19 @@ impl Guard {
                 source: reason.into(),
             });
         }
+        if let Some(denied) = checks.iter().find(|check| check.is_denied) {
+            let reason = format!(
+                "{} denies what a writer needs, so nothing is written\n  {}\n\
+                 hint: a writer may get, put, list and delete objects (s3:GetObject, s3:PutObject, s3:ListBucket, \
+                 s3:DeleteObject)",
+                self.name,
+                wrong.join("\n  ")
+            );
+            return Err(Error::PermissionDenied {
+                path: denied.what.to_owned(),
+                source: reason.into(),
+            });
+        }
         if !wrong.is_empty() {
             let reason = format!(
                 "{} does not keep writers apart, so nothing is written\n  {}\n\

@@ -26,6 +26,8 @@ pub struct Probed {
     pub wrong: Option<String>,
     /// It could not be tried: the network or the server failed.
     pub(super) untried: bool,
+    /// The credentials lack a permission.
+    pub(super) is_denied: bool,
 }
 
 /// Tries all of it under `prefix`; leaves nothing behind.
@@ -66,18 +68,19 @@ pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<
 }
 
 fn probed(what: &'static str, outcome: Outcome) -> Probed {
-    let (wrong, untried) = match outcome {
-        Ok(()) => (None, false),
-        Err(Wrong::Answer(wrong)) => (Some(wrong), false),
-        Err(Wrong::Failed(error)) => {
-            let untried = matches!(error, Error::Generic { .. });
-            (Some(error.to_string()), untried)
-        }
+    let (wrong, error) = match outcome {
+        Ok(()) => (None, None),
+        Err(Wrong::Answer(wrong)) => (Some(wrong), None),
+        Err(Wrong::Failed(error)) => (Some(error.to_string()), Some(error)),
     };
     Probed {
         what,
         wrong,
-        untried,
+        untried: matches!(error, Some(Error::Generic { .. })),
+        is_denied: matches!(
+            error,
+            Some(Error::PermissionDenied { .. } | Error::Unauthenticated { .. })
+        ),
     }
 }
 
