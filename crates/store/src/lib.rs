@@ -40,9 +40,12 @@
 mod files;
 mod io;
 mod log;
+mod log_files;
 mod maintenance;
 mod scan;
+mod settings;
 mod snapshot;
+mod tables;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -50,8 +53,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub use files::file;
 pub use files::rollup;
-pub use files::rollup_table::RollupTable;
-pub use files::verify_settings::Settings;
 #[doc(hidden)]
 pub use io::durable_fs::{Step, Watch};
 #[doc(hidden)]
@@ -65,14 +66,16 @@ pub use log::{Change, Log, Snapshot, Version};
 pub use maintenance::delete_rows::{Partition, Rests};
 pub use maintenance::tags::{Held, Tag};
 pub use scan::read_tables::{LISTED, is_store_url, scan_of_store};
-pub use scan::rule_switches::{RuleSwitch, RuleSwitches};
+pub use scan::rollup_table::RollupTable;
 pub use scan::stored_table::{Expected, StoredTable};
+pub use settings::rule_switches::{RuleSwitch, RuleSwitches};
+pub use settings::verify_settings::Settings;
 pub use snapshot::at::At;
-pub use snapshot::consistent_snapshot::{CORRECTIONS, RETRACTED, Snapshots};
-pub use snapshot::discover::FOLDER;
 pub use snapshot::snapshot_cache::{Shelf, Versions};
+pub use tables::consistent_snapshot::{CORRECTIONS, RETRACTED, Snapshots};
+pub use tables::discover::FOLDER;
 
-use maintenance::write_queue::{Queues, Turn};
+use io::write_queue::{Queues, Turn};
 use snapshot::at::Moment;
 use snapshot::prefetched_snapshots::{First, marker_at};
 use tsql_error::{Error, Result};

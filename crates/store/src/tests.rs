@@ -169,9 +169,9 @@ async fn nothing_is_written_through_a_link() {
     let log = Log::new(store.location(), table).unwrap();
     assert!(log.snapshot_or_create().await.is_err());
     assert_eq!(std::fs::read_dir(&precious).unwrap().count(), 1);
-    let folder = precious.join(crate::log::entries::FOLDER);
+    let folder = precious.join(crate::log_files::entries::FOLDER);
     std::fs::create_dir(&folder).unwrap();
-    let entry = folder.join(crate::log::entries::entry_name(0));
+    let entry = folder.join(crate::log_files::entries::entry_name(0));
     std::fs::write(&entry, "{").unwrap();
     let log = Log::new(store.location(), table).unwrap();
     assert!(log.pass_over(0).await.is_err());

@@ -5,15 +5,15 @@ const status = text => { $("status").textContent = text; };
 const complain = error => {
   const box = $("mistake");
   box.replaceChildren(made("p", error.message, { class: "what" }));
-  spot = null;
-  if (error.spot) {
-    spot = { ...error.spot, text: sql.value };
-    const line = sql.value.split("\n")[error.spot.line - 1] || "";
-    const letters = Array.from(line), from = Math.max(0, error.spot.column - 61);
+  span = null;
+  if (error.span) {
+    span = { ...error.span, text: sql.value };
+    const line = sql.value.split("\n")[error.span.line - 1] || "";
+    const letters = Array.from(line), from = Math.max(0, error.span.column - 61);
     const shown = letters.slice(from, from + 120).join("").replace(/\t/g, " ");
-    const margin = sql.value.trim().includes("\n") ? "line " + error.spot.line + ": " : "";
-    const length = Math.max(1, Math.min(error.spot.length, 120));
-    box.append(made("pre", margin + shown + "\n" + " ".repeat(margin.length + error.spot.column - 1 - from) + "^".repeat(length)));
+    const margin = sql.value.trim().includes("\n") ? "line " + error.span.line + ": " : "";
+    const length = Math.max(1, Math.min(error.span.length, 120));
+    box.append(made("pre", margin + shown + "\n" + " ".repeat(margin.length + error.span.column - 1 - from) + "^".repeat(length)));
   }
   if (error.hint) box.append(made("p", "hint: " + error.hint));
   box.hidden = false;
@@ -21,7 +21,7 @@ const complain = error => {
 };
 const content = () => {
   $("mistake").hidden = true;
-  spot = null;
+  span = null;
   reflect();
 };
 const forget = () => {

@@ -10,7 +10,7 @@ const counted = (number, noun) => grouped(number) + " " + noun + (number === 1 ?
 const headers = { "content-type": "application/json" };
 const told = async response => {
   const body = await response.text();
-  try { return JSON.parse(body); } catch { return { message: body.trim() || response.statusText, hint: null, spot: null }; }
+  try { return JSON.parse(body); } catch { return { message: body.trim() || response.statusText, hint: null, span: null }; }
 };
 const get = async path => {
   const response = await fetch(path);
@@ -19,7 +19,7 @@ const get = async path => {
 };
 const post = (path, body, rest = {}) => fetch(path, { method: "POST", headers, body: JSON.stringify(body), ...rest });
 const gone = "the server has ended: start `tsql ui` again";
-const asError = error => error && error.message && error.spot !== undefined ? error : { message: error instanceof TypeError ? gone : String(error && error.message || error), hint: null, spot: null };
+const asError = error => error && error.message && error.span !== undefined ? error : { message: error instanceof TypeError ? gone : String(error && error.message || error), hint: null, span: null };
 
 // Light and dark.
 const root = document.documentElement;

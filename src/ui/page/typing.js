@@ -1,6 +1,6 @@
 // What is typed: the mirror below the text has the same letters in the same places.
 const sql = $("sql"), mirror = $("mirror"), words = $("words");
-let spot = null;
+let span = null;
 const indexOf = (text, place) => {
   const lines = text.split("\n");
   const line = Math.min(place.line, lines.length) - 1;
@@ -9,8 +9,8 @@ const indexOf = (text, place) => {
 };
 const reflect = () => {
   mirror.replaceChildren();
-  if (!spot || spot.text !== sql.value) { mirror.textContent = sql.value + "\n"; return; }
-  const from = indexOf(sql.value, spot), word = Array.from(sql.value.slice(from)).slice(0, spot.length).join("");
+  if (!span || span.text !== sql.value) { mirror.textContent = sql.value + "\n"; return; }
+  const from = indexOf(sql.value, span), word = Array.from(sql.value.slice(from)).slice(0, span.length).join("");
   mirror.append(sql.value.slice(0, from), made("mark", word || " "), sql.value.slice(from + word.length) + "\n");
 };
 const caret = () => {

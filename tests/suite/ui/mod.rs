@@ -309,7 +309,7 @@ fn mistakes_words_questions_and_pictures() {
     let server = Server::sample();
     let (_, end) = server.ask(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
     assert_eq!(
-        end["failed"]["spot"],
+        end["failed"]["span"],
         json!({"line": 2, "column": 3, "length": 9}),
         "{end}"
     );

@@ -78,6 +78,11 @@ impl DataFile {
             .is_some_and(|name| name.starts_with(OPTIMIZED))
     }
 
+    /// Returns the path of the file in the store, with its size in bytes; `None` if its name is no path.
+    pub(crate) fn size_in(&self, table: &str) -> Option<(Path, u64)> {
+        Some((self.object(table).ok()?, self.size_bytes))
+    }
+
     /// The object that it is, in the store.
     pub fn object(&self, table: &str) -> Result<Path> {
         object(table, &self.path)

@@ -15,8 +15,8 @@ use serde_json::Value;
 use crate::files::data_file::{file_path, object};
 use crate::files::encode::{Encoded, STATISTICS_TEXT_BYTES, encode};
 use crate::files::verified_blocks::Files;
-use crate::files::verify_settings::Verify;
 use crate::io::location::Location;
+use crate::settings::verify_settings::Verify;
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 

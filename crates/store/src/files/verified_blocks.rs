@@ -22,7 +22,7 @@ use roaring::RoaringBitmap;
 
 use crate::files::checksum::{self, Checksums, Part};
 use crate::files::data_file::DataFile;
-use crate::files::verify_settings::Verify;
+use crate::settings::verify_settings::Verify;
 use tsql_error::DamagedFile;
 
 /// The files of a table that have checksums.

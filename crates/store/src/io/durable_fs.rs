@@ -26,7 +26,7 @@ use object_store::{
 
 use tsql_folders::{check_below, open_at_once};
 
-use crate::log::log_tail;
+use crate::log_files::log_tail;
 use tsql_error::DamagedFile;
 
 /// Folders above a written file that a store can have made for it: partition folders, the table,

@@ -13,10 +13,9 @@ use object_store::{
 };
 use url::Url;
 
-use crate::files::data_file::DataFile;
 use crate::io::durable_fs::{Synced, Watch};
 use crate::io::remote::{Probed, Remote, SCHEMES};
-use crate::log::log_tail;
+use crate::log_files::log_tail;
 use tsql_error::{Error, Result};
 
 /// Objects from this size on go to a bucket in parts.
@@ -204,13 +203,11 @@ impl Location {
         Some(remote.probe(&self.prefix).await)
     }
 
-    /// Remembers the sizes of files, which never change: their ends are read once.
-    pub(crate) fn know(&self, table: &str, files: &[DataFile]) {
+    /// Remembers the sizes of files, which never change: their footers are read once.
+    pub(crate) fn know(&self, sizes: impl Iterator<Item = (Path, u64)>) {
         let Some(remote) = &self.remote else { return };
-        for file in files {
-            if let Ok(object) = file.object(table) {
-                remote.know(self.in_root(&object), file.size_bytes);
-            }
+        for (object, size_bytes) in sizes {
+            remote.know(self.in_root(&object), size_bytes);
         }
     }
 

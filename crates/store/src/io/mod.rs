@@ -5,3 +5,4 @@ pub(crate) mod durable_fs;
 pub(crate) mod failing_store;
 pub(crate) mod location;
 pub(crate) mod remote;
+pub(crate) mod write_queue;

@@ -21,7 +21,7 @@ use object_store::{
 };
 
 use super::{Listed, Log, failure};
-use crate::log::entries::{LAST_CHECKPOINT, checkpoint_version, entry_version};
+use crate::log_files::entries::{LAST_CHECKPOINT, checkpoint_version, entry_version};
 use tsql_error::Error;
 
 /// Files of a log that a bucket lists in one answer. Logs of more are read by what names their last checkpoint.
@@ -35,7 +35,7 @@ const FILE_BYTES: u64 = 16 << 20;
 
 impl Log {
     /// Lists the log where it is far away, and reads its newest version.
-    pub(super) async fn ahead(&self) -> crate::Result<Listed> {
+    pub(super) async fn ahead(&self) -> tsql_error::Result<Listed> {
         let Some(folder) = &self.far else {
             return Ok(Listed::Unknown);
         };
@@ -59,7 +59,7 @@ impl Log {
         folder: &Path,
         files: Vec<ObjectMeta>,
         read: HashMap<Path, Bytes>,
-    ) -> crate::Result<LogStoreRef> {
+    ) -> tsql_error::Result<LogStoreRef> {
         let ahead = Ahead {
             read,
             last_checkpoint: folder.clone().join(LAST_CHECKPOINT),

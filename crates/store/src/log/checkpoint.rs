@@ -6,7 +6,7 @@ use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 
 use super::{Log, failure};
-use crate::log::entries::{FOLDER, checkpoint_name};
+use crate::log_files::entries::{FOLDER, checkpoint_name};
 use tsql_error::{Error, Result};
 
 impl Log {

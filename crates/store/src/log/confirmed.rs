@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::commit_info::CommitInfo;
 use super::log_checksum::{FILES, damaged};
 use super::{Snapshot, damage, failure};
-use crate::files::verify_settings::Verify;
-use crate::log::entries::entry_name;
+use crate::log_files::entries::entry_name;
+use crate::settings::verify_settings::Verify;
 use tsql_error::Result;
 
 /// The version whose files a commit speaks of that changes none.

@@ -2,7 +2,7 @@
 
 use super::commit_info::Fault;
 use super::proofs::Proof;
-use crate::log::entries::entry_path;
+use crate::log_files::entries::entry_path;
 use tsql_error::Error;
 
 /// The way out of damage of a log.

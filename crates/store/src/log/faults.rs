@@ -14,7 +14,7 @@ use super::confirmed::said;
 use super::damage::{described, error, plain};
 use super::proofs::Proofs;
 use super::{Log, Snapshot, failure};
-use crate::log::entries::{
+use crate::log_files::entries::{
     FOLDER, LAST_CHECKPOINT, checkpoint_name, checkpoint_version, entry_name, entry_version,
 };
 use tsql_error::{Error, Result};

@@ -12,7 +12,7 @@ use object_store::{ObjectMeta, ObjectStoreExt as _};
 use super::{Log, Snapshot, failure};
 use crate::Location;
 use crate::files::data_file::is_own_path;
-use crate::log::entries::entry_path;
+use crate::log_files::entries::entry_path;
 use tsql_error::{Error, Result};
 
 /// Age from which on a file that no log names is taken for what a broken run has left. No writer takes

@@ -7,7 +7,6 @@
 //! retries have no pause and would commit over changes that this crate must look at first, so
 //! they are switched off; see `commit` for ours.
 
-pub(crate) mod acknowledged;
 mod actions;
 mod ahead;
 mod change;
@@ -15,15 +14,12 @@ mod checkpoint;
 mod commit_info;
 mod confirmed;
 mod damage;
-pub(crate) mod entries;
 mod faults;
 mod history;
 mod log_checksum;
-pub(crate) mod log_tail;
 mod proofs;
 mod repair;
 mod schemes;
-pub(crate) mod table_logs;
 mod truncated_log;
 
 #[cfg(test)]
@@ -48,7 +44,7 @@ use object_store::path::Path;
 use crate::files::data_file::DataFile;
 use crate::io::durable_fs::DISK;
 use crate::io::location::Location;
-use crate::log::entries::{FOLDER, entry_path};
+use crate::log_files::entries::{FOLDER, entry_path};
 use actions::{add, columns, data_files, refuse_features, remove};
 use tsql_error::{Error, Result};
 use tsql_schema::Table;

@@ -20,7 +20,7 @@ use std::path::Path as FilePath;
 use tsql_folders::read_regular;
 
 use super::commit_info::CommitInfo;
-use crate::log::entries::{FOLDER, LAST_CHECKPOINT, entry_name, entry_path, entry_version};
+use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, entry_name, entry_path, entry_version};
 use tsql_schema as schema;
 
 /// Entries of each log that are read for what they state of other tables.

@@ -15,7 +15,7 @@ use super::faults::{Hint, Survey};
 use super::proofs::{Proof, Proofs};
 use super::{About, Attempt, Change, Log, Snapshot};
 use crate::Location;
-use crate::log::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
+use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
 use tsql_error::{Error, Result};
 
 /// Entries that are written in the place of lost ones at most.

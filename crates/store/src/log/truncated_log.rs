@@ -13,7 +13,7 @@ use tsql_folders::{check_below, read_regular};
 use super::Log;
 use super::commit_info::fault;
 use crate::Location;
-use crate::log::entries::{entry_name, entry_path};
+use crate::log_files::entries::{entry_name, entry_path};
 use tsql_error::{Error, Result};
 
 /// The suffix of files that are set aside; a random number follows.

@@ -11,7 +11,7 @@ use object_store::ObjectStoreExt as _;
 use crate::files::data_file::DataFile;
 use crate::files::rollup::{self, Place};
 use crate::files::verified_blocks::Files;
-use crate::files::verify_settings::Verify;
+use crate::settings::verify_settings::Verify;
 use crate::{Snapshot, Store};
 use tsql_error::{DamagedFile, Error, Result};
 use tsql_schema::Table;
@@ -29,8 +29,7 @@ impl Store {
     /// # Errors
     /// Failures of the storage that say nothing of the file.
     pub async fn damage_of_bytes(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
-        self.location()
-            .know(&table.name, std::slice::from_ref(file));
+        self.location().know(file.size_in(&table.name).into_iter());
         let damage = self.damage_as_read(table, file).await?;
         if damage.is_some() && self.location().forget(&file.object(&table.name)?) {
             return self.damage_as_read(table, file).await;

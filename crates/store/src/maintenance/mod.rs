@@ -4,4 +4,3 @@ pub(crate) mod commit;
 pub(crate) mod delete_rows;
 pub(crate) mod integrity_check;
 pub(crate) mod tags;
-pub(crate) mod write_queue;

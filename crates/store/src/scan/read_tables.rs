@@ -43,7 +43,8 @@ impl Store {
 
     /// The table that `files` make up, as engines read it.
     pub fn stored_table(&self, table: &'static Table, files: &[DataFile]) -> Result<StoredTable> {
-        self.location().know(&table.name, files);
+        let sizes = files.iter().filter_map(|file| file.size_in(&table.name));
+        self.location().know(sizes);
         StoredTable::new(table, self.object_store_url()?, files).map_err(Error::Query)
     }
 

@@ -40,7 +40,7 @@ use crate::files::footers::Caught;
 use crate::files::rollup::{self, KnownSums, Place};
 use crate::files::selectivity::share;
 use crate::files::verified_blocks::Files;
-use crate::files::verify_settings::Verify;
+use crate::settings::verify_settings::Verify;
 use tsql_schema::column::value_order::value_order;
 use tsql_schema::{Table, viewed};
 

@@ -40,7 +40,7 @@ use object_store::{
 };
 use url::Url;
 
-use crate::log::entries;
+use crate::log_files::entries;
 use guard::Guard;
 use tails::{LOG_BYTES, TAIL_BYTES, Tails};
 use traffic::Counted;

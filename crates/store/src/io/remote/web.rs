@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt as _, Result};
 use serde::Deserialize;
 
-use crate::log::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
+use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 
 /// Files that are asked for at the same time.
 const ASKED: usize = 8;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::acknowledged::INGEST_LOG;
+use crate::tables::acknowledged::INGEST_LOG;
 use crate::{Snapshot, Store};
 use tsql_error::{Error, Result};
 use tsql_schema::Table;

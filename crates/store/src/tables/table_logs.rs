@@ -8,8 +8,8 @@ use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::Store;
-use crate::log::acknowledged::INGEST_LOG;
 use crate::log::{Log, LogDamage, Proof, Proofs};
+use crate::tables::acknowledged::INGEST_LOG;
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
 

@@ -7,7 +7,7 @@ use datafusion::catalog::Session;
 use datafusion::common::config::{ConfigExtension, ConfigField, ConfigOptions, Visit};
 use datafusion::common::{DataFusionError, Result, extensions_options};
 
-use crate::scan::rule_switches::RuleSwitches;
+use crate::settings::rule_switches::RuleSwitches;
 
 /// The variable of the environment with what a session begins with.
 const VARIABLE: &str = "TSQL_VERIFY";

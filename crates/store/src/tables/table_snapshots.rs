@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrow::datatypes::Int64Type;
 
-use crate::files::verify_settings::Verify;
 use crate::log::{Entry, Log, Proofs, Version, older};
+use crate::settings::verify_settings::Verify;
 use crate::snapshot::at::{At, Moment};
 use crate::snapshot::prefetched_snapshots::First;
 use crate::snapshot::snapshot_cache::Shelf;

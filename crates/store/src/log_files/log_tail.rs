@@ -10,7 +10,7 @@ use std::path::Path as FilePath;
 use object_store::path::Path;
 use tsql_folders::read_regular;
 
-use crate::log::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
+use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 
 /// Versions that are looked for behind the last one that is there. Were any of them there, one before it would be
 /// lost, and the folder is listed, so that whoever reads sees the gap.
