@@ -324,7 +324,7 @@ impl From<tsql_measure::Error> for Error {
 }
 
 /// A file of the store whose bytes are not those that were written. Engines make text of what they are
-/// given, so the message can be found in a longer one ([`DamagedFile::message_in`]).
+/// given, so the message can be found in a longer one.
 #[derive(Debug, thiserror::Error)]
 #[error("{BEGIN}{file}`: {found} {END}")]
 pub struct DamagedFile {

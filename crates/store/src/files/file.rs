@@ -42,7 +42,7 @@ pub async fn write(
 /// Writes `rows`, which are in the table's order, as a file.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub async fn write_sorted(
     location: &Location,
     table: &Table,
