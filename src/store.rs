@@ -68,7 +68,7 @@ impl Store {
         tsql_store::Store::near()
     }
 
-    /// Reports to `report` that a server does not respond, and that it does again.
+    /// Calls `report` when a writer waits for another process, with the name of that process.
     #[must_use]
     pub fn telling(self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(self.0.telling(report))

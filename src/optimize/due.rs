@@ -67,7 +67,7 @@ fn runs(table: &Table, files: Vec<DataFile>) -> Vec<Vec<DataFile>> {
         } else {
             &file.stats.min_values
         };
-        values.get(first).and_then(Bound::of)
+        values.get(first).and_then(Bound::from_stat)
     };
     let mut files: Vec<(Option<Bound>, Option<Bound>, DataFile)> = files
         .into_iter()
@@ -94,7 +94,7 @@ fn runs(table: &Table, files: Vec<DataFile>) -> Vec<Vec<DataFile>> {
     runs
 }
 
-/// The least or greatest value of a file.
+/// The minimum or maximum of a column in a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     Number(i64),
@@ -102,7 +102,7 @@ enum Bound {
 }
 
 impl Bound {
-    fn of(value: &StatValue) -> Option<Self> {
+    fn from_stat(value: &StatValue) -> Option<Self> {
         let number = value.as_i64().map(Self::Number);
         number.or_else(|| value.as_str().map(|text| Self::Text(text.to_owned())))
     }

@@ -259,8 +259,7 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn known(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
-        self.shelf
-            .and_then(|shelf| shelf.made(name, &self.versions))
+        self.shelf.and_then(|shelf| shelf.get(name, &self.versions))
     }
 
     /// Registers a table, in the place of one that there may be.

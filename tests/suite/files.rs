@@ -92,6 +92,11 @@ fn files_in_subfolders_are_read() {
             "{path}"
         );
     }
+    for folder in ["a b", "ä日", "p%20q", "x#y", "q?"] {
+        place.write(&format!("odd/{folder}/%2F.csv"), "v\n1\n");
+    }
+    let odd = place.ok(&["SELECT count(*) AS n FROM 'odd/*/*.csv'"]);
+    assert_eq!(odd.stdout, "n\n5\n");
     let none = place.tsql(&["SELECT * FROM 'd/*.csv'"]);
     assert!(
         none.stderr.contains("no file has a name like that"),

@@ -21,8 +21,8 @@
 //! # Ok::<(), tsql_error::Error>(()) }).unwrap();
 //! ```
 //!
-//! Architecture invariants: only `log` names the log's format, and `entries` the files that it consists of; data files are never changed or
-//! reused; no table is written that refers to rows of another which are not committed yet.
+//! Invariants: only `log` knows the format of a log, and only `log_files` the names of its files. Data files are never changed
+//! or reused. No table is written that refers to rows of another which are not committed yet.
 
 #![cfg_attr(
     test,

@@ -27,6 +27,16 @@ pub(super) struct Found {
     pub(super) is_listing: bool,
 }
 
+impl Found {
+    /// Returns the URL of one of the files.
+    pub(super) fn url_of(&self, file: &ObjectMeta) -> Url {
+        let mut url = self.url.get_url().clone();
+        // The path of a URL is decoded, and `%` is the only character that `set_path` does not encode.
+        url.set_path(&file.location.as_ref().replace('%', "%25"));
+        url
+    }
+}
+
 /// Files below a URL: those that match its pattern, where `*` is a part of one name and `**` any folders; without a
 /// pattern those of the folder, or of its subfolders if it has none itself. Hidden ones (`.crc`, `_SUCCESS`) are left out.
 async fn below(

@@ -229,11 +229,8 @@ async fn tables(
             let config = ListingTableConfig::new(found.url.clone()).with_listing_options(options);
             config.infer_partitions_from_path(state).await?
         } else {
-            let urls = files.iter().map(|file| {
-                let mut url = found.url.get_url().clone();
-                url.set_path(file.location.as_ref());
-                ListingTableUrl::try_new(url, None)
-            });
+            let urls = files.iter();
+            let urls = urls.map(|file| ListingTableUrl::try_new(found.url_of(file), None));
             let urls = urls.collect::<Result<Vec<_>, _>>()?;
             ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options.clone())
         };

@@ -28,7 +28,7 @@ pub(super) fn unread(error: DataFusionError, sql: &str) -> Error {
 pub(super) fn unplanned(error: DataFusionError, sql: &str, context: &SessionContext) -> Error {
     let mistake = match error.find_root() {
         DataFusionError::SQL(found, _) => Some(reading::mistake(found, sql)),
-        DataFusionError::SchemaError(found, _) => Some(named(found, &error, sql)),
+        DataFusionError::SchemaError(found, _) => Some(unknown_name(found, &error, sql)),
         DataFusionError::Plan(_) | DataFusionError::NotImplemented(_) => {
             Some(planned(&error, sql, context))
         }
@@ -40,7 +40,7 @@ pub(super) fn unplanned(error: DataFusionError, sql: &str, context: &SessionCont
     }
 }
 
-fn named(found: &SchemaError, error: &DataFusionError, sql: &str) -> SqlError {
+fn unknown_name(found: &SchemaError, error: &DataFusionError, sql: &str) -> SqlError {
     let told = naming::column(found);
     let span = span(error, sql).or_else(|| place::of_word(sql, &told.name));
     SqlError::new(sql, told.message, span, told.hint)

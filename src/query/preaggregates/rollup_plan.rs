@@ -118,7 +118,7 @@ fn scan(scan: &TableScan) -> Result<Option<RollupPlan>> {
     let provider: &dyn Any = provider.as_ref();
     let sums = provider.downcast_ref::<StoredTable>();
     let Some(sums) = sums
-        .and_then(RollupTable::of)
+        .and_then(RollupTable::from_stored)
         .filter(|_| scan.fetch.is_none())
     else {
         return Ok(None);

@@ -45,8 +45,8 @@ pub(crate) enum Part {
     End(Range<u64>),
 }
 
-/// The checksum of `bytes`.
-pub(crate) fn of(bytes: &[u8]) -> u64 {
+/// Computes the checksum of `bytes`.
+pub(crate) fn compute(bytes: &[u8]) -> u64 {
     twox_hash::XxHash3_64::oneshot(bytes)
 }
 
@@ -77,9 +77,9 @@ impl Checksums {
         let blocks = rows.chunks(block_bytes).chain(sums.chunks(block_bytes));
         let places = end.chunks_exact_mut(8);
         for (block, place) in blocks.zip(places) {
-            place.copy_from_slice(&of(block).to_le_bytes());
+            place.copy_from_slice(&compute(block).to_le_bytes());
         }
-        self.of_end = of(end);
+        self.of_end = compute(end);
         Some(self)
     }
 
@@ -102,7 +102,7 @@ impl Checksums {
 
     /// The checksums of the blocks, from the end of the file; `None` where it is not what was written.
     pub(crate) fn of_blocks(&self, end: &[u8]) -> Option<Vec<u64>> {
-        if of(end) != self.of_end {
+        if compute(end) != self.of_end {
             return None;
         }
         let (checksums, _) = end.split_at_checked(usize::try_from(self.len()).ok()?)?;
@@ -183,7 +183,7 @@ mod tests {
                         assert_eq!(number, next);
                         let at = |place| usize::try_from(place).unwrap();
                         let block = &bytes[at(range.start)..at(range.end)];
-                        assert_eq!(of(block), of_blocks[number]);
+                        assert_eq!(compute(block), of_blocks[number]);
                         next += 1;
                         range
                     }

@@ -109,7 +109,7 @@ pub async fn copied(
     table: &Table,
     file: &DataFile,
 ) -> Result<DataFile> {
-    let files = Arc::new(Files::of(&table.name, [file]));
+    let files = Arc::new(Files::new(&table.name, [file]));
     let objects = files.within(Arc::clone(from.objects()), Verify::Always);
     let read = objects.get(&file.object(&table.name)?).await;
     let bytes = read.map_err(Error::Storage)?.bytes().await;

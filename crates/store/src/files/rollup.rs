@@ -109,8 +109,10 @@ impl Place {
         )
     }
 
-    /// The place that the tags of a file name; an error where that cannot be.
-    pub(crate) fn of(tags: &HashMap<String, Option<String>>) -> Result<Option<Self>, String> {
+    /// Reads the place from the tags of a file.
+    pub(crate) fn from_tags(
+        tags: &HashMap<String, Option<String>>,
+    ) -> Result<Option<Self>, String> {
         let Some(text) = tags.get(TAG) else {
             return Ok(None);
         };
@@ -335,8 +337,13 @@ mod tests {
             bytes: 34,
             layout: 0x5e,
         };
-        assert_eq!(Place::of(&HashMap::from([place.tag()])), Ok(Some(place)));
-        let tag = |text: &str| Place::of(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]));
+        assert_eq!(
+            Place::from_tags(&HashMap::from([place.tag()])),
+            Ok(Some(place))
+        );
+        let tag = |text: &str| {
+            Place::from_tags(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]))
+        };
         let records = tsql_schema::table("records").unwrap();
         let today = layout(records.rollup.as_ref().unwrap());
         // A tag that does not say it is one of the first, whose sums are still those of today.

@@ -41,8 +41,8 @@ struct File {
 }
 
 impl Files {
-    /// Those of `files`, which are objects of `table`.
-    pub(crate) fn of<'a>(table: &str, files: impl IntoIterator<Item = &'a DataFile>) -> Self {
+    /// Creates the set of `files`, which are objects of `table`.
+    pub(crate) fn new<'a>(table: &str, files: impl IntoIterator<Item = &'a DataFile>) -> Self {
         let files = files.into_iter().filter_map(|file| {
             let known = File {
                 size: file.size_bytes,
@@ -138,7 +138,7 @@ impl File {
             return true;
         }
         let known = self.of_blocks.get().and_then(|known| known.get(number));
-        let sound = known == Some(&checksum::of(bytes));
+        let sound = known == Some(&checksum::compute(bytes));
         if once && sound {
             compared().insert(place);
         }

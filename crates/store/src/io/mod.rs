@@ -1,4 +1,4 @@
-//! Where a store is: directories with durable writes, buckets, web servers, memory.
+//! Storage of a store: directories with durable writes, buckets, web servers, memory.
 
 pub(crate) mod durable_fs;
 #[doc(hidden)]

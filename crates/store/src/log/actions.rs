@@ -121,7 +121,7 @@ fn data_file(
         partition: table.partition.iter().map(value).collect(),
         size_bytes,
         stats: Arc::new(stats),
-        rollup: Place::of(&tags).map_err(|reason| wrong(&reason))?,
+        rollup: Place::from_tags(&tags).map_err(|reason| wrong(&reason))?,
         checksums: checksums.map(|(checksums, _)| checksums),
         counts: DataFile::counts_of(&tags),
         written_at_ms: view.modification_time(),

@@ -195,7 +195,7 @@ impl CommitInfo {
         for (application, version) in transactions {
             let _ = writeln!(text, "{application}={version}");
         }
-        format!("{:016x}", checksum::of(text.as_bytes()))
+        format!("{:016x}", checksum::compute(text.as_bytes()))
     }
 
     /// Why it is not that of this version of a table.

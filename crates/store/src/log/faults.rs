@@ -238,7 +238,7 @@ impl Log {
             return Ok(None);
         }
         let proofs = Proofs::of_newest(store);
-        let proof = proofs.of(&self.table.name);
+        let proof = proofs.get(&self.table.name);
         let is_proven = proof.is_some_and(|proof| proof.version >= version);
         Ok((!is_proven).then_some(version))
     }

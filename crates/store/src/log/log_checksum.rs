@@ -51,7 +51,7 @@ pub(super) fn of_entry(table: &Table, file: &DataFile) -> u64 {
             }
         }
     }
-    checksum::of(text.0.as_bytes())
+    checksum::compute(text.0.as_bytes())
 }
 
 /// Names and values as lines.

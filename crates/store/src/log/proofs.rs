@@ -85,8 +85,8 @@ impl Proofs {
         }
     }
 
-    /// The newest version of a table that is proven.
-    pub fn of(&self, table: &str) -> Option<&Proof> {
+    /// Returns the newest version of a table that is proven.
+    pub fn get(&self, table: &str) -> Option<&Proof> {
         self.0.get(table)
     }
 }

@@ -38,7 +38,7 @@ impl Store {
     }
 
     async fn damage_as_read(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
-        let files = Arc::new(Files::of(&table.name, [file]));
+        let files = Arc::new(Files::new(&table.name, [file]));
         let objects = files.within(Arc::clone(self.location().objects()), Verify::Always);
         let path = file.object(&table.name)?;
         for begin in (0..file.size_bytes).step_by(READ_BYTES) {
@@ -99,7 +99,7 @@ impl Store {
     }
 
     async fn sums(&self, table: &Table, file: &DataFile, place: Place) -> Result<Vec<RecordBatch>> {
-        let files = Arc::new(Files::of(&table.name, [file]));
+        let files = Arc::new(Files::new(&table.name, [file]));
         let objects = files.within(Arc::clone(self.location().objects()), Verify::Always);
         let path = file.object(&table.name)?;
         let bytes = objects.get_range(&path, place.range()).await;

@@ -42,7 +42,7 @@ pub struct RollupTable {
 
 impl RollupTable {
     /// The sums of `stored`; `None` where few of its rows have any, or rows do as well.
-    pub fn of(stored: &StoredTable) -> Option<Self> {
+    pub fn from_stored(stored: &StoredTable) -> Option<Self> {
         let rollup = stored.table().rollup.as_ref()?;
         let (mut rows, mut without) = (0, 0);
         for (count, has_sums) in stored.rows_and_sums() {

@@ -99,7 +99,7 @@ impl StoredTable {
             Some((path(file).ok()?, place))
         });
         let rollups = Arc::new(rollups.collect());
-        let verified = Arc::new(Files::of(&table.name, files));
+        let verified = Arc::new(Files::new(&table.name, files));
         let sorted = files.iter().all(DataFile::is_own);
         let files = files.iter().map(|file| KnownFile::new(path(file)?, file));
         let files = files.collect::<Result<Vec<_>>>()?;
@@ -140,7 +140,7 @@ impl StoredTable {
     /// The object store that the files lie in, as a session is to read them.
     pub(crate) fn objects(&self, session: &dyn Session) -> Result<Arc<dyn ObjectStore>> {
         let objects = session.runtime_env().object_store(&self.store)?;
-        Ok(self.verified.within(objects, Verify::of(session)))
+        Ok(self.verified.within(objects, Verify::from_session(session)))
     }
 
     /// The rows of each file, and whether it keeps sums of them.
@@ -396,7 +396,7 @@ impl TableProvider for StoredTable {
         };
         let groups = FileGroup::new(scanned);
         let groups = groups.split_files(state.config().target_partitions());
-        let reader = self.reader(state.runtime_env(), Verify::of(state))?;
+        let reader = self.reader(state.runtime_env(), Verify::from_session(state))?;
         let early = self.filters_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
             .with_parquet_file_reader_factory(reader)

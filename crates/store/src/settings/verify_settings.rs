@@ -35,7 +35,7 @@ impl Verify {
     }
 
     /// What a session asks for.
-    pub(crate) fn of(session: &dyn Session) -> Self {
+    pub(crate) fn from_session(session: &dyn Session) -> Self {
         Self::of_options(session.config_options())
     }
 

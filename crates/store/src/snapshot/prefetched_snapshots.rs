@@ -29,7 +29,7 @@ impl First {
         asked.eq(names).then_some(snapshots)
     }
 
-    pub(crate) fn of(tables: &[&'static Table], snapshots: Snapshots) -> Self {
+    pub(crate) fn new(tables: &[&'static Table], snapshots: Snapshots) -> Self {
         let names = tables.iter().map(|table| table.name.as_str()).collect();
         Self(Arc::new(Mutex::new(Some((names, snapshots)))))
     }

@@ -40,7 +40,7 @@ impl fmt::Debug for Shelf {
 
 impl Shelf {
     /// What was made under this name of these versions, which are those of all tables that it reads.
-    pub fn made(&self, name: &str, versions: &Versions) -> Option<Arc<dyn TableProvider>> {
+    pub fn get(&self, name: &str, versions: &Versions) -> Option<Arc<dyn TableProvider>> {
         let kept = self.kept();
         let made = kept.made.get(name).filter(|_| kept.is_of(versions));
         made.cloned()
@@ -77,7 +77,7 @@ mod tests {
         let of = |records, graphs| Versions::from([("records", records), ("graphs", graphs)]);
         let records = |version| Versions::from([("records", version)]);
         let is = |name, versions: &Versions, wanted: Option<&Arc<dyn TableProvider>>| {
-            let made = shelf.made(name, versions);
+            let made = shelf.get(name, versions);
             match (made, wanted) {
                 (Some(made), Some(wanted)) => Arc::ptr_eq(&made, wanted),
                 (made, wanted) => made.is_none() && wanted.is_none(),

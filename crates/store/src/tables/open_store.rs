@@ -37,7 +37,7 @@ impl Store {
         for (table, snapshot) in &snapshots {
             store.learn(table, snapshot);
         }
-        let first = First::of(tables, snapshots);
+        let first = First::new(tables, snapshots);
         Ok(Self { first, ..store })
     }
 

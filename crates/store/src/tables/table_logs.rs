@@ -23,7 +23,7 @@ impl Store {
         let mut found = Vec::new();
         for table in schema::tables()? {
             let log = Log::new(self.location(), table)?;
-            let damage = log.damage(self.location(), proofs.of(&table.name)).await?;
+            let damage = log.damage(self.location(), proofs.get(&table.name)).await?;
             found.extend(damage.into_iter().map(|one| (table.name.as_str(), one)));
         }
         Ok(found)
@@ -53,7 +53,7 @@ impl Store {
         for table in schema::tables()? {
             let _turn = self.turn(&table.name).await;
             let log = Log::new(self.location(), table)?;
-            let proof: Option<&Proof> = proofs.of(&table.name);
+            let proof: Option<&Proof> = proofs.get(&table.name);
             let repaired = log.repair(self.location(), proof).await?;
             done.extend(repaired.into_iter().map(|what| (table.name.as_str(), what)));
         }
@@ -64,7 +64,7 @@ impl Store {
     pub async fn raise_logs(&self) -> Result<()> {
         let proofs = self.all_proofs().await?;
         for table in schema::tables()? {
-            if let Some(proof) = proofs.of(&table.name) {
+            if let Some(proof) = proofs.get(&table.name) {
                 Log::new(self.location(), table)?.raise(proof).await?;
             }
         }

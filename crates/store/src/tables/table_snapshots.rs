@@ -186,14 +186,14 @@ impl Store {
         }
         // Before the log: it has what was proven by then.
         self.proofs();
-        let known = self.known(table);
+        let known = self.cached_snapshot(table);
         let version = known.as_ref().map(Snapshot::version);
         if self.location().is_newest(table, version) {
             self.prove(table, known.as_ref())?;
             return Ok(known);
         }
         let log = Log::new(self.location(), schema::table(table)?)?;
-        let newest = async || match self.known(table) {
+        let newest = async || match self.cached_snapshot(table) {
             Some(known) => known.newest().await.map(Some),
             None => log.snapshot().await,
         };
@@ -208,7 +208,7 @@ impl Store {
     /// # Errors
     /// Where something outside the log of a table proves a newer version than this one.
     fn prove(&self, table: &str, newest: Option<&Snapshot>) -> Result<()> {
-        match self.proofs().of(table) {
+        match self.proofs().get(table) {
             Some(proof) if newest.map(Snapshot::version) < Some(proof.version) => {
                 Err(older(table, proof))
             }
@@ -270,7 +270,7 @@ impl Store {
     }
 
     /// A version of a table that was read before; there may be newer ones.
-    pub(crate) fn known(&self, table: &str) -> Option<Snapshot> {
+    pub(crate) fn cached_snapshot(&self, table: &str) -> Option<Snapshot> {
         let snapshots = self.snapshots.lock();
         let snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
         snapshots.get(table).cloned()

@@ -36,8 +36,7 @@ pub(super) struct Elsewhere {
 
 impl Source {
     pub(super) fn of(found: &Found, meta: &ObjectMeta) -> Result<Self, DataFusionError> {
-        let mut url = found.url.get_url().clone();
-        url.set_path(meta.location.as_ref());
+        let url = found.url_of(meta);
         if url.scheme() == "file" {
             let path = url.to_file_path();
             let path = path.map_err(|()| wrong(url.as_str(), "no path of this machine"))?;

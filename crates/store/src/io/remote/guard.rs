@@ -157,3 +157,30 @@ fn remember(folder: &FilePath, file: &FilePath, name: &str) -> std::io::Result<(
     new.persist(file)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+    use crate::io::failing_store::FailingStore;
+
+    #[tokio::test]
+    async fn a_missing_permission_is_no_missing_isolation() {
+        let objects: Arc<dyn ObjectStore> = Arc::new(FailingStore {
+            inner: Arc::new(InMemory::new()),
+            hook: Box::new(|path| {
+                let path = path.to_string();
+                Box::pin(async {
+                    let source = "AccessDenied".into();
+                    Err(Error::PermissionDenied { path, source })
+                })
+            }),
+        });
+        let waiting = Arc::new(Waiting::new("bucket", Some(1)).unwrap());
+        let guard = Guard::new("bucket", Path::from("store"), false, waiting);
+        let denied = guard.check(&objects).await.unwrap_err().to_string();
+        assert!(denied.contains("s3:DeleteObject"), "{denied}");
+        assert!(!denied.contains("single_writer"), "{denied}");
+    }
+}
