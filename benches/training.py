@@ -9,7 +9,7 @@ least and the greatest; what is compared is asked in turns.
 split     a sum over each record that no sums of files answer, with and without the part of a split; the difference is also told for
           51.6 million records (the aim: below 0.2 s).
 score     `tsql score tenset` of a prediction for each configuration and platform (the aim: 5 million below 5 s).
-export    `tsql export --format training` of `schedule_numbers` and `tlp_tokens` as Arrow, Parquet and npz: MB/s of features, which
+export    `tsql export training` of `schedule_numbers` and `tlp_tokens` as Arrow, Parquet and npz: MB/s of features, which
           are what the arrays have (the aim: 200 MB/s).
 tokens    `tlp_tokens` over all configurations, a second (the aim: 1 million).
 batch     with --kernels, a store with many files of TpuGraphs' tile:xla: an epoch of `tsql batch`, and its kernels a second.

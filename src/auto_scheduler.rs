@@ -1,4 +1,4 @@
-//! TVM's auto_scheduler (Ansor): records as lines that it loads.
+//! TVM's auto_scheduler (Ansor): exports records as log lines.
 //!
 //! ```
 //! use tsql::{Store, auto_scheduler};
@@ -25,12 +25,12 @@ use crate::formats::lines::{self, Lines};
 use crate::query::collect;
 use crate::store::Store;
 
-/// Writes the records that `predicate` (SQL over `records`) selects as auto_scheduler lines
-/// that TVM loads, in the order of their sources and lines; returns their number.
+/// Writes the records that match `predicate` (SQL over `records`) as auto_scheduler lines, which TVM can load,
+/// in the order of their sources and lines; returns their number.
 ///
 /// # Errors
-/// [`Error::Query`] for a predicate that is no SQL, [`Error::Refused`] where it selects records of a database, whose lines
-/// name their programs by their places in another file: `metaschedule::export_databases` writes both.
+/// [`Error::Query`] for an invalid predicate, [`Error::Refused`] if it selects records of a database, whose
+/// lines refer to their programs by position in another file: `metaschedule::export_databases` writes both.
 pub async fn export_lines(
     store: &Store,
     predicate: &str,
@@ -91,7 +91,7 @@ async fn reject_lines_of_databases(context: &SessionContext, predicate: &str) ->
         if count > 0 {
             return Err(Error::Refused(format!(
                 "{count} of the selected records are {}, whose lines mean nothing without the file of their workloads\n\
-                 hint: `tsql export --format databases -o DIR` writes both files; --where \"dataset <> '{dataset}'\" excludes them",
+                 hint: `tsql export databases -o DIR` writes both files; --where \"dataset <> '{dataset}'\" excludes them",
                 dialect.described()
             )));
         }

@@ -1,4 +1,4 @@
-//! A stream that goes into a store while it is written.
+//! Appends a stream to a store.
 
 use std::future::Future;
 use std::process;
@@ -16,17 +16,17 @@ use crate::errors::raised;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
-/// A stream that is open, or was.
+/// A stream, open or closed.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Appending {
-    /// `None` after its end.
+    /// `None` once it was closed.
     appender: Arc<Mutex<Option<Appender>>>,
     stop: Arc<AtomicBool>,
     process: u32,
 }
 
 impl Appending {
-    /// Runs a step of the stream, which is over where that fails.
+    /// Runs a step of the stream, and aborts the stream if it fails.
     fn step<T: Send + 'static, F>(
         &self,
         py: Python<'_>,
@@ -47,7 +47,7 @@ impl Appending {
     }
 }
 
-/// The format of a stream of lines by its name.
+/// Returns the format of a line stream by its name.
 pub(crate) fn format_of(py: Python<'_>, name: String) -> PyResult<StreamFormat> {
     let known = StreamFormat::ALL.into_iter();
     let mut known = known.filter(|format| *format != StreamFormat::Arrow);
@@ -103,7 +103,7 @@ impl Store {
     }
 }
 
-/// How a stream is appended, as Python hands it over.
+/// Options of a stream, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct How {
@@ -116,7 +116,7 @@ struct How {
 
 #[pymethods]
 impl Appending {
-    /// Hands over bytes: lines, or parts of them.
+    /// Appends bytes: lines, or parts of lines.
     fn write(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<()> {
         self.step(py, move |appender| async move {
             let mut appender = appender.lock().await;
@@ -125,7 +125,7 @@ impl Appending {
         })
     }
 
-    /// Hands over rows that something exports by Arrow's interface.
+    /// Appends rows of an object with Arrow's interface.
     fn write_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         let (_, batches) = imported(rows)?;
         self.step(py, move |appender| async move {
@@ -138,7 +138,7 @@ impl Appending {
         })
     }
 
-    /// Waits until all that was written is durable; lines and bytes of the stream that are.
+    /// Waits until all written data is durable; returns the durable lines and bytes of the stream.
     fn flush(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         self.step(py, move |appender| async move {
             let mut appender = appender.lock().await;
@@ -148,7 +148,7 @@ impl Appending {
         })
     }
 
-    /// Lines and bytes of the stream that are durable.
+    /// Returns the durable lines and bytes of the stream.
     fn durable(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let appender = self.appender.try_lock();
         let appender = appender.map_err(|_| raised(py, &Error::Closed))?;
@@ -159,7 +159,7 @@ impl Appending {
         Ok((position.lines, position.bytes))
     }
 
-    /// Stores what is left; the report as JSON.
+    /// Stores the remaining data; returns the report as JSON.
     fn close(&self, py: Python<'_>) -> PyResult<String> {
         let report = self.step(py, move |appender| async move {
             let appender = appender.lock().await.take().ok_or(Error::Closed)?;
@@ -168,7 +168,7 @@ impl Appending {
         json(py, &report)
     }
 
-    /// Ends it: what is durable stays, the rest is dropped.
+    /// Aborts the stream: durable data stays, the rest is dropped.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         self.stop.store(true, Ordering::Relaxed);
         if self.process != process::id() {
@@ -179,7 +179,7 @@ impl Appending {
             let Some(appender) = appender.lock().await.take() else {
                 return Ok(());
             };
-            // It says that it was stopped.
+            // The result only reports that it was stopped.
             let _ = appender.close().await;
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Arrow's C interface: tables from whoever exports them, and rows for whoever imports them.
+//! Arrow's C interface: imports tables, and exports rows.
 //!
 //! Source: the Arrow `PyCapsule` interface, <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![allow(unsafe_code, reason = "capsules hold pointers to structs of C")]
@@ -20,7 +20,8 @@ use tsql::arrow::ipc::writer::FileWriter;
 
 use crate::errors::{argument, raised};
 
-/// Rows of a Python object that exports them: a frame of polars or pandas, a table of pyarrow, a relation of DuckDB.
+/// Imports the rows of a Python object that exports them: a frame of polars or pandas, a table of pyarrow, a
+/// relation of DuckDB.
 ///
 /// # Errors
 /// `tsql.errors.Argument` for an object that exports nothing, or whose stream fails.
@@ -37,7 +38,7 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
         let reader = ArrowArrayStreamReader::try_new(stream).map_err(broken)?;
         let schema = reader.schema();
         let batches = reader.collect::<Result<Vec<_>, _>>().map_err(broken)?;
-        // A reader gives its rows once, and afterwards looks like one of no rows.
+        // A reader gives its rows once, and is empty afterwards.
         if batches.is_empty() && given.hasattr("read_next_batch")? {
             let reason = "a reader without any batch: it was read already, or never had one\nhint: `reader.read_all()` is a table, which can be read again";
             return Err(argument(py, "tables", reason));
@@ -72,7 +73,7 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
     ))
 }
 
-/// Writes rows of a Python object that exports them as an Arrow file.
+/// Writes the rows of a Python object as an Arrow file.
 #[pyfunction]
 pub(crate) fn write_arrow(given: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
     let py = given.py();
@@ -90,7 +91,7 @@ pub(crate) fn write_arrow(given: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<(
     })
 }
 
-/// A schema for whoever imports it.
+/// Exports a schema.
 pub(crate) fn schema_capsule<'py>(
     py: Python<'py>,
     schema: &Schema,
@@ -100,7 +101,7 @@ pub(crate) fn schema_capsule<'py>(
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// The schema that a consumer asks for.
+/// Imports the schema that a consumer requests.
 pub(crate) fn requested(capsule: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     let capsule = capsule.cast::<PyCapsule>()?;
     let schema: NonNull<FFI_ArrowSchema> = capsule.pointer_checked(Some(c"arrow_schema"))?.cast();
@@ -110,7 +111,7 @@ pub(crate) fn requested(capsule: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     schema.map(Arc::new).map_err(broken)
 }
 
-/// A stream of rows for whoever imports it; one that is not taken is closed with the capsule.
+/// Exports a stream of rows; if nobody imports it, it is closed with the capsule.
 pub(crate) fn stream_capsule(
     py: Python<'_>,
     rows: Box<dyn RecordBatchReader + Send>,
@@ -118,7 +119,7 @@ pub(crate) fn stream_capsule(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(rows), c"arrow_array_stream")
 }
 
-/// A batch for whoever imports it: its schema and its rows.
+/// Exports a batch: its schema and its rows.
 pub(crate) fn batch_capsules<'py>(
     py: Python<'py>,
     batch: &RecordBatch,

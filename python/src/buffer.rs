@@ -1,4 +1,4 @@
-//! Numbers that NumPy and torch take without a copy, by Python's buffer protocol.
+//! Shares numbers with NumPy and torch without a copy, by Python's buffer protocol.
 #![allow(unsafe_code, reason = "the buffer protocol is one of C")]
 
 use std::ffi::c_int;
@@ -9,27 +9,27 @@ use pyo3::prelude::*;
 use tsql::arrow::buffer::Buffer as Bytes;
 use tsql::arrow::datatypes::ArrowNativeType;
 
-/// Bytes of an array, which live as long as anything looks at them.
+/// Bytes of an array, which live as long as any view of them.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Buffer {
     bytes: Bytes,
-    /// Nobody else has them: whoever gets them may write.
+    /// True if no one else shares the bytes, so that views may be writable.
     own: bool,
 }
 
 impl Buffer {
-    /// Bytes that others may have, too: they are for reading.
+    /// Wraps shared bytes; views are read-only.
     pub(crate) fn shared(bytes: Bytes) -> Self {
         Self { bytes, own: false }
     }
 
-    /// A copy, which nobody else has, aligned for all numbers.
+    /// Copies the bytes, aligned for all number types; views are writable.
     pub(crate) fn copied(bytes: &[u8]) -> Self {
         let bytes = Bytes::from_slice_ref(bytes);
         Self { bytes, own: true }
     }
 
-    /// Numbers that nobody else has.
+    /// Wraps owned numbers; views are writable.
     pub(crate) fn own<T: ArrowNativeType>(numbers: Vec<T>) -> Self {
         let bytes = Bytes::from_vec(numbers);
         Self { bytes, own: true }
@@ -54,7 +54,8 @@ impl Buffer {
         let length = isize::try_from(this.bytes.len())
             .map_err(|_| PyBufferError::new_err("more bytes than can be addressed"))?;
         let start = this.bytes.as_ptr().cast_mut().cast();
-        // SAFETY: the bytes live as long as `slf`, which the view keeps. Who may write is the only one that has them.
+        // SAFETY: the bytes live as long as `slf`, which the view keeps alive. A writable view exists only if
+        // no one else shares the bytes.
         let filled = unsafe {
             ffi::PyBuffer_FillInfo(
                 view,

@@ -1,4 +1,4 @@
-//! Columns as NumPy and torch take them: bytes, a type, a shape, and which values are NULL.
+//! Converts columns for NumPy and torch: bytes, type, shape, and NULL mask.
 
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -9,8 +9,9 @@ use tsql::arrow::datatypes::{DataType, TimeUnit};
 use crate::buffer::Buffer;
 use crate::values::cells;
 
-/// `(bytes, dtype, shape, nulls)` for numbers, times, flags and lists of one length; a list of values for all else.
-/// `nulls` are a byte for each value, 1 where it is NULL. Bytes are those of the answer unless they are to be `writable`.
+/// Returns `(bytes, dtype, shape, nulls)` for numbers, times, flags and lists of one length; a list of values
+/// for all other types. `nulls` has one byte for each value, 1 for NULL. The bytes are those of the result, or
+/// a copy if they must be `writable`.
 pub(crate) fn column<'py>(
     py: Python<'py>,
     array: &ArrayRef,
@@ -51,13 +52,13 @@ pub(crate) fn column<'py>(
     (buffer, dtype, shape, marked(nulls.as_ref())).into_bound_py_any(py)
 }
 
-/// A byte for each value, 1 where it is NULL.
+/// Returns a byte for each value, 1 for NULL.
 fn marked(nulls: Option<&NullBuffer>) -> Option<Buffer> {
     let nulls = nulls?.iter().map(|is_there| u8::from(!is_there));
     Some(Buffer::own(nulls.collect::<Vec<u8>>()))
 }
 
-/// NumPy's name of a type whose values lie one after another.
+/// Returns NumPy's name of a fixed-width type.
 fn dtype(kind: &DataType) -> Option<&'static str> {
     Some(match kind {
         DataType::Int8 => "<i1",

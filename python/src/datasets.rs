@@ -1,4 +1,4 @@
-//! What is to be had of one dataset: scores and files that others read; what a place and its helpers are like.
+//! Dataset-specific scores and exports; checks of locations and workers.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::errors::raised;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
-/// A row of a submission, as it is told.
+/// JSON report of a row of a submission.
 #[derive(Serialize)]
 struct Row {
     line: u64,
@@ -24,7 +24,7 @@ struct Row {
     problem: Option<String>,
 }
 
-/// A collection of a submission, as it is told.
+/// JSON report of a collection of a submission.
 #[derive(Serialize)]
 struct Collection {
     collection: String,
@@ -32,7 +32,7 @@ struct Collection {
     rows: u64,
 }
 
-/// A submission, as it is told.
+/// JSON report of a submission.
 #[derive(Serialize)]
 struct Submission {
     score: Option<f64>,
@@ -65,7 +65,7 @@ impl From<Scored> for Submission {
     }
 }
 
-/// Writes a file that appears when it is whole, or not at all.
+/// Writes a file atomically.
 async fn whole<T>(
     path: &Path,
     write: impl AsyncFnOnce(&mut File) -> tsql::Result<T>,
@@ -78,14 +78,14 @@ async fn whole<T>(
 
 #[pymethods]
 impl Store {
-    /// Scores a submission of TpuGraphs; as JSON.
+    /// Scores a submission of TpuGraphs; returns JSON.
     fn score_submission(&self, py: Python<'_>, path: PathBuf) -> PyResult<String> {
         let store = self.get(py)?;
         let call = move || async move { score_submission(&store, &path).await };
         json(py, &Submission::from(wait(py, call)?))
     }
 
-    /// Writes a submission of predictions; how many rows it has.
+    /// Writes a submission from predictions; returns its number of rows.
     fn write_submission(
         &self,
         py: Python<'_>,
@@ -102,7 +102,7 @@ impl Store {
         wait(py, call)
     }
 
-    /// Writes records as lines that TVM loads; how many they are.
+    /// Writes records as lines that TVM loads; returns their number.
     fn export_lines(&self, py: Python<'_>, predicate: String, path: PathBuf) -> PyResult<u64> {
         let store = self.get(py)?;
         let call = move || async move {
@@ -114,7 +114,7 @@ impl Store {
         wait(py, call)
     }
 
-    /// Writes records as databases of `MetaSchedule` into a folder; the report as JSON.
+    /// Writes records as databases of `MetaSchedule` into a folder; returns the report as JSON.
     fn export_databases(
         &self,
         py: Python<'_>,
@@ -131,13 +131,13 @@ impl Store {
         json(py, &wait(py, call)?)
     }
 
-    /// SQL by which `DuckDB` sees the tables as tsql shows them.
+    /// Returns SQL of `DuckDB` views of the tables as tsql shows them.
     fn duckdb_views(&self, py: Python<'_>) -> PyResult<String> {
         let views = self.get(py)?.duckdb_views();
         views.map_err(|error| raised(py, &error))
     }
 
-    /// Writes samples as the Parquet file of GraphNet's hub; the report as JSON.
+    /// Writes samples as the Parquet file of GraphNet's hub; returns the report as JSON.
     fn export_hub(
         &self,
         py: Python<'_>,
@@ -156,14 +156,14 @@ impl Store {
     }
 }
 
-/// Something that commits need of a place, as it is told.
+/// JSON report of a requirement of commits on a location.
 #[derive(Serialize)]
 struct Probe {
     what: &'static str,
     wrong: Option<String>,
 }
 
-/// Tries what commits need of a place, as JSON; `null` for a local disk, which has it.
+/// Checks the requirements of commits on a location; returns JSON, `null` for a local disk, which meets them.
 #[pyfunction]
 pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
     let probed = wait(py, move || async move {
@@ -179,7 +179,7 @@ pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
     json(py, &told)
 }
 
-/// What each worker says of itself, or why it does not answer, as JSON.
+/// Returns the status of each worker, or an error, as JSON.
 #[pyfunction]
 pub(crate) fn workers(py: Python<'_>, addresses: &str) -> PyResult<String> {
     let workers = tsql::cluster::Workers::parse(addresses);

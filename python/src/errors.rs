@@ -1,10 +1,11 @@
-//! The exceptions of `tsql.errors`, which is written in Python: one class for each kind of error of the library.
+//! Raises the exceptions of `tsql.errors`, which is written in Python: one class for each kind of error of the
+//! library.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tsql::Error;
 
-/// The exception of an error of the library. Ctrl-C, as the library tells it, is `KeyboardInterrupt`.
+/// Converts an error of the library to an exception. `Error::Interrupted` becomes `KeyboardInterrupt`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if matches!(error, Error::Interrupted) {
         return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
@@ -12,13 +13,13 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     made(py, error).unwrap_or_else(|failed| failed)
 }
 
-/// An argument that cannot be used.
+/// Error for an invalid argument.
 pub(crate) fn argument(py: Python<'_>, name: &'static str, reason: impl Into<String>) -> PyErr {
     let reason = reason.into();
     raised(py, &Error::Argument { name, reason })
 }
 
-/// Something that is closed, or that somebody else has, and what may be done.
+/// Error for an object that is closed, or in use by another thread, with a message.
 pub(crate) fn closed(py: Python<'_>, message: &str) -> PyErr {
     let about = PyDict::new(py);
     of_kind(py, Error::Closed.kind(), message, &about).unwrap_or_else(|failed| failed)
@@ -39,7 +40,7 @@ fn of_kind(
     Ok(PyErr::from_value(error))
 }
 
-/// What programs ask of an error.
+/// Returns the attributes of an error.
 fn about<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
     let about = PyDict::new(py);
     match error {

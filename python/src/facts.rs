@@ -1,4 +1,4 @@
-//! What needs no store: tables and functions that there are, the command, publications.
+//! Functions without a store: tables, SQL functions, the command, publications.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::errors::{argument, raised};
 use crate::runtime::wait;
 use crate::store::json;
 
-/// The version of tsql.
+/// Returns the version of tsql.
 #[pyfunction]
 pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// A table or view, as it is told.
+/// JSON description of a table or view.
 #[derive(Serialize)]
 struct Table {
     name: String,
@@ -26,7 +26,7 @@ struct Table {
     columns: Vec<Column>,
 }
 
-/// A column, as it is told.
+/// JSON description of a column.
 #[derive(Serialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -58,65 +58,65 @@ fn all() -> tsql::Result<Vec<Table>> {
     Ok(all.collect())
 }
 
-/// All tables and views with their columns, as JSON.
+/// Returns all tables and views with their columns, as JSON.
 #[pyfunction]
 pub(crate) fn tables(py: Python<'_>) -> PyResult<String> {
     json(py, &all().map_err(|error| raised(py, &error))?)
 }
 
-/// All functions of SQL, as JSON.
+/// Returns all SQL functions, as JSON.
 #[pyfunction]
 pub(crate) fn functions(py: Python<'_>) -> PyResult<String> {
     json(py, &query::functions())
 }
 
-/// A function of SQL, as JSON.
+/// Returns a SQL function, as JSON.
 #[pyfunction]
 pub(crate) fn describe(py: Python<'_>, function: &str) -> PyResult<String> {
     let function = query::function(function);
     json(py, &function.map_err(|error| raised(py, &error))?)
 }
 
-/// The text with `$1`, `$2`, ... in the place of each `?`.
+/// Replaces each `?` by `$1`, `$2`, and so on.
 #[pyfunction]
 pub(crate) fn numbered(py: Python<'_>, sql: &str, count: usize) -> PyResult<String> {
     query::numbered(sql, count).map_err(|error| raised(py, &error))
 }
 
-/// What the last statement of a text does, where nothing of it is left after the call.
+/// Returns the kind of the last statement if it affects only the session, which ends with the call.
 #[pyfunction]
 pub(crate) fn ends_with_session(py: Python<'_>, sql: &str) -> PyResult<Option<&'static str>> {
     query::ends_with_session(sql).map_err(|error| raised(py, &error))
 }
 
-/// Bytes of a size like `500MB` or `2GiB`.
+/// Parses a size like `500MB` or `2GiB`; returns bytes.
 #[pyfunction]
 pub(crate) fn size_bytes(py: Python<'_>, size: &str) -> PyResult<usize> {
     let bytes = tsql::cli::size_bytes(size);
     bytes.map_err(|reason| argument(py, "memory_limit", reason))
 }
 
-/// Names in a text that are those of no table of a store.
+/// Returns the names in a text that are not tables of a store.
 #[pyfunction]
 pub(crate) fn other_tables(py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
     query::other_tables(sql).map_err(|error| raised(py, &error))
 }
 
-/// Writes a file that appears when it is whole, or not at all.
+/// Writes a file atomically.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, content: Vec<u8>) -> PyResult<()> {
     let written = tsql_folders::write_file(&path, content);
     written.map_err(|error| raised(py, &error.into()))
 }
 
-/// Compares a publication with its checksums; what became of its files, as JSON.
+/// Compares a publication with its checksums; returns the report as JSON.
 #[pyfunction]
 pub(crate) fn verify(py: Python<'_>, at: String) -> PyResult<String> {
     let call = move || async move { tsql::verify_publication(&at, |_| ()).await };
     json(py, &wait(py, call)?)
 }
 
-/// The command `tsql`, which the command line `own` starts; its exit code.
+/// Runs the command `tsql`; `own` is the command line that starts it. Returns the exit code.
 #[pyfunction]
 pub(crate) fn command(py: Python<'_>, own: Vec<OsString>, words: Vec<OsString>) -> u8 {
     py.detach(|| tsql::cli::run_as(own, words))

@@ -1,4 +1,4 @@
-//! Features of others.
+//! Imports features of other programs.
 
 use pyo3::prelude::*;
 use tsql::features::FeaturesOptions;
@@ -8,7 +8,7 @@ use crate::store::{Store, json};
 
 #[pymethods]
 impl Store {
-    /// Imports features; the report as JSON.
+    /// Imports features; returns the report as JSON.
     fn import_features(
         &self,
         py: Python<'_>,

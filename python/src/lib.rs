@@ -1,5 +1,5 @@
-//! `tsql._native`: what the Python package `tsql` calls of the library. The package's own modules give it its face:
-//! names, types, docstrings and the conversions that need other packages.
+//! `tsql._native`: the native part of the Python package `tsql`. The package's own modules define the public
+//! interface: names, types, docstrings and conversions that need other packages.
 
 mod append;
 mod arrow;

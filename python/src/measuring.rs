@@ -1,4 +1,4 @@
-//! Timings that are made here: of programs in processes of their own, and of callables of Python in this one.
+//! Measurements: of programs in processes of their own, and of Python callables in this one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,10 +25,10 @@ use crate::progress::Progress;
 use crate::runtime::{wait, wait_telling};
 use crate::store::{Store, json};
 
-/// How long a run that was told to stop may take to end by itself.
+/// Time for an interrupted run to end by itself.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// How a program is measured, as Python hands it over.
+/// Options of a measurement, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct How {
@@ -112,7 +112,7 @@ impl How {
     }
 }
 
-/// Which records are measured again, as Python hands it over.
+/// Options of a repeated measurement, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Repeat {
@@ -122,7 +122,7 @@ struct Repeat {
     trust: bool,
 }
 
-/// How the records of another program are taken, as Python hands it over.
+/// Options of running another program, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Exec {
@@ -155,7 +155,7 @@ impl Exec {
     }
 }
 
-/// A run that is watched, and stopped where whoever waits for it was interrupted.
+/// A run with progress reports, which stops if the caller is interrupted.
 #[derive(Default)]
 struct Watched {
     stop: Arc<AtomicBool>,
@@ -181,7 +181,7 @@ impl Watched {
         })
     }
 
-    /// What the run gives, as JSON.
+    /// Waits for the result of the run; returns JSON.
     fn wait<T: Serialize + Send + 'static, F: Future<Output = tsql::Result<T>>>(
         self,
         py: Python<'_>,
@@ -190,7 +190,7 @@ impl Watched {
     ) -> PyResult<String> {
         let ended = wait_telling(py, call, self.progress.teller(heard));
         if ended.is_err() {
-            // What is being timed ends, and what was measured is stored.
+            // The running measurement ends, and finished ones are stored.
             self.stop.store(true, Ordering::Relaxed);
             py.detach(|| std::thread::sleep(STOPPING));
         }
@@ -205,8 +205,8 @@ fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
 
 #[pymethods]
 impl Store {
-    /// Measures a program: the path of a manifest, the name of a template, or (with `sources`) the text of a manifest, whose
-    /// file is named `name`.
+    /// Measures a program: the path of a manifest, the name of a template, or (with `sources`) the text of a
+    /// manifest named `name`.
     #[pyo3(signature = (program, text, sources, how, heard))]
     fn measure(
         &self,
@@ -230,7 +230,7 @@ impl Store {
         })
     }
 
-    /// Measures records again that the predicate selects; what became of them, as JSON.
+    /// Repeats the measurement of the records that match the predicate; returns the report as JSON.
     fn measure_repeat(
         &self,
         py: Python<'_>,
@@ -261,7 +261,7 @@ impl Store {
         })
     }
 
-    /// Runs a command and stores the records that it prints, or adds to a log; how it ended, as JSON.
+    /// Runs a command and stores the records that it prints, or appends to a log; returns the report as JSON.
     fn measure_exec(&self, py: Python<'_>, how: Exec) -> PyResult<String> {
         let watched = Watched::default();
         let options = how.options(py)?.stop(Arc::clone(&watched.stop));
@@ -271,7 +271,7 @@ impl Store {
         })
     }
 
-    /// Stores what runs that were killed have measured; what that was, as JSON.
+    /// Stores the measurements of killed runs; returns the report as JSON.
     fn resume_measured(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(
@@ -280,7 +280,7 @@ impl Store {
         )
     }
 
-    /// Begins a stream of records that this process times.
+    /// Starts a stream of records that this process measures.
     fn recording(
         &self,
         py: Python<'_>,
@@ -306,12 +306,12 @@ impl Store {
     }
 }
 
-/// A stream of records that this process times.
+/// A stream of records that this process measures.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Recorder {
     #[pyo3(get)]
     stream: String,
-    /// `None` after its end.
+    /// `None` once it was finished.
     recording: Arc<Mutex<Option<Recording>>>,
     process: u32,
 }
@@ -328,7 +328,7 @@ impl Recorder {
 
 #[pymethods]
 impl Recorder {
-    /// Keeps a record, told as JSON; it is on the local disk then.
+    /// Stores a record, passed as JSON, on the local disk.
     fn take(&self, py: Python<'_>, timed: &str) -> PyResult<()> {
         self.check(py)?;
         let timed: Timed = parsed(py, "timed", timed)?;
@@ -339,7 +339,7 @@ impl Recorder {
         })
     }
 
-    /// Waits until all records are in the store; how many they were.
+    /// Waits until all records are in the store; returns their number.
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
         self.check(py)?;
         let recording = Arc::clone(&self.recording);
@@ -349,7 +349,7 @@ impl Recorder {
         })
     }
 
-    /// Stores what is left; the report as JSON.
+    /// Stores the remaining records; returns the report as JSON.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         self.check(py)?;
         let recording = Arc::clone(&self.recording);
@@ -361,13 +361,13 @@ impl Recorder {
     }
 }
 
-/// A value from JSON.
+/// Parses a value from JSON.
 fn parsed<T: DeserializeOwned>(py: Python<'_>, name: &'static str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| argument(py, name, error.to_string()))
 }
 
-/// Times `call(number)`, which calls as often as it is told, by settings that are JSON; what came of it, as JSON. What it
-/// raises is raised, once the rest of the calls were left out.
+/// Measures `call(number)`, which runs the callable `number` times, with settings in JSON; returns the result
+/// as JSON. An exception of the callable is raised after the remaining calls are skipped.
 #[pyfunction]
 pub(crate) fn time_calls(
     py: Python<'_>,
@@ -390,8 +390,8 @@ pub(crate) fn time_calls(
     }
 }
 
-/// Times `time(launches, flushed)`, which gives nanoseconds of the device, by settings that are JSON; what came of it, as
-/// JSON.
+/// Measures with `time(launches, flushed)`, which returns nanoseconds of the device, with settings in JSON;
+/// returns the result as JSON.
 #[pyfunction]
 #[pyo3(signature = (time, settings, bus_id))]
 pub(crate) fn time_launches(
@@ -405,32 +405,32 @@ pub(crate) fn time_launches(
     json(py, &trials::time_launches(time, &settings, bus_id)?)
 }
 
-/// The platform that records name where nobody says: a device of this name in short, or this machine's processor.
+/// Returns the default platform name: a short form of this device name, or this machine's processor.
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 pub(crate) fn platform(device: Option<&str>) -> String {
     trials::platform(device)
 }
 
-/// What is stored of this machine with every record, as JSON.
+/// Returns the description of this machine that is stored with every record, as JSON.
 #[pyfunction]
 pub(crate) fn machine(py: Python<'_>) -> String {
     py.detach(trials::machine)
 }
 
-/// What would spoil timings here, as JSON.
+/// Returns conditions that would distort measurements here, as JSON.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>) -> PyResult<String> {
     json(py, &py.detach(trials::doctor))
 }
 
-/// What kernels can be measured on, in lines.
+/// Returns the devices that kernels can be measured on, as lines of text.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
     py.detach(trials::devices)
 }
 
-/// Names of the templates, what each is about, and its manifest.
+/// Returns the name, description and manifest of each template.
 #[pyfunction]
 pub(crate) fn templates() -> Vec<(&'static str, &'static str, &'static str)> {
     let all = trials::templates().iter();

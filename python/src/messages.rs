@@ -1,22 +1,22 @@
-//! What the library tells while it works (that it waits for another writer, or a server): for Python's `logging`.
+//! Forwards messages of the library (such as waiting for another writer, or a server) to Python's `logging`.
 
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-/// Told, and not handed over yet. Threads of the library never call Python.
+/// Messages that were not forwarded yet. Threads of the library never call Python.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps a message.
+/// Queues a message.
 pub(crate) fn note(message: &str) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     told.push(message.to_owned());
 }
 
-/// Hands the messages over to the logger `tsql`.
+/// Forwards the messages to the logger `tsql`.
 ///
 /// # Errors
-/// What a handler raises.
+/// Exceptions of a log handler.
 pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
     let told = std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner));
     if told.is_empty() {

@@ -1,4 +1,4 @@
-//! Pictures of answers.
+//! Plots of results.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -9,7 +9,7 @@ use crate::result::Answer;
 use crate::runtime::wait;
 use crate::store::Store;
 
-/// What is drawn of an answer.
+/// A plot of a result.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Picture(Chart);
 
@@ -70,7 +70,7 @@ impl Picture {
 
 #[pymethods]
 impl Answer {
-    /// Draws the answer, which stays for whoever reads it. `spec` is as in `-- plot:` lines of questions.
+    /// Plots the result, which can still be read. `spec` is as in `-- plot:` lines of queries.
     fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<Picture> {
         let spec: Spec = spec
             .parse()
@@ -86,7 +86,7 @@ impl Answer {
 
 #[pymethods]
 impl Store {
-    /// The page of the store, as HTML.
+    /// Returns the HTML report of the store.
     fn page(&self, py: Python<'_>, name: String) -> PyResult<String> {
         let store = self.get(py)?;
         wait(py, move || async move { store.page(&name).await })

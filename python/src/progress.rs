@@ -1,10 +1,10 @@
-//! How far something is, told to a callable of Python by whoever waits for it, on its own thread.
+//! Reports progress to a Python callable, on the thread that waits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-/// What is at work, how much of it is done, and how much there is.
+/// Current item, completed amount, and total amount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Done {
     what: String,
@@ -12,12 +12,12 @@ struct Done {
     of: u64,
 }
 
-/// How far it is: written by the library's threads, read by the one that waits.
+/// Progress: written by the library's threads, read by the waiting thread.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<Mutex<Done>>);
 
 impl Progress {
-    /// Notes how far it is.
+    /// Sets the progress.
     pub(crate) fn note(&self, what: &str, done: u64, of: u64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *now = Done {
@@ -27,7 +27,7 @@ impl Progress {
         };
     }
 
-    /// Notes how far an ingest is, in bytes.
+    /// Updates the progress of an ingest, in bytes.
     pub(crate) fn note_event(&self, event: tsql::ingest::Event<'_>) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -38,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// Calls `heard(what, done, of)` where something has changed since the last call.
+    /// Returns a function that calls `heard(what, done, of)` if the progress has changed since the last call.
     pub(crate) fn teller(
         &self,
         heard: Option<Py<PyAny>>,

@@ -1,4 +1,4 @@
-//! An answer: planned when it is asked for, computed once, when somebody reads it.
+//! A query result: planned at first, and computed once, when it is read.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,25 +21,25 @@ use crate::runtime::wait;
 use crate::store::json;
 use crate::values::cells;
 
-/// How far an answer is.
+/// State of a result.
 enum State {
-    /// Nobody has read it.
+    /// Not read yet.
     Planned(Box<DataFrame>),
-    /// Batches that were looked at, and those to come.
+    /// Batches that were peeked at, and the stream of the others.
     Begun(Vec<RecordBatch>, Rows),
-    /// Somebody reads batch by batch, of so many rows where that was asked for.
+    /// Being read batch by batch, with a requested batch size.
     Read(Vec<RecordBatch>, Rows, Option<usize>),
-    /// Somebody has taken it.
+    /// Read completely.
     Taken,
 }
 
-/// The answer to a question.
+/// The result of a query.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Answer {
     schema: SchemaRef,
     columns: Vec<Column>,
     state: Mutex<State>,
-    /// The question, for whoever wants to see its plan.
+    /// The query, for its plan.
     explained: DataFrame,
 }
 
@@ -53,12 +53,12 @@ impl Answer {
         }
     }
 
-    /// The question once more.
+    /// Returns the query.
     pub(crate) fn frame(&self) -> DataFrame {
         self.explained.clone()
     }
 
-    /// The answer's state, for one thread at a time.
+    /// Locks the state of the result.
     ///
     /// # Errors
     /// `tsql.errors.Closed` while another thread reads.
@@ -72,7 +72,7 @@ impl Answer {
         }
     }
 
-    /// The rows, which nobody else gets then.
+    /// Takes the rows, which can be read only once.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<RecordBatch>, Rows)> {
         let mut state = self.state(py)?;
         if let State::Read(..) = &*state {
@@ -91,7 +91,8 @@ impl Answer {
         }
     }
 
-    /// Reads until more than so many rows are held, which stay for whoever reads: how many are held. `None` when somebody has read.
+    /// Buffers batches until they have more than this number of rows; the rows can still be read. Returns the
+    /// number of buffered rows; `None` if the result was read.
     fn held(
         &self,
         py: Python<'_>,
@@ -116,7 +117,7 @@ impl Answer {
         Ok(Some((count, state)))
     }
 
-    /// All rows in one batch.
+    /// Reads all rows into one batch.
     fn whole(&self, py: Python<'_>) -> PyResult<RecordBatch> {
         let (mut batches, mut rows) = self.take(py)?;
         while let Some(batch) = rows.next(py)? {
@@ -133,7 +134,7 @@ impl Answer {
 
 #[pymethods]
 impl Answer {
-    /// Name, type, unit and meaning of each column, and whether it may be NULL, as JSON.
+    /// Returns name, type, unit, documentation and nullability of each column, as JSON.
     fn columns(&self, py: Python<'_>) -> PyResult<String> {
         json(py, &self.columns)
     }
@@ -155,7 +156,8 @@ impl Answer {
         stream_capsule(py, Box::new(stream))
     }
 
-    /// Begins to read batch by batch, of `batch_rows` rows if that is given; nobody else reads then.
+    /// Starts to read batch by batch, of `batch_rows` rows if given. The result cannot be read in another way
+    /// then.
     #[pyo3(signature = (batch_rows=None))]
     fn begin(&self, py: Python<'_>, batch_rows: Option<usize>) -> PyResult<()> {
         let (read, rows) = self.take(py)?;
@@ -163,7 +165,7 @@ impl Answer {
         Ok(())
     }
 
-    /// How many rows there are; they stay for whoever reads.
+    /// Counts the rows; they can still be read.
     fn count(&self, py: Python<'_>) -> PyResult<usize> {
         let held = self.held(py, usize::MAX)?;
         held.map(|(count, _state)| count).ok_or_else(|| {
@@ -174,7 +176,7 @@ impl Answer {
         })
     }
 
-    /// The next batch, when it was begun; `None` after the last one.
+    /// Returns the next batch after `begin`; `None` after the last one.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let mut state = self.state(py)?;
         let State::Read(read, rows, batch_rows) = &mut *state else {
@@ -191,7 +193,8 @@ impl Answer {
         Ok(next?.map(Batch))
     }
 
-    /// The first rows, which stay for whoever reads: the batch, and whether there are more; `None` when somebody has read.
+    /// Returns the first rows, which can still be read: the batch, and whether there are more; `None` if the
+    /// result was read.
     fn peek(&self, py: Python<'_>, rows_at_most: usize) -> PyResult<Option<(Batch, bool)>> {
         let Some((count, state)) = self.held(py, rows_at_most)? else {
             return Ok(None);
@@ -211,18 +214,18 @@ impl Answer {
         Ok(Some((Batch(first), count > rows_at_most)))
     }
 
-    /// Each column as NumPy or torch can take it: see `Batch.column`.
+    /// Returns each column for NumPy or torch: see `Batch.column`.
     #[pyo3(signature = (writable=false))]
     fn arrays<'py>(&self, py: Python<'py>, writable: bool) -> PyResult<Bound<'py, PyDict>> {
         arrays(py, &self.whole(py)?, writable)
     }
 
-    /// All rows as lists of values, a list for each column.
+    /// Returns all rows as lists of values, one list for each column.
     fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Batch(self.whole(py)?).lists(py)
     }
 
-    /// The plan as text; with `analyze` the question is answered, and what each step took is told.
+    /// Returns the plan as text; with `analyze` the query runs, and the text has the metrics of each operator.
     #[pyo3(signature = (analyze=false))]
     fn explain(&self, py: Python<'_>, analyze: bool) -> PyResult<String> {
         let frame = self.explained.clone();
@@ -250,7 +253,8 @@ fn next(py: Python<'_>, rows: &mut Rows) -> PyResult<Option<RecordBatch>> {
     next.map_err(|error| raised(py, &error))
 }
 
-/// The next `wanted` rows, or those that are left; `read` are those that were read before, and what is left of a batch.
+/// Returns the next `wanted` rows, or the remaining ones; `read` are batches that were read before, and rests
+/// of batches.
 fn of_size(
     py: Python<'_>,
     read: &mut Vec<RecordBatch>,
@@ -282,7 +286,7 @@ fn of_size(
     Ok(Some(whole))
 }
 
-/// Some rows of an answer.
+/// Some rows of a result.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
@@ -304,13 +308,13 @@ impl Batch {
         batch_capsules(py, &self.0)
     }
 
-    /// Each column as NumPy or torch can take it.
+    /// Returns each column for NumPy or torch.
     #[pyo3(signature = (writable=false))]
     fn arrays<'py>(&self, py: Python<'py>, writable: bool) -> PyResult<Bound<'py, PyDict>> {
         arrays(py, &self.0, writable)
     }
 
-    /// All rows as lists of values, a list for each column.
+    /// Returns all rows as lists of values, one list for each column.
     fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let lists = PyList::empty(py);
         for column in self.0.columns() {
@@ -332,7 +336,8 @@ fn arrays<'py>(
     Ok(arrays)
 }
 
-/// The columns of an answer with their units; what they mean, where they are those of a table of the store as they are.
+/// Describes the columns of a result, with their units. Unmodified columns of a table of the store also have
+/// its documentation.
 fn told(frame: &DataFrame) -> Vec<Column> {
     let schema = frame.schema();
     let mut columns = described(&query::schema_with_units(frame.logical_plan()));
@@ -343,7 +348,7 @@ fn told(frame: &DataFrame) -> Vec<Column> {
     columns
 }
 
-/// Meaning of a column of a table or view.
+/// Returns the documentation of a column of a table or view.
 fn meaning(table: &str, name: &str) -> Option<String> {
     let of = |column: &schema::Column| column.doc.clone();
     let relation = schema::relation(table)?;
@@ -365,7 +370,7 @@ pub(crate) fn described(schema: &Schema) -> Vec<Column> {
     fields.collect()
 }
 
-/// Makes rows that a program brought a table of a session.
+/// Registers rows of a program as a table of a session.
 pub(crate) fn register(
     py: Python<'_>,
     context: &SessionContext,
@@ -375,7 +380,7 @@ pub(crate) fn register(
     let (schema, batches) = crate::arrow::imported(given)?;
     let table = tsql::datafusion::datasource::MemTable::try_new(schema, vec![batches]);
     let table = table.map_err(|error| argument(py, "tables", error.to_string()))?;
-    // A name of a program's is as it is: quotes and dots are no syntax.
+    // The name is used literally: quotes and dots are not syntax.
     let name = TableReference::bare(name);
     let registered = context.register_table(name, std::sync::Arc::new(table));
     registered.map_err(|error| argument(py, "tables", error.to_string()))?;

@@ -1,4 +1,5 @@
-//! The rows of an answer while they are computed: read by this program, or by whoever imports the stream.
+//! Streams the rows of a result while they are computed: read by this program, or by a consumer of the Arrow
+//! stream.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -17,15 +18,15 @@ use tsql::query::ending_rows;
 
 use crate::runtime::{LOOK_EVERY, leave_stuck, look, runtime};
 
-/// Batches that are computed ahead of whoever reads.
+/// Number of prefetched batches.
 const AHEAD: usize = 2;
 
-/// Rows that come batch by batch, in bounded memory.
+/// A stream of batches, in bounded memory.
 pub(crate) struct Rows {
     schema: SchemaRef,
-    /// `None` after the last one: whoever computes them may be lost before.
+    /// `None` after the last batch, which distinguishes the end from a lost computation.
     batches: Receiver<Option<tsql::Result<RecordBatch>>>,
-    /// The last one was read.
+    /// True once the last batch was read.
     ended: bool,
     task: AbortHandle,
     process: u32,
@@ -38,14 +39,14 @@ impl Drop for Rows {
 }
 
 impl Rows {
-    /// Begins to answer; `schema` describes the columns.
+    /// Starts the query; `schema` describes the columns.
     pub(crate) fn of(frame: DataFrame, schema: SchemaRef) -> PyResult<Self> {
         let (sender, batches) = sync_channel(AHEAD);
         let task = runtime()?.spawn(async move {
             let mut stream = match ending_rows(frame).await {
                 Ok(stream) => stream,
                 Err(error) => {
-                    // Nobody reads any more where this fails.
+                    // If this fails, the reader is gone.
                     let _ = sender.send(Some(Err(error)));
                     return;
                 }
@@ -53,7 +54,7 @@ impl Rows {
             while let Some(batch) = stream.next().await {
                 let batch = batch.map_err(Error::Query);
                 let failed = batch.is_err();
-                // Whoever reads may take its time.
+                // The reader may be slow.
                 let sent = block_in_place(|| sender.send(Some(batch)));
                 if sent.is_err() || failed {
                     return;
@@ -74,10 +75,10 @@ impl Rows {
         Arc::clone(&self.schema)
     }
 
-    /// The next batch; `None` after the last one. Others may run Python meanwhile.
+    /// Returns the next batch; `None` after the last one. Releases the interpreter while it waits.
     ///
     /// # Errors
-    /// `KeyboardInterrupt` where Ctrl-C was pressed; the inner one is why the question failed.
+    /// `KeyboardInterrupt` after Ctrl-C; the inner error is a failure of the query.
     pub(crate) fn next(&mut self, py: Python<'_>) -> PyResult<Option<tsql::Result<RecordBatch>>> {
         if self.process != std::process::id() {
             let reason = "a result that was begun before a fork: ask again in this process";
@@ -100,7 +101,7 @@ impl Rows {
         }
     }
 
-    /// The batch with what the schema says of its columns.
+    /// Returns the batch with the metadata of the schema.
     fn described(&self, batch: RecordBatch) -> RecordBatch {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
@@ -108,7 +109,7 @@ impl Rows {
         described.unwrap_or(batch)
     }
 
-    /// The next batch, if it comes in a moment.
+    /// Waits briefly for the next batch.
     fn wait(&mut self) -> Option<Option<tsql::Result<RecordBatch>>> {
         match self.batches.recv_timeout(LOOK_EVERY) {
             Ok(batch) => Some(batch),
@@ -121,20 +122,20 @@ impl Rows {
     }
 }
 
-/// Rows for whoever imports a stream.
+/// Exported Arrow stream of rows.
 pub(crate) struct Stream {
     /// Batches that were read already.
     read: std::vec::IntoIter<RecordBatch>,
     rows: Rows,
-    /// What the consumer wants; the types that there are unless it said so.
+    /// Schema that the consumer requests, or that of the result.
     schema: SchemaRef,
 }
 
 impl Stream {
-    /// The rows that were `read` already and the others, as `wanted`.
+    /// Creates a stream of the `read` batches and the remaining rows, with the requested schema.
     ///
     /// # Errors
-    /// [`ArrowError`] where the columns cannot be what is wanted.
+    /// [`ArrowError`] if the columns cannot be cast to the requested types.
     pub(crate) fn new(
         read: Vec<RecordBatch>,
         rows: Rows,
@@ -162,7 +163,7 @@ impl Iterator for Stream {
                 batch.map_err(|error| ArrowError::from_external_error(Box::new(error)))
             }),
             Err(raised) => {
-                // Its text first: whoever makes a text in Python is interrupted.
+                // The text comes first: creating a text in Python can be interrupted.
                 let reason = raised.to_string();
                 if raised.is_instance_of::<PyKeyboardInterrupt>(py) {
                     interrupt_again();
@@ -180,14 +181,15 @@ impl RecordBatchReader for Stream {
     }
 }
 
-/// Whoever reads a stream of C sees an error where Ctrl-C was pressed, and would go on: the interpreter is told once more.
+/// Sets the interrupt flag again after Ctrl-C: the consumer of a C stream only sees an error, and would
+/// continue.
 #[allow(unsafe_code, reason = "there is no other way to say it")]
 fn interrupt_again() {
     // SAFETY: it sets a flag.
     unsafe { pyo3::ffi::PyErr_SetInterrupt() }
 }
 
-/// The batch with the types of this schema.
+/// Casts the batch to the types of this schema.
 fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     if batch.schema_ref() == schema {
         return Ok(batch.clone());

@@ -1,4 +1,4 @@
-//! Waiting for the library: on threads of its own, without the interpreter's lock, with an eye on Ctrl-C and on forks.
+//! Runs calls of the library on threads of its own, without the interpreter's lock; handles Ctrl-C and forks.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -14,41 +14,42 @@ use tsql::Error;
 use crate::errors::raised;
 use crate::messages::hand_over;
 
-/// How often somebody who waits looks whether Ctrl-C was pressed, and tells progress.
+/// Interval of checks for Ctrl-C, and of progress reports, while waiting.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Stack of the threads that read and compute, as the command has it.
+/// Stack size of the threads that read and compute, as in the command, in bytes.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
+/// Stack size of the planning thread, in bytes: walking an expression takes up to 10 kB for each operator.
 const CALL_STACK_BYTES: usize = 64 << 20;
 
-/// How long threads may take to begin with something after Ctrl-C, before others take their place.
+/// Time for threads to start a task after Ctrl-C, before they are replaced.
 const BEGINS: Duration = Duration::from_millis(100);
 
-/// The threads of one process.
+/// Threads of one process.
 struct Threads {
     process: u32,
-    /// Another number for each.
+    /// Unique number.
     number: u64,
     runtime: Runtime,
 }
 
-/// How many there were.
+/// Number of thread sets so far.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Those of this process; those of the process that it was forked from, until somebody asks.
+/// Threads of this process; after a fork those of the parent, until the first call.
 static THREADS: AtomicPtr<Threads> = AtomicPtr::new(ptr::null_mut());
 
-/// The threads that all calls of this process run on. A forked process has none of its parent's, so it begins with new
-/// ones; what it inherited is left alone, since to drop it would wait for threads that are not there.
+/// Returns the threads that run all calls of this process. A forked process has none of its parent's threads,
+/// so it starts new ones. The inherited ones are leaked, because dropping them would wait for threads that do
+/// not exist.
 #[expect(
     unsafe_code,
     reason = "a lock may be held by a thread that a fork has left behind"
 )]
 fn threads() -> PyResult<&'static Threads> {
     let known = THREADS.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or came from `Box::leak` below, and nothing is ever freed.
+    // SAFETY: the pointer is null or came from `Box::leak` below, and is never freed.
     if let Some(threads) = unsafe { known.as_ref() }
         && threads.process == process::id()
     {
@@ -69,20 +70,21 @@ fn threads() -> PyResult<&'static Threads> {
     let won = THREADS.compare_exchange(known, made, Ordering::AcqRel, Ordering::Acquire);
     match won {
         Ok(_) => Ok(threads),
-        // Another thread of this process was quicker.
+        // Another thread of this process was faster.
         Err(_) => self::threads(),
     }
 }
 
-/// The threads that calls of this process run on now.
+/// Returns the runtime of the current threads.
 ///
 /// # Errors
-/// Where the system has no more threads.
+/// The system cannot start more threads.
 pub(crate) fn runtime() -> PyResult<&'static Runtime> {
     threads().map(|threads| &threads.runtime)
 }
 
-/// Which threads these are, among all of all processes: connections belong to those that made them.
+/// Returns an identifier of the threads, unique over processes: connections belong to the threads that opened
+/// them.
 ///
 /// # Errors
 /// As [`runtime`].
@@ -90,29 +92,29 @@ pub(crate) fn generation() -> PyResult<(u32, u64)> {
     threads().map(|threads| (threads.process, threads.number))
 }
 
-/// After Ctrl-C: a question that was given up may hold all threads for as long as one step of it takes, which may be hours
-/// (a join of everything with everything). Then whoever calls next gets others. Those left behind end what others ask of
-/// them, and cost nothing once they are done.
+/// Replaces stuck threads after Ctrl-C. A cancelled query may block all threads for the duration of one step,
+/// which may be hours (a cross join of large tables). Then the next call gets new threads. The old ones finish
+/// other calls, and cost nothing afterwards.
 pub(crate) fn leave_stuck(py: Python<'_>) -> PyResult<()> {
     let stuck = threads()?;
     let (begin, begun) = mpsc::channel();
     stuck.runtime.spawn(async move {
-        // Nobody may wait for it any more.
+        // The receiver may be gone.
         let _ = begin.send(());
     });
     if py.detach(move || begun.recv_timeout(BEGINS)).is_err() {
         let stuck = ptr::from_ref(stuck).cast_mut();
         let none = ptr::null_mut();
-        // Where that fails, somebody else has done it.
+        // If this fails, another thread has replaced them.
         let _ = THREADS.compare_exchange(stuck, none, Ordering::AcqRel, Ordering::Acquire);
     }
     Ok(())
 }
 
-/// Waits for what a call of the library gives.
+/// Waits for the result of a library call.
 ///
 /// # Errors
-/// The call's own; `KeyboardInterrupt` where Ctrl-C was pressed, and the call is dropped then.
+/// The errors of the call; `KeyboardInterrupt` after Ctrl-C, which drops the call.
 pub(crate) fn wait<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
     py: Python<'_>,
     call: impl FnOnce() -> F + Send + 'static,
@@ -120,10 +122,10 @@ pub(crate) fn wait<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
     wait_telling(py, call, |_| Ok(()))
 }
 
-/// As [`wait`]; `tell` is called now and then meanwhile, and what it raises ends the call.
+/// As [`wait`], with regular calls of `tell`; an exception of `tell` ends the call.
 ///
 /// # Errors
-/// As [`wait`], and what `tell` raises.
+/// As [`wait`], and exceptions of `tell`.
 pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
     py: Python<'_>,
     call: impl FnOnce() -> F + Send + 'static,
@@ -132,7 +134,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
     let (end, mut ended) = mpsc::channel();
     let (leave, left) = oneshot::channel::<()>();
     let runtime = runtime()?;
-    // Calls of the library stay on the thread that they began on.
+    // Calls of the library stay on their first thread.
     thread::Builder::new()
         .name("tsql call".to_owned())
         .stack_size(CALL_STACK_BYTES)
@@ -143,7 +145,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
                     _ = left => Err(Error::Interrupted),
                 }
             });
-            // Whoever was interrupted does not wait for it.
+            // An interrupted caller is not waiting for it.
             let _ = end.send(given);
         })?;
     loop {
@@ -155,7 +157,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
             .and_then(|()| hand_over(py))
             .and_then(|()| tell(py))
         {
-            // What it holds is let go before somebody calls again, unless that takes long.
+            // The call releases its resources before the next call, unless that takes long.
             drop(leave);
             py.detach(|| wait_a_moment(&mut ended));
             leave_stuck(py)?;
@@ -164,7 +166,7 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
     }
 }
 
-/// What was given, if it comes in a moment. A clock of the runtime would stand still while questions take all threads.
+/// Waits briefly for the result. A timer of the runtime would not fire while queries use all threads.
 fn wait_a_moment<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql::Result<T>> {
     match ended.recv_timeout(LOOK_EVERY) {
         Ok(given) => Some(given),
@@ -176,12 +178,12 @@ fn wait_a_moment<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql:
     }
 }
 
-/// Raises what a signal has asked for.
+/// Raises exceptions of signal handlers.
 ///
 /// # Errors
-/// `KeyboardInterrupt`, or what the program's own handler raises.
+/// `KeyboardInterrupt`, or an exception of the program's own handler.
 pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
-    // Handlers run between two steps of the interpreter: without one, a signal that came meanwhile is not seen.
+    // Handlers run between two interpreter instructions: without one, a pending signal is not noticed.
     py.run(c"pass", None, None)?;
     py.check_signals()
 }

@@ -9,7 +9,7 @@ use crate::errors::argument;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
-/// Options of a score, as Python hands them over.
+/// Options of a score, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct How {
@@ -25,7 +25,7 @@ struct How {
 
 #[pymethods]
 impl Store {
-    /// Scores predictions in the table of a dataset; the report as JSON.
+    /// Scores predictions with the metrics of a dataset; returns the report as JSON.
     fn score(
         &self,
         py: Python<'_>,

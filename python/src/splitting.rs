@@ -1,4 +1,4 @@
-//! Splits: each call gives its report as JSON.
+//! Splits: each call returns its report as JSON.
 
 use pyo3::prelude::*;
 use tsql::splits::{AskedSplit, LeakLevel};
@@ -7,7 +7,7 @@ use crate::errors::raised;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
-/// How a split is made, as Python hands it over.
+/// Options of a split, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Splitting {
@@ -62,7 +62,7 @@ impl Store {
         wait(py, move || async move { store.drop_split(&name).await })
     }
 
-    /// All splits, as JSON.
+    /// Returns all splits, as JSON.
     fn splits(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(py, &wait(py, move || async move { store.splits().await })?)

@@ -1,4 +1,4 @@
-//! A store: where it is, what it is asked, and what is known about it.
+//! A store: opening, queries and metadata.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -16,19 +16,19 @@ use crate::runtime::{generation, wait};
 use crate::values::parameter;
 use crate::views::without_views;
 
-/// What a store is called that is the built-in sample.
+/// Location of the built-in sample.
 const SAMPLE: &str = "sample:";
 
-/// What a store in memory is called: it ends with the process.
+/// Location of a store in memory, which ends with the process.
 const MEMORY: &str = "memory:";
 
-/// A store as it was opened by the threads of a process.
+/// A store that was opened by certain threads of a process.
 struct Opened {
     by: (u32, u64),
     store: tsql::Store,
 }
 
-/// A store, with the limits of its questions.
+/// A store, with the limits of its queries.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Store {
     #[pyo3(get)]
@@ -36,19 +36,19 @@ pub(crate) struct Store {
     #[pyo3(get)]
     at: Option<String>,
     options: SessionOptions,
-    /// Bytes, if somebody said so.
+    /// Memory limit in bytes, if it was set.
     pub(crate) memory_limit: Option<usize>,
-    /// `None` when it was closed.
+    /// `None` once it was closed.
     opened: Mutex<Option<Opened>>,
 }
 
 impl Store {
-    /// The limits of its questions.
+    /// Returns the limits of its queries.
     pub(crate) fn options(&self) -> SessionOptions {
         self.options.clone()
     }
 
-    /// The store as the threads of this process have it: others open it anew, with connections of their own.
+    /// Returns the store for the threads of this process; other threads reopen it with their own connections.
     ///
     /// # Errors
     /// `tsql.errors.Closed` after `close`, and failures of opening it.
@@ -94,7 +94,7 @@ async fn opened(location: String, at: Option<String>, create: bool) -> tsql::Res
     }
 }
 
-/// A value of the library as JSON.
+/// Serializes a value of the library as JSON.
 pub(crate) fn json(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
     let text = serde_json::to_string(value);
     text.map_err(|error| raised(py, &Error::Internal(error.to_string())))
@@ -153,7 +153,7 @@ impl Store {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Plans a question; it is answered when somebody reads the answer.
+    /// Plans a query; it runs when the result is read.
     #[pyo3(signature = (sql, params, tables, view_types=true))]
     fn sql(
         &self,
@@ -183,7 +183,7 @@ impl Store {
         Ok(Answer::new(frame))
     }
 
-    /// Plans a ready-made question, or one of the user's own.
+    /// Plans a built-in query, or one of the user's own.
     fn ask(&self, py: Python<'_>, name: &str, given: Vec<(String, String)>) -> PyResult<Answer> {
         let all = questions_at(&self.location);
         let found = all.into_iter().find(|question| question.name == name);
@@ -199,37 +199,37 @@ impl Store {
         Ok(Answer::new(frame))
     }
 
-    /// The ready-made questions and the user's own, as JSON.
+    /// Returns the built-in queries and the user's own, as JSON.
     fn questions(&self, py: Python<'_>) -> PyResult<String> {
         json(py, &questions_at(&self.location))
     }
 
-    /// The versions of the tables that it shows: `graphs@3,records@12`.
+    /// Returns the versions of its tables: `graphs@3,records@12`.
     fn version(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         let versions = wait(py, move || async move { store.versions().await })?;
         Ok(At::Versions(versions).to_string())
     }
 
-    /// All versions of all tables, as JSON.
+    /// Returns all versions of all tables, as JSON.
     fn history(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(py, &wait(py, move || async move { store.history().await })?)
     }
 
-    /// All tags, as JSON.
+    /// Returns all tags, as JSON.
     fn tags(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(py, &wait(py, move || async move { store.tags().await })?)
     }
 
-    /// All notes, as JSON.
+    /// Returns all notes, as JSON.
     fn notes(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(py, &wait(py, move || async move { store.notes().await })?)
     }
 
-    /// All corrections, as JSON.
+    /// Returns all corrections, as JSON.
     fn corrections(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(
@@ -238,7 +238,7 @@ impl Store {
         )
     }
 
-    /// What differs from another version, as JSON.
+    /// Returns the differences to another version, as JSON.
     fn diff(&self, py: Python<'_>, after: &Self) -> PyResult<String> {
         let (before, after) = (self.get(py)?, after.get(py)?);
         json(
@@ -247,21 +247,21 @@ impl Store {
         )
     }
 
-    /// Size of its data files in bytes.
+    /// Returns the size of its data files in bytes.
     fn data_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         let store = self.get(py)?;
         wait(py, move || async move { store.data_bytes().await })
     }
 }
 
-/// Names and values of parameters.
+/// Converts names and values of parameters.
 fn given(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, ScalarValue)>> {
     let given = params.iter();
     let given = given.map(|(name, value)| Ok((name.extract()?, parameter(&value)?)));
     given.collect()
 }
 
-/// The user's own questions, then those that come with tsql.
+/// Returns the user's own queries, then the built-in ones.
 fn questions_at(location: &str) -> Vec<Question> {
     let beside = match location.contains(':') {
         true => None,

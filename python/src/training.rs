@@ -1,4 +1,5 @@
-//! Training loaders: batches of rows, and graphs with some of their configurations, made ahead by the library's threads.
+//! Training loaders: batches of rows, and graphs with some of their configurations, prefetched by the library's
+//! threads.
 #![allow(unsafe_code, reason = "arrays that steps share are not copied")]
 
 use std::ptr::NonNull;
@@ -20,10 +21,10 @@ use crate::result::Batch;
 use crate::runtime::{LOOK_EVERY, look, wait};
 use crate::store::{Store, json};
 
-/// A batch of rows: epoch, number in the epoch, rows, the sizes of groups, and whether it is padding.
+/// A batch of rows: epoch, number in the epoch, rows, group sizes, and whether it is padding.
 type Rows = (u64, u64, Batch, Option<Vec<u64>>, bool);
 
-/// Options of a row loader, as Python hands them over.
+/// Options of a row loader, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct RowsHow {
@@ -41,7 +42,7 @@ struct RowsHow {
     threads: usize,
 }
 
-/// Options of a graph loader, as Python hands them over.
+/// Options of a graph loader, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct GraphsHow {
@@ -137,7 +138,7 @@ impl Store {
         Ok(GraphLoader(graphs))
     }
 
-    /// The files of TpuGraphs that there are, as JSON.
+    /// Returns the files of TpuGraphs in the store, as JSON.
     fn training_files(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
         json(
@@ -165,18 +166,18 @@ impl RowLoader {
         self.0.group_count()
     }
 
-    /// Batches of an epoch for this rank, with padding.
+    /// Returns the batches of an epoch for this rank, with padding.
     fn batch_count(&self, epoch: u64) -> u64 {
         self.0.batch_count(epoch)
     }
 
-    /// Steps of this rank after so many batches of all ranks.
+    /// Returns the remaining steps of this rank after this number of batches of all ranks.
     fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
         let left = self.0.steps_left(Position { epoch, batch });
         left.map_err(|error| raised(py, &error))
     }
 
-    /// Batches of an epoch for all ranks, without padding.
+    /// Returns the batches of an epoch for all ranks, without padding.
     fn total(&self, epoch: u64) -> u64 {
         self.0.total_batches(epoch)
     }
@@ -196,7 +197,7 @@ impl RowLoader {
         rows.map(Self).map_err(|error| raised(py, &error))
     }
 
-    /// The rest of an epoch, after so many batches of all ranks.
+    /// Starts the rest of an epoch, after this number of batches of all ranks.
     fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<RowSteps> {
         let rows = self.0.iter(Position { epoch, batch });
         let rows = rows.map_err(|error| raised(py, &error))?;
@@ -204,13 +205,13 @@ impl RowLoader {
     }
 }
 
-/// The rest of an epoch of rows.
+/// Iterator of the rest of an epoch of rows.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct RowSteps(Mutex<RowsIter>);
 
 #[pymethods]
 impl RowSteps {
-    /// The next batch; `None` at the end.
+    /// Returns the next batch; `None` at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
         loop {
             let waited = py.detach(|| {
@@ -241,23 +242,23 @@ pub(crate) struct GraphLoader(TrainingGraphs);
 
 #[pymethods]
 impl GraphLoader {
-    /// Ids and splits of the files, as JSON.
+    /// Returns ids and splits of the files, as JSON.
     fn files(&self, py: Python<'_>) -> PyResult<String> {
         json(py, &self.0.files())
     }
 
-    /// Steps of an epoch for this rank, with padding.
+    /// Returns the steps of an epoch for this rank, with padding.
     fn step_count(&self) -> u64 {
         self.0.step_count()
     }
 
-    /// Steps of this rank after so many of all ranks.
+    /// Returns the remaining steps of this rank after this number of steps of all ranks.
     fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
         let left = self.0.steps_left(Position { epoch, batch });
         left.map_err(|error| raised(py, &error))
     }
 
-    /// Steps of an epoch for all ranks, without padding.
+    /// Returns the steps of an epoch for all ranks, without padding.
     fn total(&self) -> u64 {
         self.0.total_steps()
     }
@@ -272,14 +273,14 @@ impl GraphLoader {
         arrays(py, made.map_err(|error| raised(py, &error))?)
     }
 
-    /// Makes a step and gives nothing of it but the number of its samples: what the library's call alone takes.
+    /// Computes a step and returns only its number of samples, to time the library call alone.
     fn made(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<usize> {
         let made = py.detach(|| self.0.step(Position { epoch, batch }));
         let made = made.map_err(|error| raised(py, &error))?;
         Ok(made.samples.values.len())
     }
 
-    /// The rest of an epoch, after so many steps of all ranks.
+    /// Starts the rest of an epoch, after this number of steps of all ranks.
     fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<GraphSteps> {
         let graphs = self.0.iter(Position { epoch, batch });
         let graphs = graphs.map_err(|error| raised(py, &error))?;
@@ -287,13 +288,13 @@ impl GraphLoader {
     }
 }
 
-/// The rest of an epoch of graphs.
+/// Iterator of the rest of an epoch of graphs.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct GraphSteps(Mutex<GraphsIter>);
 
 #[pymethods]
 impl GraphSteps {
-    /// The next step; `None` at the end.
+    /// Returns the next step; `None` at the end.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         loop {
             let waited = py.detach(|| {
@@ -309,7 +310,7 @@ impl GraphSteps {
     }
 }
 
-/// What a step has, by its names: arrays are `(bytes, dtype, shape)`.
+/// Returns the fields of a step by name; arrays are `(bytes, dtype, shape)`.
 fn arrays(py: Python<'_>, step: GraphStep) -> PyResult<Bound<'_, PyDict>> {
     let of = PyDict::new(py);
     of.set_item("epoch", step.position.epoch)?;
@@ -339,12 +340,12 @@ fn arrays(py: Python<'_>, step: GraphStep) -> PyResult<Bound<'_, PyDict>> {
 
 type Given = (Buffer, &'static str, Vec<usize>);
 
-/// An array of a step, which nobody else has.
+/// Converts an owned array of a step; it is writable.
 fn own<T: ArrowNativeType>(tensor: Tensor<T>, dtype: &'static str) -> Given {
     (Buffer::own(tensor.values), dtype, tensor.shape)
 }
 
-/// An array of a graph, which its steps share: it is for reading.
+/// Converts an array of a graph that steps share; it is read-only.
 fn shared<T: ArrowNativeType>(
     graph: &Arc<GraphArrays>,
     tensor: &Tensor<T>,
@@ -352,7 +353,7 @@ fn shared<T: ArrowNativeType>(
 ) -> Given {
     let values = NonNull::from(tensor.values.as_slice()).cast();
     let length = size_of_val(tensor.values.as_slice());
-    // SAFETY: the values are those of the graph, which the bytes keep, and nobody changes them.
+    // SAFETY: the values belong to the graph, which the bytes keep alive, and are never modified.
     let bytes = unsafe { Bytes::from_custom_allocation(values, length, Arc::clone(graph) as _) };
     (Buffer::shared(bytes), dtype, tensor.shape.clone())
 }

@@ -1,4 +1,4 @@
-//! Files for training: what is asked for comes as JSON, in the words of a manifest, and a manifest goes back.
+//! Training files: options are passed as JSON in the form of a manifest, and a manifest is returned.
 
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;

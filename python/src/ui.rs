@@ -1,4 +1,4 @@
-//! The page on which a store is asked, served while the program goes on.
+//! Serves the web interface of a store in the background.
 
 use std::process;
 use std::sync::{Mutex, PoisonError};
@@ -11,16 +11,16 @@ use tsql::ui::{Ui, UiOptions};
 use crate::runtime::{runtime, wait};
 use crate::store::Store;
 
-/// A page that is served.
+/// A running web interface.
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Serving {
     #[pyo3(get)]
     url: String,
-    /// `None` when it was closed.
+    /// `None` once it was closed.
     served: Mutex<Option<Served>>,
 }
 
-/// The thread that serves, how it is stopped, and the process that has it.
+/// The server thread, its stop signal, and its process.
 struct Served {
     process: u32,
     stop: Sender<()>,
@@ -32,7 +32,7 @@ impl Serving {
     fn close(&self, py: Python<'_>) {
         let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         let served = served.take();
-        // A forked process has the handle, and not the threads.
+        // A forked process has the handle, but not the threads.
         if let Some(served) = served.filter(|served| served.process == process::id()) {
             let _ = served.stop.send(());
             let _ = py.detach(|| served.thread.join());
@@ -42,7 +42,7 @@ impl Serving {
 
 #[pymethods]
 impl Store {
-    /// Serves a page on which the store is asked.
+    /// Serves the web interface of the store.
     fn ui(&self, py: Python<'_>, port: u16, name: String, files: bool) -> PyResult<Serving> {
         let store = self.get(py)?;
         let options = UiOptions::default()

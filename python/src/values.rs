@@ -1,4 +1,4 @@
-//! Values of parameters from Python, and cells of answers to Python.
+//! Converts parameters from Python, and cells of results to Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -10,13 +10,14 @@ use tsql::datafusion::common::ScalarValue;
 
 use crate::errors::argument;
 
-/// What arrays, series and scalars of NumPy, pandas, polars and pyarrow are called by to become Python's own values.
+/// Methods by which arrays, series and scalars of NumPy, pandas, polars and pyarrow become plain Python values.
 const OWN_VALUES: [&str; 4] = ["tolist", "to_list", "to_pylist", "as_py"];
 
-/// What pandas calls a value that is missing.
+/// Type names of missing values in pandas.
 const MISSING: [&str; 2] = ["NAType", "NaTType"];
 
-/// The value of a parameter: a number, a text, bytes, a date, a time, a list of these (or an array, a series, a set), or `None`.
+/// Converts a parameter: a number, text, bytes, date, time, a list of these (or an array, series or set), or
+/// `None`.
 ///
 /// # Errors
 /// `tsql.errors.Argument` for anything else.
@@ -74,7 +75,7 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     Err(argument(py, "params", reason))
 }
 
-/// Times of NumPy as `datetime`, which their own `tolist` does only for microseconds and longer units.
+/// Converts NumPy times to `datetime`; their own `tolist` does so only for microseconds and longer units.
 fn numpy_time<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if !given.hasattr("dtype")? || !given.hasattr("astype")? {
         return Ok(None);
@@ -85,7 +86,7 @@ fn numpy_time<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
         return Ok(None);
     }
     let micros = given.call_method1("astype", ("datetime64[us]",));
-    // A series with a time zone gives its times itself.
+    // A series with a time zone converts its times itself.
     micros.map_or(Ok(None), |micros| micros.call_method0("tolist").map(Some))
 }
 
@@ -119,7 +120,7 @@ fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     Ok(ScalarValue::List(list))
 }
 
-/// A date or a time.
+/// Converts a date or a time.
 fn moment(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     let text: String = given.call_method0("isoformat")?.extract()?;
     let wanted = match given.hasattr("hour")? {
@@ -130,7 +131,7 @@ fn moment(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     value.map_err(|_| argument(given.py(), "params", format!("`{text}` is no date or time")))
 }
 
-/// The cell of a row, as Python has it; times are `datetime`, decimals `Decimal`.
+/// Converts a cell to a Python value; times become `datetime`, decimals `Decimal`.
 pub(crate) fn cell<'py>(
     py: Python<'py>,
     column: &dyn Array,
@@ -206,7 +207,7 @@ pub(crate) fn cell<'py>(
     })
 }
 
-/// The cells of a column.
+/// Converts the cells of a column.
 pub(crate) fn cells<'py>(py: Python<'py>, column: &dyn Array) -> PyResult<Bound<'py, PyAny>> {
     if let DataType::Dictionary(_, values) = column.data_type() {
         let plain = tsql::arrow::compute::cast(column, values);

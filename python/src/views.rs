@@ -1,4 +1,4 @@
-//! Answers for readers of Arrow that know no views of texts and bytes.
+//! Converts results for Arrow readers that do not support view types.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tsql::datafusion::dataframe::DataFrame;
 use tsql::datafusion::error::Result;
 use tsql::datafusion::logical_expr::{Expr, cast};
 
-/// The same rows with texts and bytes as they were before Arrow had views, also within lists.
+/// Casts texts and bytes to the types without views, also within lists.
 pub(crate) fn without_views(frame: DataFrame) -> Result<DataFrame> {
     let columns = frame.schema().iter().map(|(relation, field)| {
         let column = Expr::Column(Column::new(relation.cloned(), field.name()));

@@ -1,4 +1,4 @@
-//! What changes a store, or writes files of it: each call gives its report as JSON.
+//! Calls that modify a store, or write files: each returns its report as JSON.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::progress::Progress;
 use crate::runtime::{wait, wait_telling};
 use crate::store::{Store, json};
 
-/// How long an ingest that was told to stop may take to end by itself.
+/// Time for an interrupted ingest to end by itself.
 const STOPPING: Duration = Duration::from_millis(300);
 
-/// A callable that hears how far something is, or `None`.
+/// Callable that receives progress, or `None`.
 type Heard = Option<Py<PyAny>>;
 
-/// How an ingest is done, as Python hands it over.
+/// Options of an ingest, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Ingest {
@@ -79,7 +79,7 @@ impl Store {
         };
         let mut tell = progress.teller(heard);
         let report = wait_telling(py, call, |py| {
-            // Groups that are complete are committed before it is left.
+            // Complete commit batches are stored before the call returns.
             tell(py).inspect_err(|_| {
                 stop.store(true, Ordering::Relaxed);
                 py.detach(|| std::thread::sleep(STOPPING));
@@ -203,7 +203,7 @@ impl Store {
         wait(py, move || async move { store.delete_tag(&name).await })
     }
 
-    /// `about` is one of `where`, `source` and `platform`, and what it is.
+    /// `about` is a pair of `where`, `source` or `platform`, and its value.
     fn add_note(
         &self,
         py: Python<'_>,
@@ -253,7 +253,7 @@ impl Store {
         json(py, &wait(py, call)?)
     }
 
-    /// `about` has the texts of a publication by their names.
+    /// `about` has the metadata of a publication: names and texts.
     #[pyo3(signature = (to, about, overwrite, dry_run, heard))]
     fn publish(
         &self,
@@ -287,7 +287,7 @@ impl Store {
         json(py, &wait_telling(py, call, progress.teller(heard))?)
     }
 
-    /// Compares two sides; a picture is drawn where a path is given.
+    /// Compares two sides; a plot is drawn if a path is given.
     #[pyo3(signature = (a, b, predicate, all, minimal_change, allowed_regression, top, picture))]
     #[expect(
         clippy::too_many_arguments,
@@ -329,7 +329,7 @@ impl Store {
         json(py, &found)
     }
 
-    /// Scores of benchmark runs; pictures and tables are written where a folder is given.
+    /// Scores benchmark runs; plots and tables are written if a folder is given.
     fn report(&self, py: Python<'_>, how: Scores) -> PyResult<String> {
         let mut options = ReportOptions::default().mismatch_extended(how.mismatch_extended);
         if let Some(predicate) = how.predicate {
@@ -381,12 +381,19 @@ impl Store {
         let call = move || async move { graphnet::subset(&store, &name, version).await };
         json(py, &wait(py, call)?)
     }
+
+    fn delete_subset(&self, py: Python<'_>, name: String) -> PyResult<u64> {
+        let store = self.get(py)?;
+        wait(py, move || async move {
+            graphnet::delete_subset(&store, &name).await
+        })
+    }
 }
 
-/// Width of the pixels of pictures.
+/// Width of plots in pixels.
 const PICTURE_WIDTH: u32 = 1600;
 
-/// How runs are scored, as Python hands it over.
+/// Options of a report, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Scores {
@@ -400,7 +407,7 @@ struct Scores {
     width: u32,
 }
 
-/// Why something is corrected, as Python hands it over.
+/// Options of a correction, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Correction {

@@ -89,3 +89,7 @@ class Finding:
             return parsed(_findings.Subset, self._native.subset(name, version))
         drawn = None if random is None else (random, seed)
         return parsed(_findings.Subset, self._native.create_subset(name, query, drawn))
+
+    def delete_subset(self, name: str) -> int:
+        """Deletes a subset with all its versions, or one version (`name@2`). Returns the number of deleted versions."""
+        return self._native.delete_subset(name)

@@ -110,9 +110,13 @@ class Splits:
         """How many of the records that a split is about are in each of its parts now."""
         return parsed_list(PartCount, self._native.parts_of_split(name))
 
-    def drop_split(self, name: str) -> int:
-        """Takes a split away, with all its versions or one (`name@2`); tells how many there were."""
+    def delete_split(self, name: str) -> int:
+        """Deletes a split with all its versions, or one version (`name@2`). Returns the number of deleted versions."""
         return self._native.drop_split(name)
+
+    def drop_split(self, name: str) -> int:
+        """Earlier name of [`delete_split`][tsql.Store.delete_split]."""
+        return self.delete_split(name)
 
     @property
     def splits(self) -> list[Split]:

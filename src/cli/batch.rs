@@ -1,4 +1,4 @@
-//! `tsql batch`: graphs with some of their configurations, for training.
+//! `tsql batch`: training batches of TpuGraphs graphs with sampled configurations.
 
 mod several;
 mod writer;
@@ -14,7 +14,7 @@ use tsql_folders::OutputFile;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::printer::PrintError;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::error::Error;
 use crate::store::Store;
 use crate::tpugraphs::{self, Form, GraphsOptions, Pick, Picking, TrainingFile, TrainingGraph};
@@ -23,89 +23,89 @@ use writer::BatchWriter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
-    /// all samples in their order
+    /// All rows in their order
     All,
-    /// k at random, none twice
+    /// k at random, without repetition
     Random,
-    /// the k fastest
+    /// The k fastest
     Best,
-    /// the k slowest
+    /// The k slowest
     Worst,
-    /// a third the fastest, a third the slowest, the rest at random between (with repetition)
+    /// One third the fastest, one third the slowest, the rest at random (with repetition)
     Baseline,
-    /// as upstream trains: at random, fast ones more often, none twice
+    /// As in the training code of TpuGraphs: at random, fast ones more often, without repetition
     Gumbel,
-    /// k neighbours by runtime, out of 1 to 4 times as many
+    /// k neighbors by runtime, out of 1 to 4 times as many
     Close,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// all numbers as bytes (of tiles: as float32)
+    /// All numbers as bytes (tiles: as float32)
     Int8,
-    /// all numbers as in the npz files
+    /// All numbers as in the npz files
     Float32,
-    /// a code for each group of nodes, and the table of layouts
+    /// One code per group of nodes, and the table of layouts
     Codes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Container {
-    /// Arrow IPC stream, a batch for each step
+    /// Arrow IPC stream, one record batch per training batch
     Arrow,
-    /// NumPy arrays with the graph, one step
+    /// NumPy arrays with the graph, one training batch
     Npz,
 }
 
-/// Give graphs with k of their configurations, for training
+/// Write training batches: TpuGraphs graphs, each with k of its configurations
 ///
-/// Reads one file's graph, configurations and runtimes, and nothing else; then every step costs
-/// well under a millisecond. Of several files, or of a collection, each step is another file, and each file comes
-/// once an epoch. `runtime_ns` is NULL (in npz: 0) where the test split withholds it.
+/// Reads the graph, configurations and runtimes of one file; a batch then takes well under a millisecond. With several files,
+/// or a collection, each batch is of another file, and each file occurs once per epoch. `runtime_ns` is NULL (in npz: 0)
+/// if the test split withholds it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql batch                              # the files there are\n  \
-    tsql batch layout:xla:default:unet3d -k 128 --seed 7 -o step.npz\n  \
-    tsql batch layout:xla:default:unet3d -k 16 --steps 1000 \\\n      \
+    tsql batch                              # list the files\n  \
+    tsql batch layout:xla:default:unet3d --configs 128 --seed 7 -o step.npz\n  \
+    tsql batch layout:xla:default:unet3d --configs 16 --steps 1000 \\\n      \
     | python train.py   # pyarrow.ipc.open_stream\n  \
     tsql batch layout:xla:default:unet3d --pick all --unique --values codes \\\n      \
     -o all.arrow\n  \
-    tsql batch layout:xla:random --split train --pick gumbel -k 32 --epochs 3 \\\n      \
-    | python train.py   # a batch for each file, in another order each epoch\n  \
+    tsql batch layout:xla:random --split train --pick gumbel --configs 32 --epochs 3 \\\n      \
+    | python train.py   # a batch per file, in a new order each epoch\n  \
     tsql batch layout:xla:random --epochs 3 -o steps.arrow \\\n      \
     --balance \"split_part(split_part(id, ':', 4), '_', 1)\"   # bert, resnet, ...")]
 pub(super) struct Batch {
-    /// Files: COLLECTION:NAME, or the end of it, or COLLECTION for all of its files; without any all are listed
+    /// Files: COLLECTION:NAME, or the end of it, or COLLECTION for all of its files [default: list all files]
     #[arg(value_name = "FILE")]
     files: Vec<String>,
-    /// Of collections only files of this split: train, valid, test
+    /// Only files of this dataset split: train, valid, test
     #[arg(long, value_name = "SPLIT")]
     split: Option<String>,
-    /// Of several files: families take turns, files of one value of this SQL over `sources`
+    /// SQL expression over `sources`: alternate between files with different values
     #[arg(long, value_name = "SQL")]
     balance: Option<String>,
-    /// Configurations of a step
-    #[arg(short, value_name = "K", default_value_t = 128)]
+    /// Number of configurations of a batch
+    #[arg(short, long = "configs", value_name = "K", default_value_t = 128)]
     k: usize,
-    /// Which ones
+    /// Selection of the configurations
     #[arg(long, value_enum, default_value_t = How::Random)]
     pick: How,
-    /// Seed of random picks: the same seed gives the same steps
+    /// Seed of the selection: the same seed gives the same batches
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Of samples of the same configuration take only the first
+    /// Only the first row of each distinct configuration
     #[arg(long)]
     unique: bool,
-    /// How configurations are given
+    /// Encoding of configurations
     #[arg(long, value_enum, default_value_t = Kind::Int8)]
     values: Kind,
-    /// Steps to give, one batch each [default: 1, of several files one epoch]
+    /// Number of batches [default: 1, or one epoch of several files]
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Epochs to give, of several files
+    /// Number of epochs over several files
     #[arg(long, value_name = "N", conflicts_with = "steps")]
     epochs: Option<u64>,
-    /// Format [default: by the name of FILE, else arrow]
+    /// Format of the result [default: from the name of FILE, else arrow]
     #[arg(long, value_enum)]
     format: Option<Container>,
     /// Write to this file [default: standard output]
@@ -127,7 +127,7 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
     match command.single(&tpugraphs::training_files(&store).await?) {
         Some(name) => one(&store, name, &command).await,
         None if command.container() == Container::Npz => {
-            let reason = "an npz file holds one step of one file: take arrow for several";
+            let reason = "an npz file holds one batch of one file: use arrow for several";
             Err(Failure::Usage(reason.to_owned()))
         }
         None => {
@@ -154,7 +154,7 @@ async fn one(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> 
         0 => String::new(),
         _ => format!(" of {slots} nodes in {groups} groups"),
     };
-    talk(&format!(
+    print_message(&format!(
         "{}: {samples}{nodes}, opened in {:.1} ms, {} in {:.1} ms",
         graph.id(),
         opened.as_secs_f64() * 1e3,

@@ -1,32 +1,30 @@
-//! `tsql check`: is the store sound?
+//! `tsql check`: verifies a store, and repairs it.
 
-use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::bar;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::talk::talk;
+use super::progress_bar;
+use super::stderr::{print_message, shows_progress};
 use crate::check::{CheckOptions, CheckProgress};
 
-/// What its bar says.
+/// Template of the progress bar.
 const STYLE: &str = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked, {elapsed}";
 
-/// Check every byte, every reference, every hash, and that every source can be given back
+/// Verify every byte, reference and hash of the store, and that every source can be exported
 ///
-/// Reads all data files and compares them with their checksums, sums with the rows that they are of, runtimes with
-/// their repeats, and the logs of all tables with each other. Says what is wrong, and what of it can be repaired. Exit code 0 for a sound store, 1 with
-/// damage.
+/// Reads all data files and compares them with their checksums, pre-aggregates with their rows, runtimes with their repeats,
+/// and the logs of all tables with each other. Reports damage, and what can be repaired. Exit code 0 for a sound store, 1
+/// for damage.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --repair")]
 pub(super) struct Check {
-    /// Repair what can be repaired, and say what was done; then check. Damaged files of logs are put aside, and
-    /// checkpoints are left out. Sums are made anew from their rows. Where rows are lost, it removes the sources that
-    /// they belong to and lists the commands that restore them, with their labels, corrections and retractions, or says
-    /// how many rows are lost for good. What earlier versions have written wrong is put right, too. The old files stay
-    /// until `tsql vacuum`
+    /// Repair the store, then check it. Damaged log files are moved aside, and damaged checkpoints ignored.
+    /// Pre-aggregates are rebuilt. If rows are lost, their sources are removed, and the commands are printed that restore
+    /// them with labels, corrections and retractions, or the number of rows that cannot be restored. Errors of earlier
+    /// versions are corrected too. Replaced files stay until `tsql vacuum`
     #[arg(long, alias = "mend")]
     repair: bool,
 }
@@ -35,9 +33,9 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     let store = place.open().await?;
     if command.repair {
         for done in store.repair().await? {
-            talk(&format!("repaired: {}: {}", done.found, done.count));
+            print_message(&format!("repaired: {}: {}", done.found, done.count));
             for lost in &done.lost {
-                talk(&format!("lost for good: {lost}"));
+                print_message(&format!("lost for good: {lost}"));
             }
             for command in &done.then {
                 // The store that is repaired, if it is not the one that is found here.
@@ -47,11 +45,11 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
                     }
                     None => command.clone(),
                 };
-                talk(&format!("hint: `{command}` completes it"));
+                print_message(&format!("hint: `{command}` completes it"));
             }
         }
     }
-    let bar = std::io::stderr().is_terminal().then(|| bar::bar(STYLE));
+    let bar = shows_progress().then(|| progress_bar::bar(STYLE));
     let progress = bar.clone().map(|bar| -> CheckProgress {
         Arc::new(move |what, done, of| {
             bar.set_length(of);
@@ -69,18 +67,18 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
     }
     let checked = checked?;
     for found in &checked.mendable {
-        talk(&format!(
+        print_message(&format!(
             "{}: {}\nhint: `tsql check --repair` {}",
             found.found, found.count, found.does
         ));
     }
     for (table, reason) in &checked.damage {
-        talk(&format!("{table}: {reason}"));
+        print_message(&format!("{table}: {reason}"));
     }
     if !checked.is_sound() {
         return Ok(PARTLY);
     }
-    talk(&format!(
+    print_message(&format!(
         "sound: {} data files of {} bytes, {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
         checked.files,
         checked.file_bytes,
@@ -90,7 +88,7 @@ pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
         checked.source_bytes
     ));
     if checked.without_checksums > 0 {
-        talk(&format!(
+        print_message(&format!(
             "{} of {} data files have no checksums, as older versions wrote them: damage in them may go unnoticed\n\
              hint: `tsql optimize --again` writes them with checksums",
             checked.without_checksums, checked.files

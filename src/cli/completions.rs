@@ -19,7 +19,7 @@ const VARIABLE: &str = "TSQL_COMPLETE";
 /// The command, as it is called.
 const NAME: &str = "tsql";
 
-/// Print the script by which a shell completes tsql's commands, options, tables, tags and questions
+/// Print the shell script that completes commands, options, tables, tags and queries
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql completions bash >> ~/.bashrc\n  \
@@ -27,7 +27,7 @@ const NAME: &str = "tsql";
     tsql completions fish > ~/.config/fish/completions/tsql.fish\n  \
     tsql completions nushell > ~/.config/nushell/autoload/tsql.nu")]
 pub(super) struct Completions {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,51 +1,48 @@
 //! `tsql copy`: a store, or a part of it, into another one.
 
-use std::io::IsTerminal as _;
-
 use clap::Args;
 
-use super::bar;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::progress_bar;
+use super::stderr::{counted, print_message, shows_progress};
 use crate::copy::{Copied, CopyOptions};
 use crate::error::Error;
 use crate::store::{At, Store};
 
-/// Names of each kind that are told.
+/// Number of names of each kind that are listed.
 const SHOWN: usize = 20;
 
-/// Copy a store, or a part of it, into another one
+/// Copy a store, or a part of it, into another store
 ///
-/// Folders and buckets alike; the other store is made where there is none. What both have becomes one: graphs,
-/// configurations, samples, environments, whole sources, and copying twice changes nothing. A copy that was broken off is finished
-/// by the same command again. Retracted records stay retracted; tags stay behind, since they name versions of one store.
+/// Source and destination are folders or buckets; a missing destination is created. Graphs, configurations, samples,
+/// environments and sources that both have are stored once, so copying twice changes nothing. Running the same command again
+/// completes an interrupted copy. Retracted records stay retracted. Tags are not copied: they name versions of one store.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql copy lab-a/.tsql all/ && tsql copy lab-b/.tsql all/\n  \
     tsql copy .tsql s3://bucket/store\n  \
-    tsql copy .tsql paper/ --tag v1.0\n  \
+    tsql copy .tsql paper/ --at v1.0\n  \
     tsql copy .tsql k80/ --where \"platform = 'k80'\"\n  \
     tsql copy .tsql fast/ --where \"runtime_ns < 1e6\" --dry-run")]
 pub(super) struct Copy {
-    /// Directory or URL of the store that is copied
+    /// Folder or URL of the store to copy
     from: String,
-    /// Directory or URL of the store that it is copied into
+    /// Folder or URL of the destination
     to: String,
-    /// Only these records, with all that they refer to: SQL over `records`; the name of their file is `source`. Of
-    /// files of which not all records are chosen, the lines become shorter files below parts/
+    /// SQL condition over `records` (`source` is the name of their file): only these records, with everything that they
+    /// refer to. Files with other records become shorter files in the folder parts/
     #[arg(long = "where", value_name = "SQL")]
     predicate: Option<String>,
-    /// What a tag, a time or a version names, as --at
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", hide = true)]
     tag: Option<At>,
-    /// Only say what would be copied
+    /// Report the records that would be copied, and copy nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) async fn run(place: &Place, command: Copy) -> Result<u8, Failure> {
-    let mut from = Store::open(&command.from).await?.telling(talk);
+    let mut from = Store::open(&command.from).await?.telling(print_message);
     if let Some(at) = command.tag.as_ref().or(place.at()) {
         from = from.at(at).await?;
     }
@@ -53,24 +50,24 @@ pub(super) async fn run(place: &Place, command: Copy) -> Result<u8, Failure> {
         Err(Error::NotAStore { .. }) if command.dry_run => Store::create("memory:").await?,
         Err(Error::NotAStore { .. }) => {
             let to = Store::open_or_create(&command.to).await?;
-            talk(&format!("made the store {}", command.to));
+            print_message(&format!("created the store {}", command.to));
             to
         }
         opened => opened?,
     };
-    let to = to.telling(talk);
+    let to = to.telling(print_message);
     let mut options = CopyOptions {
         predicate: command.predicate,
         dry_run: command.dry_run,
         ..CopyOptions::default()
     };
-    let bar = std::io::stderr().is_terminal().then(|| {
-        bar::bar(
+    let bar = shows_progress().then(|| {
+        progress_bar::bar(
             "{spinner} {bar:30} {human_pos} of {human_len} rows of {msg}, {per_sec}, {eta} left",
         )
     });
     if let Some(bar) = bar.clone() {
-        options = options.progress(bar::told(bar));
+        options = options.progress(progress_bar::by_table(bar));
     }
     let copied = from.copy_to(&to, &options).await;
     if let Some(bar) = bar {
@@ -85,7 +82,7 @@ fn tell(copied: &Copied, dry_run: bool) {
     let sources = counted(copied.sources, "source");
     let done = if dry_run { "would be new" } else { "new" };
     let (grown, names, known) = (copied.grown, copied.other_names, copied.known);
-    talk(&format!(
+    print_message(&format!(
         "{sources} {done}, {grown} grown, {names} other names, {known} known"
     ));
     let records = counted(copied.records, "record");
@@ -94,9 +91,9 @@ fn tell(copied: &Copied, dry_run: bool) {
         counted(copied.configurations, "configuration"),
     );
     if dry_run {
-        talk(&format!("{records} would be new"));
+        print_message(&format!("{records} would be new"));
     } else {
-        talk(&format!("{records}, {graphs}, {configurations} new"));
+        print_message(&format!("{records}, {graphs}, {configurations} new"));
     }
     let lists = [
         copied
@@ -119,9 +116,9 @@ fn tell(copied: &Copied, dry_run: bool) {
             .collect::<Vec<String>>(),
     ];
     for list in lists {
-        list.iter().take(SHOWN).for_each(|line| talk(line));
+        list.iter().take(SHOWN).for_each(|line| print_message(line));
         if list.len() > SHOWN {
-            talk(&format!("... and {} more", list.len() - SHOWN));
+            print_message(&format!("... and {} more", list.len() - SHOWN));
         }
     }
 }

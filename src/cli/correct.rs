@@ -1,34 +1,34 @@
-//! `tsql correct`, `tsql retract`, `tsql restore`: what was wrong, put right.
+//! `tsql correct`, `tsql retract`, `tsql restore`: correct labels, hide records, show them again.
 
 use clap::Args;
 
 use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::corrections::{Corrected, CorrectionOptions, Label};
 use crate::error::Error;
 
 /// Why, who, and how much.
 #[derive(Args, Debug)]
 struct About {
-    /// Why: kept for whoever asks later
+    /// Reason, stored with the change
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
-    /// Who does it [default: the user's name]
+    /// Author [default: the user's name]
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
-    /// Everything may be chosen
+    /// Allow a change of everything, without --where
     #[arg(long)]
     all: bool,
-    /// Only say what it would do
+    /// Report the change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Change labels that were given wrong: platform, collection, split
+/// Correct wrong labels of sources: platform, collection, split
 ///
-/// For whole sources, in all their records. What was measured is never changed: `tsql retract` takes it out of all answers.
-/// Files are given back as before; a file that is ingested again under the wrong platform is known.
+/// Changes all records of a source. Measured values never change; `tsql retract` hides records. Exported files stay the same,
+/// and a file that is ingested again under the wrong platform is recognized.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql correct --set platform=k80 --where \"platform = 'k-80'\" \\\n      \
@@ -38,20 +38,20 @@ struct About {
     tsql \"SELECT * FROM corrections\"\n  \
     tsql diff records@12")]
 pub(super) struct Correct {
-    /// The label and its right value: platform=NAME, collection=NAME, split=NAME; nothing after = takes it away
+    /// Label and correct value: platform=NAME, collection=NAME, split=NAME; an empty value removes it
     #[arg(long, value_name = "LABEL=VALUE", required = true)]
     set: Vec<String>,
-    /// Which sources: SQL over `sources`, whose names are also `source`
+    /// SQL condition over `sources` (`source` is the name)
     #[arg(long = "where", value_name = "SQL", required_unless_present = "all")]
     predicate: Option<String>,
     #[command(flatten)]
     about: About,
 }
 
-/// Take records out of all answers
+/// Hide records from all queries
 ///
-/// They are kept in `retracted`, and their files are given back byte for byte. Ingesting a file again does not bring them back:
-/// `tsql restore` does.
+/// Retracted records move to the table `retracted`, and their files are still exported byte for byte. Ingesting a file again
+/// does not restore its records; `tsql restore` does.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql retract --where \"source = 'logs/night7.json'\" --why \"the fan was broken\"\n  \
@@ -60,14 +60,14 @@ pub(super) struct Correct {
     tsql \"SELECT * FROM retractions\"\n  \
     tsql \"SELECT count(*) FROM retracted WHERE platform = 'k80'\"")]
 pub(super) struct Retract {
-    /// Which records: SQL over `records`; the name of their file is `source`
+    /// SQL condition over `records` (`source` is the name of their file)
     #[arg(long = "where", value_name = "SQL", required_unless_present = "all")]
     predicate: Option<String>,
     #[command(flatten)]
     about: About,
 }
 
-/// Put retracted records back
+/// Restore retracted records
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql \"SELECT * FROM retractions\"\n  \
@@ -75,10 +75,10 @@ pub(super) struct Retract {
     tsql restore --where \"source = 'logs/night7.json'\"\n  \
     tsql restore --all")]
 pub(super) struct Restore {
-    /// A retraction, as `retractions.retraction_id` names it
+    /// Retraction to undo (`retractions.retraction_id`)
     #[arg(value_name = "RETRACTION", conflicts_with = "predicate")]
     retraction: Option<String>,
-    /// Which records: SQL over `retracted`; the name of their file is `source`
+    /// SQL condition over `retracted` (`source` is the name of their file)
     #[arg(long = "where", value_name = "SQL", required_unless_present_any = ["all", "retraction"])]
     predicate: Option<String>,
     #[command(flatten)]
@@ -119,7 +119,7 @@ pub(super) async fn retract(place: &Place, command: Retract) -> Result<u8, Failu
     let done = store.retract(&chosen(command.predicate), &options).await?;
     tell(&done, &options, ("retracted", "would be retracted"));
     if let Some(id) = &done.correction_id {
-        talk(&format!("`tsql restore {id}` puts them back"));
+        print_message(&format!("`tsql restore {id}` restores them"));
     }
     Ok(DONE)
 }
@@ -172,7 +172,7 @@ fn tell(done: &Corrected, options: &CorrectionOptions, (did, would): (&str, &str
     } else {
         ""
     };
-    talk(&format!(
+    print_message(&format!(
         "{records} of {sources}{other_names} {verb}{resumed}"
     ));
 }

@@ -1,4 +1,4 @@
-//! `tsql describe TABLE`: columns with type, unit, references and meaning.
+//! `tsql describe NAME`: columns of a table with type, unit and references, or a function.
 
 use std::sync::Arc;
 
@@ -12,23 +12,22 @@ use super::place::Place;
 use crate::query::function;
 use crate::schema::{self, Reference};
 
-/// List the columns of a table with type, unit and meaning, and the tables that they refer to
+/// Describe a table (columns, types, units, references) or a function
 ///
-/// A column refers to the column of the same name of another table. `computed` columns are computed when a query
-/// names them. `hidden` columns (with --all) are in `stored.TABLE` only.
+/// A column refers to the column of the same name in another table. Columns of the kind `computed` are computed when a query
+/// names them. Columns of the kind `hidden` (with --all) exist in `stored.TABLE` only.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql describe records\n  tsql describe records --all\n  tsql describe --function median_ci"
+    after_help = "Examples:\n  tsql describe records\n  tsql describe records --all\n  tsql describe median_ci"
 )]
 pub(super) struct Describe {
-    /// The table
-    #[arg(value_name = "TABLE", required_unless_present = "function", add = super::known::tables())]
+    /// Table, view or function
+    #[arg(value_name = "NAME", required_unless_present = "function", add = super::completion_values::tables())]
     pub(super) table: Option<String>,
-    /// Explain a function instead
-    #[arg(long, value_name = "NAME", conflicts_with = "table", add = super::known::functions())]
+    #[arg(long, value_name = "NAME", conflicts_with = "table", hide = true)]
     pub(super) function: Option<String>,
     /// List hidden columns too
-    #[arg(long, requires = "table")]
+    #[arg(long)]
     pub(super) all: bool,
     #[command(flatten)]
     pub(super) output: Output,
@@ -43,7 +42,13 @@ pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
     let (columns, references): (Vec<&schema::Column>, Vec<Reference>) = match view {
         Some(view) => (view.columns.iter().collect(), view.references().collect()),
         None => {
-            let table = schema::table(wanted)?;
+            let table = match schema::table(wanted) {
+                Ok(table) => table,
+                Err(unknown) => {
+                    let found = function(wanted).map_err(|_| unknown)?;
+                    return explain(&found, &command.output).await;
+                }
+            };
             let all = table.columns.iter();
             let shown = all.filter(|column| command.all || !column.hidden);
             (shown.collect(), table.references().collect())

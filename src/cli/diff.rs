@@ -1,4 +1,4 @@
-//! `tsql diff`: what two versions of the store differ in.
+//! `tsql diff`: differences between two versions of the store.
 
 use std::sync::Arc;
 
@@ -11,26 +11,25 @@ use super::place::Place;
 use crate::diff::{Diff, Difference, SourceDifference};
 use crate::store::At;
 
-/// Say what came and what went between two versions of the store
+/// Count added and removed rows between two versions of the store
 ///
-/// Counts of platforms, files (`sources`), records by platform, graphs and configurations, and of each other table that
-/// differs. Rows are the same where their keys are, whatever file they lie in.
+/// Counts platforms, files (`sources`), records by platform, graphs and configurations, and each other table that differs.
+/// Rows with equal keys are equal, whatever file contains them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql diff v1.0 v1.1\n  \
-    tsql diff v1.0                        # with the store as it is\n  \
-    tsql diff 2026-11-01 \\\n      \
-    --sources        # a row for each file that came, went or has grown\n  \
+    tsql diff v1.0                        # with the newest version\n  \
+    tsql diff 2026-11-01 --by-source      # a row per added, removed or grown file\n  \
     tsql diff records@12 records@13 --format json")]
 pub(super) struct Compared {
-    /// The first version: a tag, a time or a version as for --at
+    /// First version: a tag, a time or a table version, as for --at
     #[arg(value_name = "FROM")]
     before: At,
-    /// The second one [default: the store as it is]
+    /// Second version [default: the newest]
     #[arg(value_name = "TO")]
     after: Option<At>,
-    /// Name the files that came, went or have grown
-    #[arg(long)]
+    /// List added, removed and grown files
+    #[arg(long = "by-source", alias = "sources")]
     sources: bool,
     #[command(flatten)]
     output: Output,

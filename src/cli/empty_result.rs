@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value, visit_expressions};
 
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::nearest;
 use crate::query::platforms;
 use crate::store::Store;
@@ -74,7 +74,7 @@ pub(super) async fn hint(store: &Store, named: &[String]) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("the store has {}", known.join(", ")),
         };
-        talk(&format!("note: no platform `{name}`\nhint: {hint}"));
+        print_message(&format!("note: no platform `{name}`\nhint: {hint}"));
     }
 }
 

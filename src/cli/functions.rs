@@ -10,17 +10,17 @@ use super::output::{Output, show};
 use crate::error::Error;
 use crate::query::{Function, functions};
 
-/// List the SQL functions, or explain one
+/// List the SQL functions, or search them
 ///
-/// Those of tsql come first, then DataFusion's with what DataFusion says of them. The name of a function explains
-/// it; any other word lists those whose name or description has it.
+/// Functions of tsql come first, then DataFusion's. With the name of a function, describes it; with another word, lists the
+/// functions with that word in their name or description.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tsql functions\n  tsql functions median\n  tsql functions top_k_error"
 )]
 pub(super) struct Functions {
-    /// A function to explain, or a word to look for
-    #[arg(value_name = "WORD", add = super::known::functions())]
+    /// Function, or word to search for
+    #[arg(value_name = "WORD", add = super::completion_values::functions())]
     word: Option<String>,
     #[command(flatten)]
     output: Output,

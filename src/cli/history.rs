@@ -10,7 +10,7 @@ use super::output::{Output, show};
 use super::place::Place;
 use crate::store::Version;
 
-/// List the versions of all tables, the newest first
+/// List the versions of all tables, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tsql history --format jsonl")]
 pub(super) struct History {

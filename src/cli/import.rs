@@ -1,4 +1,4 @@
-//! `tsql import`: what other programs computed of configurations.
+//! `tsql import`: features of configurations that other programs computed.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::features::{FeaturesImported, FeaturesOptions};
 
-/// Take what another program computed of configurations into the store
+/// Import features of configurations that another program computed
 #[derive(Args, Debug)]
 pub(super) struct Import {
     #[command(subcommand)]
@@ -21,29 +21,29 @@ enum What {
     Features(Features),
 }
 
-/// Take features that another program computed, TVM's 164 of a program say, by the keys of configurations
+/// Import features by configuration key, such as TVM's 164 features of a program
 ///
-/// `tsql export --format training --features NAME` writes them beside others, and `tsql "SELECT ... FROM features"` shows them. What is there
-/// already is not written again. Rows that cannot be used are told with their lines and left out: the exit code is 1 then.
+/// `tsql export training --features NAME` writes them, and `tsql "SELECT ... FROM features"` shows them. Existing values are
+/// not written again. Rejected rows are listed with their line numbers; the exit code is 1 then.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql import features ansor.npz --name ansor\n  \
-    tsql import features again.parquet --name ansor --version 2\n  \
+    tsql import features again.parquet --name ansor --revision 2\n  \
     tsql import features \\\n      \
     \"(SELECT key AS config_key, feature FROM 'tvm.parquet')\" --name ansor\n  \
-    tsql export --format training --features ansor,workload_shape -o files")]
+    tsql export training --features ansor,workload_shape -o files")]
 struct Features {
-    /// Parquet, Arrow, CSV, JSON lines or npz, or a query in parentheses: `config_key` (32 hexadecimal digits, 16 bytes, in npz 16 uint8),
-    /// and numbers, as a list or in a column each
+    /// Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses, with `config_key` (32 hexadecimal digits, or 16
+    /// bytes; in npz 16 uint8) and numbers, as a list or as one column each
     #[arg(value_name = "FILE")]
     from: String,
-    /// Their name: lower-case letters, digits and _
+    /// Name of the features: lower-case letters, digits and _
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// The version that they are of: one that there is, or the next [default: the newest]
-    #[arg(long, value_name = "N")]
+    /// Revision of the features: an existing one, or the next [default: the newest]
+    #[arg(long = "revision", value_name = "N")]
     version: Option<i64>,
-    /// The column with the lists of numbers [default: the one that has lists, or all columns of numbers]
+    /// Column with lists of numbers [default: the only such column, or all numeric columns]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 }
@@ -67,7 +67,7 @@ fn say(from: &str, told: &FeaturesImported) {
     let mut listed: BTreeMap<_, u64> = BTreeMap::new();
     for row in &told.refused_rows {
         *listed.entry(row.refusal).or_default() += 1;
-        talk(&format!("{from}:{}: {}", row.line, row.reason));
+        print_message(&format!("{from}:{}: {}", row.line, row.reason));
     }
     for (refusal, count) in &told.refused {
         let more = count - listed.get(refusal).copied().unwrap_or_default();
@@ -76,13 +76,13 @@ fn say(from: &str, told: &FeaturesImported) {
         } else {
             String::new()
         };
-        talk(&format!(
+        print_message(&format!(
             "refused: {} {}{more}",
             counted(*count, "row"),
             refusal.words()
         ));
     }
-    talk(&format!(
+    print_message(&format!(
         "{}@{}: {} of {}, {} new, {} there already, {} twice",
         told.name,
         told.version,
@@ -93,7 +93,7 @@ fn say(from: &str, told: &FeaturesImported) {
         told.doubled,
     ));
     if told.missing > 0 {
-        talk(&format!(
+        print_message(&format!(
             "missing: {} of the same graphs, {} have such features",
             counted(told.missing, "configuration"),
             told.configurations

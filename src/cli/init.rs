@@ -4,17 +4,16 @@ use clap::Args;
 
 use super::outcome::{DONE, Failure};
 use super::place::Place;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::store::Store;
 
-/// Make an empty store
+/// Create an empty store
 ///
-/// Without a directory it becomes `.tsql`, which is found from every folder below the working
-/// directory.
+/// The default folder is `.tsql`. Commands in any folder below the working directory find it there.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql init\n  tsql init /data/tuning")]
 pub(super) struct Init {
-    /// Where [default: --store, or `.tsql`]
+    /// Folder of the store [default: --store, or `.tsql`]
     #[arg(value_name = "DIR")]
     directory: Option<String>,
 }
@@ -22,6 +21,6 @@ pub(super) struct Init {
 pub(super) async fn run(place: &Place, command: Init) -> Result<u8, Failure> {
     let location = command.directory.unwrap_or_else(|| place.new_location());
     Store::create(&location).await?;
-    talk(&format!("made the store {location}"));
+    print_message(&format!("created the store {location}"));
     Ok(DONE)
 }

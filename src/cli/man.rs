@@ -1,4 +1,4 @@
-//! `tsql man DIR`: pages for `man`.
+//! `tsql man DIR`: manual pages.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use clap::{Args, ValueHint};
 use tsql_folders::Scratch;
 
 use super::outcome::{DONE, Failure};
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::Error;
 
-/// Write a page of the manual for each command
+/// Write a manual page for each command
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tsql man ~/.local/share/man/man1 && man tsql-ingest")]
 pub(super) struct Man {
-    /// The folder, made where it is missing
+    /// Folder for the pages; a missing folder is created
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 }
@@ -29,6 +29,6 @@ pub(super) fn run(command: &Man, cli: clap::Command) -> Result<u8, Failure> {
         let path = folder.join(page.file_name());
         std::fs::rename(page.path(), &path).map_err(Error::io(&path))?;
     }
-    talk(&format!("wrote pages to {}", folder.display()));
+    print_message(&format!("wrote pages to {}", folder.display()));
     Ok(DONE)
 }

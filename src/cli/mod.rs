@@ -1,21 +1,25 @@
-//! The command line: what was typed, and which of the library's calls it means.
+//! The command line: parses arguments and calls the library.
 //!
-//! stdout is data, stderr is talk. Exit codes: 0 done, 1 the question failed, or something was refused or found
-//! damaged, 2 not done (usage, store or files), 3 slower than `tsql compare` was told to allow, 130 interrupted.
+//! Results go to standard output, messages to standard error. Exit codes: 0 done; 1 the query failed, or input was
+//! rejected, or damage was found; 2 not done (usage, store or files); 3 slower than `tsql compare` allows; 130 interrupted.
 
 mod append;
+mod applicability;
 mod assignment;
-mod bar;
 mod batch;
 mod check;
+mod command_suggestions;
 mod compare;
+mod completion_values;
 mod completions;
 mod copy;
 mod correct;
+mod deletion;
 mod describe;
 mod diff;
 mod empty_result;
 mod ending;
+mod error_output;
 #[cfg(test)]
 mod examples;
 mod export;
@@ -24,7 +28,6 @@ mod history;
 mod import;
 mod ingest;
 mod init;
-mod known;
 mod label;
 mod man;
 #[cfg(all(feature = "measure", target_os = "linux"))]
@@ -34,6 +37,7 @@ mod note;
 mod optimize;
 mod outcome;
 mod output;
+mod overview;
 #[cfg(feature = "plot")]
 mod page;
 mod pager;
@@ -43,9 +47,12 @@ mod place;
 mod plot;
 mod printer;
 mod program;
+mod progress;
+mod progress_bar;
 mod publish;
 mod queries;
 mod questions;
+mod renames;
 mod report;
 mod score;
 mod screen;
@@ -55,33 +62,28 @@ mod shell;
 mod signals;
 mod split;
 mod sql;
+mod stderr;
 mod stdout;
 mod store;
 mod subset;
 mod tables;
 mod tag;
-mod talk;
-mod told;
-mod typed;
 #[cfg(feature = "ui")]
 mod ui;
 mod vacuum;
 mod verify;
-mod watching;
 #[cfg(feature = "cluster")]
 mod worker;
-#[cfg(feature = "cluster")]
-mod workers;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::Error;
 use outcome::{DONE, FAILED, Failure};
 use printer::PrintError;
 use signals::Stops;
-use talk::talk;
+use stderr::print_message;
 
 /// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
 const STACK_BYTES: usize = 64 << 20;
@@ -91,8 +93,7 @@ const WORKER_STACK_BYTES: usize = 8 << 20;
 
 /// A columnar store and SQL engine for tensor-program performance data.
 ///
-/// `tsql "SQL"` answers a query over the store of the working directory; `tsql --sample "SQL"` over a small
-/// one that is built in.
+/// `tsql "SQL"` runs a query over the store of the working directory, `tsql --sample "SQL"` over a small built-in one.
 #[derive(Parser, Debug)]
 #[command(
     name = "tsql",
@@ -100,21 +101,45 @@ const WORKER_STACK_BYTES: usize = 8 << 20;
     after_help = "Examples:\n  \
         tsql ingest logs/a100 --platform a100\n  \
         tsql \"SELECT platform, count(*), min(runtime_ns) FROM records GROUP BY 1\"\n  \
+        tsql --sample queries                   # built-in queries, over built-in data\n  \
         tsql                                    # the shell: type `.help` there\n  \
-        tsql -f question.sql --format parquet -o answer.parquet\n  \
-        tsql tables\n  \
-        tsql export --to back/"
+        tsql -f query.sql -o result.parquet\n\n\
+        `tsql help COMMAND` explains a command. Documentation: the folder docs, from docs/index.md"
 )]
 struct Cli {
     #[command(flatten)]
-    place: place::Place,
-    /// How errors are told on standard error
-    #[arg(long, global = true, value_enum, env = told::VARIABLE, hide_env_values = true, default_value_t, hide_default_value = true)]
-    error_format: told::ErrorFormat,
-    #[command(flatten)]
     query: sql::Query,
+    #[command(flatten)]
+    place: place::Place,
+    #[command(flatten)]
+    messages: Messages,
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+/// Which messages are printed, and how.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Messages")]
+struct Messages {
+    /// Print errors only: no progress, notes, reports or hints
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// List all skipped files
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// When output is colored
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_default_value = true
+    )]
+    color: stderr::Color,
+    /// Format of errors on standard error
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", env = error_output::VARIABLE, hide_env_values = true, default_value_t, hide_default_value = true)]
+    error_format: error_output::ErrorFormat,
 }
 
 #[derive(Subcommand, Debug)]
@@ -134,8 +159,6 @@ enum Command {
     Queries(queries::Queries),
     #[cfg(feature = "plot")]
     Plot(plot::Plot),
-    #[cfg(feature = "plot")]
-    Page(page::Page),
     #[cfg(feature = "ui")]
     Ui(ui::Ui),
     Functions(functions::Functions),
@@ -158,8 +181,6 @@ enum Command {
     Man(man::Man),
     #[cfg(feature = "cluster")]
     Worker(worker::Worker),
-    #[cfg(feature = "cluster")]
-    Workers(workers::Workers),
     #[cfg(all(feature = "measure", target_os = "linux"))]
     Measure(measure::Measure),
 }
@@ -172,7 +193,7 @@ impl Cli {
             #[cfg(all(feature = "measure", target_os = "linux"))]
             Some(Command::Measure(_)) => Stops::AtInterrupt,
             #[cfg(feature = "cluster")]
-            Some(Command::Worker(_)) => Stops::AtAny,
+            Some(Command::Worker(worker)) if worker.serves() => Stops::AtAny,
             #[cfg(feature = "ui")]
             Some(Command::Ui(_)) => Stops::AtAny,
             None if self.query.is_to_come() => Stops::AtPrompt,
@@ -201,24 +222,30 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if let Some(code) = measure::serve(&args) {
         return code;
     }
-    typed::know(Cli::command);
-    let cli = match Cli::try_parse_from(&args) {
+    command_suggestions::know(Cli::command);
+    let args = renames::modernize(&Cli::command(), args);
+    let cli = match parse(&args) {
         Ok(cli) => cli,
+        Err(error) if overview::is_meant(&error, &args) => {
+            overview::print();
+            return DONE;
+        }
         Err(error) => {
-            told::tell_usage(&error, &args);
+            error_output::tell_usage(&error, &args);
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
-    let told = cli.error_format;
+    let error_format = cli.messages.error_format;
+    stderr::configure(cli.messages.quiet, cli.messages.color);
     let does = match cli.command {
-        None | Some(Command::Queries(_)) => told::Does::Asks,
+        None | Some(Command::Queries(_)) => error_output::Does::Asks,
         #[cfg(feature = "plot")]
-        Some(Command::Plot(_)) => told::Does::Asks,
-        Some(Command::Report(_)) => told::Does::Reports,
-        _ => told::Does::Else,
+        Some(Command::Plot(_)) => error_output::Does::Asks,
+        Some(Command::Report(_)) => error_output::Does::Reports,
+        _ => error_output::Does::Else,
     };
     signals::tidy_up(cli.stops_itself());
-    crate::store::tell_waiting(talk);
+    crate::store::tell_waiting(print_message);
     let outcome = on_threads(cli);
     // What tasks hold that nobody waited for.
     tsql_folders::remove_all();
@@ -230,14 +257,21 @@ pub fn run(args: Vec<OsString>) -> u8 {
             DONE
         }
         Err(failure) => {
-            told::tell(&failure, told);
-            told::code(&failure, does)
+            error_output::tell(&failure, error_format);
+            error_output::code(&failure, does)
         }
     }
 }
 
-/// Runs a command on threads with stack enough for the deepest SQL that is taken. What is not used of it
-/// takes no memory.
+/// Parses a command line, and rejects options that the command does not use.
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    applicability::check(&mut command, &matches)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// Runs a command on threads whose stacks suffice for the deepest SQL that is accepted. Unused stack takes no memory.
 fn on_threads(cli: Cli) -> Result<u8, Failure> {
     let failed = |source| Error::Io {
         path: "threads".into(),
@@ -269,15 +303,16 @@ fn on_threads(cli: Cli) -> Result<u8, Failure> {
 
 async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     let place = &cli.place;
-    let code = run_command(place, cli.command, cli.query).await;
+    let code = run_command(place, &cli.messages, cli.command, cli.query).await;
     if place.stats {
-        talk(&format!("requests: {}", crate::store::traffic()));
+        print_message(&format!("requests: {}", crate::store::traffic()));
     }
     code.map_err(|failure| place.explained(failure))
 }
 
 async fn run_command(
     place: &place::Place,
+    messages: &Messages,
     command: Option<Command>,
     query: sql::Query,
 ) -> Result<u8, Failure> {
@@ -285,7 +320,7 @@ async fn run_command(
         None if query.is_to_come() => shell::run(place, query).await,
         None => sql::run(place, query).await,
         Some(Command::Init(command)) => init::run(place, command).await,
-        Some(Command::Ingest(command)) => ingest::run(place, command).await,
+        Some(Command::Ingest(command)) => ingest::run(place, command, messages.verbose).await,
         Some(Command::Append(command)) => append::run(place, command).await,
         Some(Command::Import(command)) => import::run(place, command).await,
         Some(Command::Export(command)) => export::run(place, command).await,
@@ -299,8 +334,6 @@ async fn run_command(
         Some(Command::Queries(command)) => queries::run(place, command).await,
         #[cfg(feature = "plot")]
         Some(Command::Plot(command)) => plot::run(place, command).await,
-        #[cfg(feature = "plot")]
-        Some(Command::Page(command)) => page::run(place, command).await,
         #[cfg(feature = "ui")]
         Some(Command::Ui(command)) => ui::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
@@ -323,8 +356,6 @@ async fn run_command(
         Some(Command::Man(command)) => man::run(&command, Cli::command()),
         #[cfg(feature = "cluster")]
         Some(Command::Worker(command)) => worker::run(place, command).await,
-        #[cfg(feature = "cluster")]
-        Some(Command::Workers(command)) => workers::run(place, command).await,
         #[cfg(all(feature = "measure", target_os = "linux"))]
         Some(Command::Measure(command)) => measure::run(place, command).await,
     }

@@ -6,11 +6,12 @@ use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray}
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 
+use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::place::Place;
-use super::talk::{counted, talk};
-use crate::error::Result as Told;
+use super::stderr::{counted, print_message};
+use crate::error::{Error, Result as Told};
 use crate::notes::{self, Subject};
 use crate::store::Store;
 
@@ -20,16 +21,16 @@ const SHOWN: usize = 5;
 /// Characters of each of them.
 const SHOWN_CHARS: usize = 160;
 
-/// Note what is to be known of records, files or a platform
+/// Annotate records, files or a platform
 ///
-/// A note is kept as rows of the table `notes`, one for each file that it applies to, or one for a platform, and joins
-/// `records` and `sources` by source_id, or by platform. It is shown beside `tsql tables` and `tsql queries`, where these are read by people.
+/// A note is stored as rows of the table `notes`: one for each annotated file, or one for a platform. It joins `records` and
+/// `sources` by source_id, or by platform. On a terminal, `tsql tables` and `tsql queries` print the newest notes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql note add \"the fan was broken\" \\\n      \
+    tsql note create \"the fan was broken\" \\\n      \
     --where \"platform = 'k80' AND measured_at > '2026-11-21'\"\n  \
-    tsql note add \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
-    tsql note add \"shared with others\" --platform t4\n  \
+    tsql note create \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
+    tsql note create \"shared with others\" --platform t4\n  \
     tsql note list --platform k80\n  \
     tsql \"SELECT DISTINCT note FROM notes JOIN sources USING (source_id)\n      \
     WHERE dataset = 'tenset'\"\n  \
@@ -41,11 +42,14 @@ pub(super) struct Note {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Keep a note on what is there now
-    Add(Add),
-    /// List all notes, or those that apply to something
+    /// Create a note on existing records
+    #[command(alias = "add")]
+    Create(Add),
+    /// List all notes, or the notes on some records, files or a platform
     List(List),
-    /// Take a note away
+    /// Show one note
+    Show(Show),
+    /// Delete a note
     Delete(Delete),
 }
 
@@ -53,14 +57,14 @@ enum Action {
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 struct About {
-    /// Records: SQL over the columns of `records`
+    /// SQL condition over `records`
     #[arg(long = "where", value_name = "SQL")]
     predicate: Option<String>,
-    /// Files of this name, or whose names match this pattern (`*` and `?`)
+    /// Files with this name, or whose names match this pattern (`*` and `?`)
     #[arg(long, value_name = "PATTERN")]
     source: Option<String>,
-    /// All of a platform
-    #[arg(long, value_name = "NAME", add = super::known::platforms())]
+    /// All records of a platform
+    #[arg(long, value_name = "NAME", add = super::completion_values::platforms())]
     platform: Option<String>,
 }
 
@@ -74,12 +78,12 @@ impl About {
 
 #[derive(Args, Debug)]
 struct Add {
-    /// What is to be known
+    /// Text of the note
     #[arg(value_name = "TEXT")]
     note: String,
     #[command(flatten)]
     about: About,
-    /// Who says so [default: $USER]
+    /// Author [default: $USER]
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
 }
@@ -94,22 +98,33 @@ struct List {
 
 #[derive(Args, Debug)]
 struct Delete {
-    /// Number of the note, as `tsql note list` has it
+    /// Number of the note, from `tsql note list`
     #[arg(value_name = "NUMBER")]
     note_id: i64,
+    #[command(flatten)]
+    deletion: Deletion,
+}
+
+#[derive(Args, Debug)]
+struct Show {
+    /// Number of the note, from `tsql note list`
+    #[arg(value_name = "NUMBER")]
+    note_id: i64,
+    #[command(flatten)]
+    output: Output,
 }
 
 pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
     let store = place.open().await?;
     match command.action {
-        Action::Add(add) => {
+        Action::Create(add) => {
             let who = add.who.or_else(|| std::env::var("USER").ok());
             let Some(about) = add.about.subject() else {
-                let reason = "a note is about something\nhint: --where SQL, --source PATTERN or --platform NAME";
+                let reason = "nothing to annotate was named\nhint: --where SQL, --source PATTERN or --platform NAME";
                 return Err(Failure::Usage(reason.to_owned()));
             };
             let note = store.add_note(&add.note, &about, who.as_deref()).await?;
-            talk(&format!(
+            print_message(&format!(
                 "note {} on {}, {}",
                 note.note_id,
                 note.about(),
@@ -125,11 +140,31 @@ pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
             show(columns(&notes), &list.output).await
         }
         Action::Delete(delete) => {
-            store.delete_note(delete.note_id).await?;
-            talk(&format!("note {} is gone", delete.note_id));
+            let note = find(store.notes().await?, delete.note_id)?;
+            let what = format!("note {} on {}", note.note_id, note.about());
+            if delete.deletion.is_confirmed(&what)? {
+                store.delete_note(delete.note_id).await?;
+                print_message(&format!("deleted {what}"));
+            }
             Ok(DONE)
         }
+        Action::Show(command) => {
+            let note = find(store.notes().await?, command.note_id)?;
+            show(columns(&[note]), &command.output).await
+        }
     }
+}
+
+fn find(notes: Vec<notes::Note>, note_id: i64) -> Told<notes::Note> {
+    let known: Vec<String> = notes.iter().map(|note| note.note_id.to_string()).collect();
+    let mut notes = notes.into_iter();
+    notes
+        .find(|note| note.note_id == note_id)
+        .ok_or_else(|| Error::Unknown {
+            kind: "note",
+            name: note_id.to_string(),
+            known: known.join(", "),
+        })
 }
 
 fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
@@ -168,11 +203,11 @@ pub(super) async fn tell_notes(store: &Store, platforms: &[String], output: &Out
         return;
     };
     for note in notes.iter().rev().take(SHOWN) {
-        talk(&told(note));
+        print_message(&told(note));
     }
     let more = notes.len().saturating_sub(SHOWN);
     if more > 0 {
-        talk(&format!(
+        print_message(&format!(
             "... and {} more: `tsql note list`",
             counted(more as u64, "note")
         ));

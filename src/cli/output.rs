@@ -23,24 +23,53 @@ pub(super) const SCREEN_ROWS: usize = 40;
 /// Stands for `all`.
 pub(super) const ALL_ROWS: usize = usize::MAX;
 
-/// How and where a result is printed.
+/// Format and destination of a result.
 #[derive(Args, Debug, Clone, Default)]
 pub(super) struct Output {
-    /// Format of the result [default: table on a terminal, csv elsewhere, or by the name of the file]
+    /// Format of the result [default: table, or csv if piped]
     ///
-    /// A table fits the terminal (`COLUMNS` says another width); an answer that is longer than the screen goes to `TSQL_PAGER`
-    /// or `PAGER`, if one is set.
+    /// With --output, the name of the file decides.
+    ///
+    /// A table fits the width of the terminal, or `COLUMNS`. A result that is longer than the screen goes to `TSQL_PAGER` or
+    /// `PAGER`, if one is set.
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
-    /// Write the result to this file, in the format of its name: x.parquet, x.arrow, x.csv.gz, x.jsonl.zst, ...
+    /// File for the result: x.parquet, x.csv.gz, x.jsonl.zst, ...
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
-    /// Rows of a table that are shown, the first and the last of them [default: 40 on a terminal without a pager, else all]
+    /// Maximum number of rows of a table [default: 40 on a terminal]
+    ///
+    /// Longer tables show their first and last rows. With a pager, or in a pipe or file, the default is `all`.
     #[arg(long, value_name = "N|all", value_parser = max_rows)]
     pub(super) max_rows: Option<usize>,
-    /// Show times and sizes in tables in a unit that reads well (`13.67 ms`, `1.2 MiB`)
+    /// Print readable units in tables (`13.67 ms`, `1.2 MiB`)
     #[arg(long)]
     pub(super) units: bool,
+}
+
+/// As [`Output`], of a command whose `--output` is for something else: the result goes to standard output.
+#[derive(Args, Debug, Clone, Default)]
+pub(super) struct Layout {
+    /// Format of the result [default: table on a terminal, csv elsewhere]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Maximum number of rows of a table [default: 40 on a terminal without a pager, else all]
+    #[arg(long, value_name = "N|all", value_parser = max_rows)]
+    max_rows: Option<usize>,
+    /// Print times and sizes in tables with readable units (`13.67 ms`, `1.2 MiB`)
+    #[arg(long)]
+    units: bool,
+}
+
+impl Layout {
+    pub(super) fn output(self) -> Output {
+        Output {
+            format: self.format,
+            output: None,
+            max_rows: self.max_rows,
+            units: self.units,
+        }
+    }
 }
 
 impl Output {

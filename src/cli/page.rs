@@ -1,4 +1,4 @@
-//! `tsql page`: a page for a store.
+//! `tsql report html`: an HTML report of a store.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use clap::Args;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::plot::write;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::store::Store;
 
-/// Write a page that shows the store: what is in it, how good it is, pictures, tables and graphs
+/// Write the store as an HTML report: content, quality, plots, tables and graphs
 ///
-/// One file that a browser opens without a network: pictures that say what is below the pointer, names that are hidden by a
-/// click, tables that sort and search, and below each the query that made it. It is right on a phone and printed.
+/// One file, which a browser opens without a network: plots with values under the pointer and series that a click hides,
+/// sortable and searchable tables, and the query of each. It also fits a phone and paper.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql page -o store.html\n  \
-    tsql page -o store.html --name \"tuning, November\" --at v1.0")]
+    tsql report html -o store.html\n  \
+    tsql report html -o store.html --name \"tuning, November\" --at v1.0")]
 pub(super) struct Page {
-    /// The file
+    /// File to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// What the store is called there [default: the name of its folder]
+    /// Title of the report [default: the name of the store's folder]
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 }
@@ -33,11 +33,11 @@ pub(super) async fn run(place: &Place, command: Page) -> Result<u8, Failure> {
     let html = store.page(&name).await?;
     write(&command.output, html.as_bytes())?;
     let kib = html.len().div_ceil(1024);
-    talk(&format!("wrote {} ({kib} KiB)", command.output.display()));
+    print_message(&format!("wrote {} ({kib} KiB)", command.output.display()));
     Ok(DONE)
 }
 
-/// What a store is called on a page.
+/// Returns the title of a report.
 pub(super) fn named(place: &Place, store: &Store, given: Option<String>) -> String {
     match given {
         Some(name) => name,
@@ -46,7 +46,7 @@ pub(super) fn named(place: &Place, store: &Store, given: Option<String>) -> Stri
     }
 }
 
-/// The name of the store's folder; of one in `.tsql` that of the folder around.
+/// Returns the name of the store's folder, or of its parent for `.tsql`.
 fn called(location: &str) -> String {
     let parts = location.trim_end_matches('/').rsplit(['/', '\\']);
     let mut named = parts.filter(|part| !part.is_empty() && !part.starts_with('.'));

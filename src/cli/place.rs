@@ -1,4 +1,4 @@
-//! Which store is meant.
+//! The store of a command, and its limits.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,25 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use datafusion::prelude::SessionContext;
 
-use super::known;
+use super::completion_values;
 use super::memory::Memory;
 use super::outcome::Failure;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, memory_guard_bytes, names_tables, question_folders};
 use crate::store::{At, FOLDER, Store};
 
-/// Variable with the rows that a question must read to be sent to workers.
+/// Variable with the minimum number of rows that a query must read to run on workers.
 #[cfg(feature = "cluster")]
 const LEAST_ROWS: &str = "TSQL_WORKERS_LEAST_ROWS";
 
-/// Where the store is.
+/// The store of a command, and its limits.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Store and limits")]
 pub(super) struct Place {
-    /// Directory or URL of the store [default: the working directory's, or the next one's above
-    /// it that has one in `.tsql`]
+    /// Folder or URL of the store [default: the nearest `.tsql`]
+    ///
+    /// Without it, the store is `.tsql` in the working directory or in the nearest folder above that has one.
     #[arg(
         long,
         global = true,
@@ -32,11 +33,13 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) store: Option<String>,
-    /// Ask the small built-in sample instead of a store
+    /// Use the small built-in sample store
     #[arg(long, global = true)]
     sample: bool,
-    /// Memory that a query may take for joins, sorts and groups; more goes to temporary files. `none` is no limit
-    /// [default: 70 % of what the process may have, at which a query stops]
+    /// Memory of a query before it spills to disk, or `none`
+    ///
+    /// Applies to joins, sorts and groups; more goes to temporary files. Without a limit nothing spills, and a query stops at
+    /// 70 % of the memory that the process may use.
     #[arg(
         long,
         global = true,
@@ -45,7 +48,7 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     memory_limit: Option<Memory>,
-    /// Threads that compute and read [default: one for each core]
+    /// Number of threads [default: one per core]
     #[arg(
         long,
         global = true,
@@ -54,7 +57,7 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Folder for what does not fit in memory [default: the system's for temporary files]
+    /// Folder for temporary files [default: the folder of the system]
     #[arg(
         long,
         global = true,
@@ -63,17 +66,22 @@ pub(super) struct Place {
         hide_env_values = true
     )]
     pub(super) temp_dir: Option<PathBuf>,
-    /// Look at the store as it was when a tag was made (`v1.0`, see `tsql tag`), at a time (`2026-11-21T17:00:00Z`) or when a
-    /// version was complete (`records@12`, see `tsql history`), as far back as `tsql vacuum` has left it
-    #[arg(long, global = true, value_name = "TAG|TIME|VERSION", add = known::tags())]
+    /// Read an earlier version of the store
+    ///
+    /// A tag (`v1.0`), a time (`2026-11-21T17:00:00Z`) or a table version (`records@12`, see `tsql history`). Versions whose
+    /// files `tsql vacuum` has deleted cannot be read.
+    #[arg(long, global = true, value_name = "TAG|TIME|VERSION", add = completion_values::tags())]
     at: Option<At>,
-    /// Say at the end what was asked of object stores (requests by kind, and bytes), and where questions ran
+    /// Print requests to object stores, and where queries ran
     #[arg(long, global = true)]
     pub(super) stats: bool,
-    /// Machines that help where much is read: `HOST:PORT,HOST:PORT`, `dns:NAME:PORT` or `slurm`, see `tsql worker`
+    /// Workers that run large queries
+    ///
+    /// `HOST:PORT,HOST:PORT`, `dns:NAME:PORT` or `slurm`; see `tsql worker run`.
     #[cfg(feature = "cluster")]
     #[arg(
         long,
+        help_heading = "Workers",
         global = true,
         env = "TSQL_WORKERS",
         value_name = "LIST",
@@ -98,7 +106,7 @@ impl Place {
     ) -> Result<Option<Store>> {
         let store = match self.location()? {
             _ if self.sample => Store::demo().await?,
-            Some(location) => open(&location).await?.telling(talk),
+            Some(location) => open(&location).await?.telling(print_message),
             None => return Ok(None),
         };
         match &self.at {
@@ -124,7 +132,8 @@ impl Place {
         if self.is_past() && missing.iter().any(|missing| message.contains(missing)) {
             // A repair is of the newest version.
             let fact = message.split("\nhint: ").next().unwrap_or(&message);
-            let hint = "`tsql vacuum` has taken files of this version; what has a tag is kept";
+            let hint =
+                "`tsql vacuum` has deleted files of this version; it never deletes files of a tag";
             return Failure::Usage(format!("{fact}\nhint: {hint}"));
         }
         failure
@@ -233,7 +242,7 @@ impl Place {
     pub(super) fn tell_decisions(&self, context: &SessionContext) {
         if self.stats {
             for decision in crate::cluster::decisions(context) {
-                talk(&format!("workers: {decision}"));
+                print_message(&format!("workers: {decision}"));
             }
         }
     }
@@ -244,7 +253,7 @@ impl Place {
     /// The store for writing, made where there is none.
     pub(super) async fn open_or_create(&self) -> Result<Store> {
         if self.sample {
-            let reason = "the sample is for asking only\nhint: leave out --sample";
+            let reason = "the sample is read-only\nhint: leave out --sample";
             return Err(Error::Argument {
                 name: "sample",
                 reason: reason.to_owned(),
@@ -263,9 +272,9 @@ impl Place {
             before
         };
         if new && store.is_ok() {
-            talk(&format!("made the store {location}"));
+            print_message(&format!("created the store {location}"));
         }
-        Ok(store?.telling(talk))
+        Ok(store?.telling(print_message))
     }
 
     /// The store for looking only, if there is one.

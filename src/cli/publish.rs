@@ -1,6 +1,5 @@
-//! `tsql publish`: the store as a dataset for others.
+//! `tsql publish`: the store as a dataset that other tools read.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,63 +7,63 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use clap::Args;
 use indicatif::HumanBytes;
 
-use super::bar;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::progress_bar;
+use super::stderr::{counted, print_message, shows_progress};
 use crate::error::Error;
 use crate::publish::{PublishOptions, Published, PublishedTable};
 
-/// What its bar says.
+/// Template of the progress bar.
 const STYLE: &str = "{spinner} {human_pos} {msg}, {per_sec}, {prefix} written, {elapsed}";
 
-/// Write a dataset that people without tsql can use
+/// Write the store as a dataset that other tools read
 ///
-/// Plain Parquet, a folder for each table and view; a dataset card (README.md) with counts by platform, operator and
-/// error; Croissant metadata (croissant.json); checksums (SHA256SUMS). `pyarrow`, pandas, DuckDB, `datasets` and
-/// `mlcroissant` read it. Publishing the same version twice gives the same bytes.
+/// Plain Parquet, with a folder per table and view; a dataset card (README.md) with counts by platform, operator and error;
+/// Croissant metadata (croissant.json); checksums (SHA256SUMS). `pyarrow`, pandas, DuckDB, `datasets` and `mlcroissant` read
+/// it. Publishing the same version twice writes the same bytes.
 ///
-/// Not published: tags, the ledger with its paths on this machine, and texts that only serve to give files back.
+/// Not published: tags, the ingest log with its local paths, and text that only serves to export files.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql publish gemm --title \"GEMM on two GPUs\" --license CC-BY-4.0 \\\n      \
     --author \"Ada Lovelace\"\n  \
     tsql --at v1.0 publish s3://datasets/gemm --citation paper.bib\n  \
-    tsql publish gemm --dry-run           # which tables, and how many rows\n  \
+    tsql publish gemm --dry-run           # tables and rows\n  \
     tsql publish gemm --overwrite && tsql verify gemm")]
 pub(super) struct Publish {
-    /// Directory or URL to write to; it is made where it is missing
+    /// Folder or URL to write to; a missing folder is created
     #[arg(value_name = "DIR|URL")]
     to: String,
-    /// What the dataset is called [default: the name of its folder]
+    /// Name of the dataset [default: the name of the folder]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What it is, in a sentence or a few [default: how many records of what]
+    /// Description in a few sentences [default: the number of records, graphs and platforms]
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Its licence as SPDX names it: CC-BY-4.0, CC0-1.0, Apache-2.0, ...
+    /// License, as an SPDX identifier: CC-BY-4.0, CC0-1.0, Apache-2.0, ...
     #[arg(long, value_name = "SPDX")]
     license: Option<String>,
-    /// How to cite it: a file with BibTeX, or a text
+    /// Citation: a BibTeX file, or text
     #[arg(long, value_name = "FILE|TEXT")]
     citation: Option<String>,
-    /// Who made it; may be given several times
+    /// Author; repeatable
     #[arg(long = "author", value_name = "NAME")]
     authors: Vec<String>,
-    /// Its page
+    /// Web page of the dataset
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Its version, like 1.0.0 [default: the tag of --at]
-    #[arg(long, value_name = "VERSION")]
+    /// Version of the dataset, such as 1.0.0 [default: the tag of --at]
+    #[arg(long = "dataset-version", alias = "version", value_name = "VERSION")]
     version: Option<String>,
-    /// The day of publication [default: the day of the newest data]
+    /// Date of publication [default: the date of the newest data]
     #[arg(long, value_name = "YYYY-MM-DD")]
     date: Option<String>,
-    /// Replace a publication that is there already
+    /// Replace an existing publication
     #[arg(long)]
     overwrite: bool,
-    /// Only say which tables would be published, and how many rows
+    /// List the tables and rows that would be published, and write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -75,7 +74,7 @@ pub(super) async fn run(place: &Place, command: Publish) -> Result<u8, Failure> 
     let (to, output, dry_run) = (command.to.clone(), command.output.clone(), command.dry_run);
     let store = place.open().await?;
     let mut options = options(place, command)?;
-    let bar = std::io::stderr().is_terminal().then(|| bar::spinner(STYLE));
+    let bar = shows_progress().then(|| progress_bar::spinner(STYLE));
     if let Some(bar) = bar.clone() {
         options = options.progress(move |table, rows, bytes| {
             bar.set_position(rows);
@@ -90,19 +89,19 @@ pub(super) async fn run(place: &Place, command: Publish) -> Result<u8, Failure> 
     let published = published?;
     shown(&published, &output, dry_run).await?;
     if dry_run {
-        talk(&format!(
+        print_message(&format!(
             "{} would be published",
             counted(published.tables.len() as u64, "table")
         ));
         return Ok(DONE);
     }
     let files = counted(published.file_count, "file");
-    talk(&format!(
+    print_message(&format!(
         "published {files} of {} to {to}",
         HumanBytes(published.bytes)
     ));
     if options.license.is_none() {
-        talk("hint: without --license nobody knows what they may do with it");
+        print_message("hint: without --license nobody knows what they may do with it");
     }
     Ok(DONE)
 }

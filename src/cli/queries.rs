@@ -1,4 +1,4 @@
-//! `tsql queries`: the ready-made questions.
+//! `tsql queries`: the built-in queries, and the user's own.
 
 use std::sync::Arc;
 
@@ -17,30 +17,35 @@ use crate::error::Error;
 use crate::query::{Question, question_among};
 use crate::store::Store;
 
-/// List the ready-made questions, or answer one
+/// List the built-in queries, or run one
 ///
-/// Questions of your own are files NAME.sql in `queries` beside the store, or in the folders of TSQL_QUERIES; the
-/// comments of `tsql queries NAME --sql` show how a file says its title and its parameters.
+/// Own queries are files NAME.sql in the folder `queries` beside the store, or in the folders of TSQL_QUERIES. The comments
+/// of `tsql queries NAME --sql` show how a file declares its title and parameters.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql queries failures-by-kind --plot failures.svg"
+    after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql plot @failures-by-kind -o failures.svg"
 )]
 pub(super) struct Queries {
-    /// The question to answer
-    #[arg(value_name = "NAME", add = super::known::question_names())]
+    /// Query to run
+    #[arg(value_name = "NAME", add = super::completion_values::question_names())]
     name: Option<String>,
     /// Values of parameters
-    #[arg(value_name = "NAME=VALUE", value_parser = assignment, add = super::known::parameters())]
+    #[arg(value_name = "NAME=VALUE", value_parser = assignment, add = super::completion_values::parameters())]
     values: Vec<(String, String)>,
     /// Value of a parameter
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name", add = super::known::parameters())]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "name", add = super::completion_values::parameters())]
     set: Vec<(String, String)>,
-    /// Print the SQL instead of answering
+    /// Print the SQL instead of running it
     #[arg(long, requires = "name")]
     sql: bool,
-    /// Draw the answer into FILE.svg, FILE.png or FILE.html, as the question's file says; see `tsql plot`
     #[cfg(feature = "plot")]
-    #[arg(long, value_name = "FILE", requires = "name", conflicts_with = "sql")]
+    #[arg(
+        long,
+        hide = true,
+        value_name = "FILE",
+        requires = "name",
+        conflicts_with = "sql"
+    )]
     plot: Option<std::path::PathBuf>,
     #[command(flatten)]
     output: Output,

@@ -3,7 +3,7 @@
 use datafusion::prelude::SessionContext;
 
 use super::place::Place;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::Error;
 use crate::query::{Question, own_questions, questions};
 
@@ -20,7 +20,7 @@ pub(super) async fn chosen(
         }
         let chosen = values.iter().find(|(name, _)| *name == parameter.name);
         if let Some((name, value)) = chosen {
-            talk(&format!(
+            print_message(&format!(
                 "note: {name} = {value} (--set {name}=NAME for another)"
             ));
         }
@@ -32,7 +32,7 @@ pub(super) async fn chosen(
 pub(super) fn all(place: &Place) -> Result<Vec<Question>, Error> {
     let own = own_questions(&place.question_folders()?);
     for (path, reason) in &own.failed {
-        talk(&format!("{}: {reason}", path.display()));
+        print_message(&format!("{}: {reason}", path.display()));
     }
     let mut all = own.questions;
     for question in questions() {
@@ -51,7 +51,7 @@ pub(super) async fn tell_empty(
     values: &[(String, String)],
 ) -> Result<(), Error> {
     if let Some(what) = question.lacks(context).await? {
-        talk(&format!("note: no answer, because the store has no {what}"));
+        print_message(&format!("note: no answer, because the store has no {what}"));
         return Ok(());
     }
     let values = question.parameters.iter().filter_map(|parameter| {
@@ -67,7 +67,7 @@ pub(super) async fn tell_empty(
     } else {
         format!(" with {values}")
     };
-    talk(&format!(
+    print_message(&format!(
         "note: no rows meet the conditions{where_they_are}; `tsql queries {} --sql` shows them",
         question.name
     ));

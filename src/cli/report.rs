@@ -1,4 +1,4 @@
-//! `tsql report`: pictures and numbers of what was measured.
+//! `tsql report`: an HTML report of a store, and the report of GraphNet's benchmarks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::outcome::{DONE, Failure};
-use super::output::{Output, show};
+use super::output::{Layout, show};
 use super::place::Place;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::Error;
 use crate::graphnet::{self, ReportOptions};
 
 /// Tolerances that the table shows; `scores.csv` has all.
 const SHOWN: [i32; 4] = [-5, 0, 1, 3];
 
-/// Draw what was measured
+/// Write a report: the store as an HTML page, or the scores of GraphNet's benchmarks
 #[derive(Args, Debug)]
 pub(super) struct Report {
     #[command(subcommand)]
@@ -25,6 +25,8 @@ pub(super) struct Report {
 
 #[derive(Subcommand, Debug)]
 enum Dataset {
+    #[cfg(feature = "plot")]
+    Html(super::page::Page),
     Graphnet(Graphnet),
 }
 
@@ -37,50 +39,61 @@ enum Tolerated {
     MismatchExtended,
 }
 
-/// S(t), ES(t) and the distribution of speedups of GraphNet's benchmark runs
+/// Compute S(t), ES(t) and the distribution of speedups of GraphNet's benchmark runs
 ///
-/// Writes the curves and a violin for each category as SVG and PNG, and their numbers as CSV:
-/// speedup_score, error_aware_speedup_score, speedups, scores.csv, speedups.csv. The expressions may
-/// use all columns of `runs`, `name` (of the log), and `source`, `heuristic_tag` and `framework` of
-/// the sample, where the store has it.
+/// Writes the curves and a violin plot per category as SVG and PNG, and their numbers as CSV: speedup_score,
+/// error_aware_speedup_score, speedups, scores.csv, speedups.csv. SQL expressions may use all columns of `runs`, `name` (of
+/// the log), and `source`, `heuristic_tag` and `framework` of the sample.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql report graphnet --to report/\n  \
-    tsql report graphnet --to report/ --by compiler \\\n      \
+    tsql report graphnet -o report/\n  \
+    tsql report graphnet -o report/ --by compiler \\\n      \
     --where \"hardware LIKE '%A100%'\"\n  \
-    tsql report graphnet --to report/ --category source \\\n      \
+    tsql report graphnet -o report/ --category source \\\n      \
     --tolerated mismatch_extended")]
 struct Graphnet {
-    /// Folder that the files are written to
-    #[arg(long, value_name = "DIR")]
-    to: PathBuf,
-    /// Which runs
+    /// Folder for the files
+    #[arg(short, long, alias = "to", value_name = "DIR")]
+    output: PathBuf,
+    /// SQL condition over `runs`
     #[arg(long = "where", value_name = "SQL", default_value = "true")]
     predicate: String,
-    /// One curve for each value of this [default: the name of the log]
+    /// SQL expression with one curve per value [default: the name of the log]
     #[arg(long, value_name = "SQL")]
     by: Option<String>,
-    /// One violin for each value of this [default: the sample's heuristic_tag; the compiler where no sample has one]
+    /// SQL expression with one violin per value [default: the sample's heuristic_tag, or the compiler if no sample has one]
     #[arg(long, value_name = "SQL")]
     category: Option<String>,
-    /// Power that is added to slowdowns
+    /// Exponent p of the penalty on slowdowns
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     penalty: f64,
-    /// Speedup that a failure counts as
+    /// Speedup b of a failure
     #[arg(long, value_name = "B", default_value_t = 0.1)]
     failure: f64,
-    /// Which failures ES(t) tolerates
+    /// Failures that ES(t) tolerates
     #[arg(long, value_enum, default_value = "default")]
     tolerated: Tolerated,
-    /// Pixels across the PNGs, 800 to 8000; letters and lines grow with it
+    /// Width of the PNG files in pixels, 800 to 8000; text and lines scale with it
     #[arg(long, value_name = "PIXELS", default_value_t = 1600)]
     width: u32,
     #[command(flatten)]
-    output: Output,
+    layout: Layout,
 }
 
 pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
-    let Dataset::Graphnet(command) = command.dataset;
+    let command = match command.dataset {
+        #[cfg(feature = "plot")]
+        Dataset::Html(command) => return super::page::run(place, command).await,
+        Dataset::Graphnet(command) => command,
+    };
+    if command.output.extension().is_some() && !command.output.is_dir() {
+        let reason = format!(
+            "`{}` is the name of a file, and `--output` is the folder of the report\n\
+             hint: the table goes to standard output: `--format csv > {0}`",
+            command.output.display()
+        );
+        return Err(Failure::Usage(reason));
+    }
     let usual = ReportOptions::default();
     let options = ReportOptions {
         predicate: command.predicate,
@@ -96,11 +109,11 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
             "true" => "no benchmark runs of GraphNet".to_owned(),
             predicate => format!("no benchmark runs of GraphNet where {predicate}"),
         };
-        let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows what there is";
+        let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows existing runs";
         let reason = format!("the store has {which}\nhint: {hint}");
         return Err(Error::Empty(reason).into());
     }
-    let written = report.write(&command.to, command.width)?;
+    let written = report.write(&command.output, command.width)?;
     let curves = &report.curves;
     let names = curves.iter().map(|curve| curve.name.as_str());
     let runs = curves
@@ -131,11 +144,11 @@ pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
         columns
             .iter()
             .map(|(name, column)| (name.as_str(), Arc::clone(column))),
-        &command.output,
+        &command.layout.output(),
     )
     .await?;
     for path in written {
-        talk(&path.display().to_string());
+        print_message(&path.display().to_string());
     }
     Ok(DONE)
 }

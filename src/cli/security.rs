@@ -1,4 +1,4 @@
-//! What the environment says of tokens and certificates.
+//! Tokens and certificates of workers.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use crate::error::{Error, Result};
 const TOKEN: &str = "TSQL_TOKEN";
 const TOKEN_FILE: &str = "TSQL_TOKEN_FILE";
 
-/// Certificates, for `tsql worker` and whoever asks it. A token comes from the environment only: a command line is
-/// seen by all users of a machine.
+/// Certificates of workers and their clients. A token comes from the environment only, because all users of a machine see
+/// command lines.
 #[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Workers")]
 pub(super) struct Certificates {
-    /// Own certificate, in PEM
+    /// Certificate of this machine, in PEM
     #[arg(
         long,
         global = true,
         env = "TSQL_TLS_CERT",
         value_name = "FILE",
         requires = "tls_key",
-        hide_env_values = true,
-        hide = true
+        hide_env_values = true
     )]
     tls_cert: Option<PathBuf>,
     /// Key of the certificate, in PEM
@@ -33,28 +33,25 @@ pub(super) struct Certificates {
         env = "TSQL_TLS_KEY",
         value_name = "FILE",
         requires = "tls_cert",
-        hide_env_values = true,
-        hide = true
+        hide_env_values = true
     )]
     tls_key: Option<PathBuf>,
-    /// Whose certificates are believed, in PEM
+    /// Certificates of trusted authorities, in PEM
     #[arg(
         long,
         global = true,
         env = "TSQL_TLS_CA",
         value_name = "FILE",
-        hide_env_values = true,
-        hide = true
+        hide_env_values = true
     )]
     tls_ca: Option<PathBuf>,
-    /// Name that the certificates of all workers are for, instead of their addresses
+    /// Name in the certificates of all workers
     #[arg(
         long,
         global = true,
         env = "TSQL_TLS_NAME",
         value_name = "NAME",
-        hide_env_values = true,
-        hide = true
+        hide_env_values = true
     )]
     tls_name: Option<String>,
 }
@@ -77,7 +74,7 @@ impl Certificates {
 fn token() -> Result<Option<String>> {
     match (std::env::var(TOKEN), std::env::var_os(TOKEN_FILE)) {
         (Ok(_), Some(_)) => Err(Error::Setting(format!(
-            "{TOKEN} and {TOKEN_FILE} are both set: which is meant?"
+            "{TOKEN} and {TOKEN_FILE} are both set, and only one is allowed"
         ))),
         (Ok(token), None) => Ok(Some(token)),
         (Err(_), Some(file)) => {

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, TimestampMicrosecondArray};
 use clap::{Args, Subcommand};
 
+use super::deletion::Deletion;
 use super::outcome::{DONE, Failure, UNANSWERED};
 use super::output::{Output, show};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::splits::{self, AskedSplit, LeakLevel, Leaks, PartCount, split_presets};
 
-/// Divide records into train, valid and test so that it stays so, and count what leaks
+/// Divide records into train, valid and test, reproducibly, and count leaks between the parts
 ///
-/// The part of a unit follows from its key, the seed and the ratios alone, so records that come later move nothing. In SQL,
-/// `split('NAME')` is the part of a row of `records`. Made again with another definition, or with other clusters of keys, a split
-/// gets another version; `split('NAME@1')` stays what it is.
+/// The key of a unit, the seed and the ratios alone decide the part of a unit, so new records never move old ones. In SQL,
+/// `split('NAME')` returns the part of a row of `records`. A split that is created again with another definition, or over
+/// other keys, gets a new version; `split('NAME@1')` does not change.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql split create by-task --unit task --ratio 80/10/10 --seed 7\n  \
@@ -25,9 +26,9 @@ use crate::splits::{self, AskedSplit, LeakLevel, Leaks, PartCount, split_presets
     --query \"SELECT * FROM records WHERE platform = 'epyc-7452'\"\n  \
     tsql split create --preset tenset-all-five\n  \
     tsql \"SELECT split('by-task') AS part, count(*) FROM records GROUP BY part\"\n  \
-    tsql split check by-task --level L3     # exits with 1 where something leaks\n  \
+    tsql split leaks by-task --level L3     # exit code 1 if anything leaks\n  \
     tsql split list\n  \
-    tsql split drop by-task@1")]
+    tsql split delete by-task@1")]
 pub(super) struct Split {
     #[command(subcommand)]
     action: Action,
@@ -35,26 +36,28 @@ pub(super) struct Split {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Make the next version of a split
+    /// Create the next version of a split
     Create(Create),
     /// List all versions of all splits
     List(List),
-    /// Print the parts of a split, and how many records are in each
+    /// Show the parts of a split, and the number of records in each
     Show(Named),
-    /// Count what leaks between its parts: exits with 1 where something does that is not to
-    Check(Check),
-    /// Take a split away, or one version of it
-    Drop(Drop),
-    /// List the splits of papers and datasets that `create --preset` knows
+    /// Count leaks between the parts of a split; exit code 1 if a level has leaks that should not have any
+    #[command(alias = "check")]
+    Leaks(Check),
+    /// Delete a split, or one version of it
+    #[command(alias = "drop")]
+    Delete(Drop),
+    /// List the published splits of papers and datasets, for `create --preset`
     Presets(List),
 }
 
 #[derive(Args, Debug)]
 struct Create {
-    /// Its name: letters, digits and . - _ + / [default: that of the preset]
+    /// Name: letters, digits and . - _ + / [default: the name of the preset]
     #[arg(required_unless_present = "preset")]
     name: Option<String>,
-    /// What stays together: config, task, dag, structure, network, platform, time (or line, collection, as presets have it)
+    /// Unit whose records stay in one part: config, task, dag, structure, network, platform or time
     #[arg(
         long,
         value_name = "UNIT",
@@ -62,19 +65,19 @@ struct Create {
         conflicts_with = "preset"
     )]
     unit: Option<String>,
-    /// Shares of train, valid and test [default: 80/10/10]
+    /// Percentages of train, valid and test [default: 80/10/10]
     #[arg(long, value_name = "A/B/C")]
     ratio: Option<String>,
-    /// Another seed is another split
+    /// Seed; another seed gives another split
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: i64,
-    /// Query whose first column names units for test (keys, graph_id or config_id); a column `part` may say another part
+    /// Query whose first column lists the units of test (keys, graph_id or config_id); a column `part` may name another part
     #[arg(long, value_name = "SQL", conflicts_with = "preset")]
     hold_out: Option<String>,
-    /// Query over `records` whose rows it is about [default: all]
+    /// Query over `records` whose rows are divided [default: all]
     #[arg(long, value_name = "SQL")]
     query: Option<String>,
-    /// A split of a paper or a dataset: `tsql split presets` lists them
+    /// Published split of a paper or a dataset; see `tsql split presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
 }
@@ -97,8 +100,8 @@ struct Named {
 struct Check {
     /// Name of the split, or NAME@VERSION
     name: String,
-    /// Up to where nothing is to leak: L0 configuration and platform, L1 configuration, L2 task, L3 DAG or structure, L4 sketch, L5
-    /// network [default: by its unit]
+    /// Highest level without leaks: L0 configuration and platform, L1 configuration, L2 task, L3 DAG or structure, L4
+    /// sketch, L5 network [default: the level of the unit]
     #[arg(long, value_name = "LEVEL")]
     level: Option<String>,
     #[command(flatten)]
@@ -107,8 +110,10 @@ struct Check {
 
 #[derive(Args, Debug)]
 struct Drop {
-    /// Name of the split with all its versions, or NAME@VERSION
+    /// Name of the split, with all its versions, or NAME@VERSION
     name: String,
+    #[command(flatten)]
+    deletion: Deletion,
 }
 
 pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
@@ -125,7 +130,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
                 .await?;
             let split = &made.split;
             let what = if made.is_new { "" } else { " is that already" };
-            talk(&format!(
+            print_message(&format!(
                 "{}{what}: {} by {}; {}",
                 split.full_name(),
                 counted(split.unit_count.unsigned_abs(), "unit"),
@@ -133,7 +138,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
                 told(&made.parts)
             ));
             if let Some(warning) = &split.warning {
-                talk(&format!("note: {warning}"));
+                print_message(&format!("note: {warning}"));
             }
             Ok(DONE)
         }
@@ -142,11 +147,11 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
             let split = store.split(&named.name).await?;
             let parts = store.parts_of_split(&split.full_name()).await?;
             if named.output.is_table() {
-                talk(&about(&split));
+                print_message(&about(&split));
             }
             show(of_parts(&split, &parts), &named.output).await
         }
-        Action::Check(check) => {
+        Action::Leaks(check) => {
             let level = check.level.as_deref().map(LeakLevel::parse).transpose()?;
             let found = store.check_split(&check.name, level).await?;
             let code = show(of_levels(&found.split, &found.levels), &check.output).await?;
@@ -156,7 +161,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
             let mut leaking = found.levels.iter();
             let first = leaking.find(|leaks| leaks.is_declared && leaks.any());
             if let Some(leaks) = first {
-                talk(&format!(
+                print_message(&format!(
                     "{} leaks at {}: {} in several parts",
                     found.split.full_name(),
                     leaks.level.word(),
@@ -165,10 +170,18 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
             }
             Ok(UNANSWERED)
         }
-        Action::Drop(named) => {
+        Action::Delete(named) => {
+            let split = store.split(&named.name).await?;
+            let what = match named.name.contains('@') {
+                true => format!("the split {}", split.full_name()),
+                false => format!("all versions of the split {}", named.name),
+            };
+            if !named.deletion.is_confirmed(&what)? {
+                return Ok(DONE);
+            }
             let count = store.drop_split(&named.name).await?;
-            talk(&format!(
-                "{}: {} dropped",
+            print_message(&format!(
+                "{}: {} deleted",
                 named.name,
                 counted(count, "version")
             ));

@@ -13,13 +13,13 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use super::assignment::assignment;
+use super::command_suggestions::{is_word, no_command};
 use super::empty_result;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::place::Place;
-use super::talk::{counted, talk};
-use super::typed::{is_word, no_command};
-use super::watching::{self, Execute};
+use super::progress::{self, Execute};
+use super::stderr::{counted, print_message};
 use crate::error::Error;
 use crate::query::match_placeholders;
 use crate::query::statement::{planned_with, statements};
@@ -29,10 +29,10 @@ const STDIN: &str = "-";
 
 #[derive(Args, Debug)]
 pub(super) struct Query {
-    /// The query; `-` reads it from standard input
+    /// Query; `-` reads it from standard input
     #[arg(value_name = "SQL")]
     sql: Option<String>,
-    /// The query, where it must not be taken for a command
+    /// Query, if it could be mistaken for a command
     #[arg(
         short = 'c',
         long,
@@ -41,13 +41,13 @@ pub(super) struct Query {
         allow_hyphen_values = true
     )]
     command: Option<String>,
-    /// A file with the query, or several that end in `;`
+    /// File with a query, or several separated by `;`
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["sql", "command"])]
     file: Option<PathBuf>,
-    /// Value of `$NAME` in the query, as text or a number as the query wants it
+    /// Value of the parameter `$NAME` of the query
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Say on standard error how long each query took
+    /// Print the time of each query on standard error
     #[arg(long)]
     pub(super) timer: bool,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         }
     }
     if let Some(name) = unused {
-        talk(&format!(
+        print_message(&format!(
             "note: `{name}` exists only while this command runs\nhint: query it in the same text \
              (`CREATE VIEW v AS ...; SELECT ... FROM v`), or create it in the shell (`tsql`)"
         ));
@@ -134,7 +134,7 @@ pub(super) async fn answer(
     } else {
         shown.output.clone()
     };
-    let (watched, stream) = watching::run(frame, shown.execute).await?;
+    let (watched, stream) = progress::run(frame, shown.execute).await?;
     let printed = print(stream, &output).await;
     place.tell_decisions(context);
     let rows = printed?;
@@ -143,7 +143,7 @@ pub(super) async fn answer(
     }
     if shown.timer {
         let seconds = begin.elapsed().as_secs_f64();
-        talk(&format!("{} in {seconds:.6} s", counted(rows, "row")));
+        print_message(&format!("{} in {seconds:.6} s", counted(rows, "row")));
     }
     Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! `tsql store`: does a place keep what a store needs? How do others read it?
+//! `tsql store`: guarantees of a store's location, and views for other engines.
 
 use std::io::Write as _;
 
@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
-use super::talk::talk;
+use super::stderr::print_message;
 use crate::error::Error;
 use crate::store::Location;
 
-/// Look at the place of a store
+/// Test the location of a store, or print SQL views for DuckDB
 #[derive(Args, Debug)]
 pub(super) struct Store {
     #[command(subcommand)]
@@ -19,29 +19,28 @@ pub(super) struct Store {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Check(Check),
+    #[command(alias = "check")]
+    Probe(Probe),
     Views(Views),
 }
 
-/// Try whether a bucket does what commits need
+/// Test whether a bucket supports atomic commits
 ///
-/// Writers agree by creating the next file of a log, which only one of them may succeed in. Not
-/// every server that speaks S3 keeps to that; tsql writes to none that does not. The objects that
-/// are tried with are deleted again.
+/// Writers commit by creating the next file of a log, and only one of them may succeed. Some servers with an S3 interface
+/// do not guarantee this; tsql does not write to them. The test objects are deleted again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql store check s3://measurements/tenset\n  \
-    AWS_ENDPOINT_URL=http://localhost:9000 tsql store check s3://measurements")]
-struct Check {
-    /// The place [default: that of --store]
+    tsql store probe s3://measurements/tenset\n  \
+    AWS_ENDPOINT_URL=http://localhost:9000 tsql store probe s3://measurements")]
+struct Probe {
+    /// Location [default: the location of --store]
     #[arg(value_name = "URL")]
     url: Option<String>,
 }
 
-/// Print SQL by which DuckDB sees the tables as tsql shows them
+/// Print SQL views that show DuckDB the tables as tsql shows them
 ///
-/// Other engines find in a store what its files hold: repeats and parameters are packed there. These
-/// views unpack them.
+/// The files of a store hold repeats and parameters in packed form. The views unpack them for other engines.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql store views > views.sql\n  \
@@ -50,7 +49,7 @@ struct Views {}
 
 pub(super) async fn run(place: &Place, command: Store) -> Result<u8, Failure> {
     match command.command {
-        Command::Check(command) => check(place, command).await,
+        Command::Probe(command) => probe(place, command).await,
         Command::Views(_) => views(place).await,
     }
 }
@@ -63,29 +62,29 @@ async fn views(place: &Place) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-async fn check(place: &Place, check: Check) -> Result<u8, Failure> {
-    let url = check.url.unwrap_or_else(|| place.new_location());
+async fn probe(place: &Place, command: Probe) -> Result<u8, Failure> {
+    let url = command.url.unwrap_or_else(|| place.new_location());
     let Some(probed) = Location::open(&url).await?.probe().await else {
-        talk("a local disk has what commits need");
+        print_message("a local disk supports atomic commits");
         return Ok(DONE);
     };
     let mut wrong = 0;
     for check in &probed {
         match &check.wrong {
-            None => talk(&format!("ok      {}", check.what)),
+            None => print_message(&format!("ok      {}", check.what)),
             Some(reason) => {
                 wrong += 1;
-                talk(&format!("WRONG   {}: {reason}", check.what));
+                print_message(&format!("WRONG   {}: {reason}", check.what));
             }
         }
     }
     if wrong == 0 {
-        talk(&format!("{url} can be written to by many at once"));
+        print_message(&format!("{url} supports concurrent writers"));
         return Ok(DONE);
     }
-    talk(&format!(
-        "{url} does not keep writers apart: tsql writes nothing there\n\
-         hint: if nobody else ever writes, say `single_writer = true` of the bucket in tsql.toml, or \
+    print_message(&format!(
+        "{url} does not support concurrent writers: tsql writes nothing there\n\
+         hint: if nobody else ever writes, set `single_writer = true` of the bucket in tsql.toml, or \
          TSQL_SINGLE_WRITER=1"
     ));
     Ok(PARTLY)

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::error::Error;
 use crate::graphnet::{self, SubsetOptions};
 
-/// Keep the answer of a query under a name and a version
+/// Store the result of a query as a named, versioned list
 ///
-/// Benchmarks are run over lists of samples. A subset is such a list, made by a query or drawn from
-/// its answer with a seed; making it again makes the next version, older ones stay.
+/// Benchmarks run over lists of samples. A subset is such a list: the result of a query, or a random sample of it with a
+/// seed. Creating it again adds a version; earlier versions stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql subset create nlp \\\n      \
@@ -24,7 +25,8 @@ use crate::graphnet::{self, SubsetOptions};
     --query \"SELECT path FROM samples WHERE variant_of IS NULL\" --random 400 \\\n      \
     --seed 7\n  \
     tsql subset list\n  \
-    tsql subset show nlp -o nlp.txt          # one path a line\n  \
+    tsql subset show nlp@2 -o nlp.txt        # one path per line\n  \
+    tsql subset delete nlp@1\n  \
     tsql \"SELECT avg(node_count) FROM samples JOIN subset_members\n      \
     ON path = member WHERE name = 'nlp'\"")]
 pub(super) struct Subset {
@@ -34,25 +36,27 @@ pub(super) struct Subset {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Make the next version of a list
+    /// Create the next version of a list
     Create(Create),
     /// List all versions of all lists
     List(List),
-    /// Print the members, one a line
+    /// Print the members, one per line
     Show(Show),
+    /// Delete a list, or one version of it
+    Delete(Delete),
 }
 
 #[derive(Args, Debug)]
 struct Create {
     /// Name of the list
     name: String,
-    /// Query whose first column has the members
+    /// Query whose first column contains the members
     #[arg(long, value_name = "SQL")]
     query: String,
-    /// Draw so many of them
+    /// Number of members to sample at random
     #[arg(long, value_name = "N", requires = "seed")]
     random: Option<usize>,
-    /// Seed to draw them with
+    /// Seed of the sampling
     #[arg(long, value_name = "S", requires = "random")]
     seed: Option<u64>,
 }
@@ -65,14 +69,21 @@ struct List {
 
 #[derive(Args, Debug)]
 struct Show {
-    /// Name of the list
+    /// Name of the list, or NAME@VERSION
     name: String,
-    /// Version [default: the newest]
-    #[arg(long)]
+    #[arg(long, hide = true)]
     version: Option<i64>,
     /// Write to this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct Delete {
+    /// Name of the list, with all its versions, or NAME@VERSION
+    name: String,
+    #[command(flatten)]
+    deletion: Deletion,
 }
 
 pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
@@ -84,10 +95,21 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
             let made = graphnet::create_subset(&store, &create.name, &create.query, &options);
             let made = made.await?;
             let members = counted(made.members.len() as u64, "member");
-            talk(&format!(
+            print_message(&format!(
                 "{}, version {}: {members}",
                 made.name, made.version
             ));
+        }
+        Action::Delete(delete) => {
+            let what = match delete.name.contains('@') {
+                true => format!("the subset {}", delete.name),
+                false => format!("all versions of the subset {}", delete.name),
+            };
+            if delete.deletion.is_confirmed(&what)? {
+                let count = graphnet::delete_subset(&store, &delete.name).await?;
+                let count = counted(count, "version");
+                print_message(&format!("{}: {count} deleted", delete.name));
+            }
         }
         Action::List(list) => {
             let context = store.session().await?;
@@ -97,7 +119,11 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
             print(rows, &list.output).await?;
         }
         Action::Show(show) => {
-            let subset = graphnet::subset(&store, &show.name, show.version).await?;
+            let (name, version) = match show.name.rsplit_once('@') {
+                Some((name, version)) => (name, version.parse().ok()),
+                None => (show.name.as_str(), show.version),
+            };
+            let subset = graphnet::subset(&store, name, version).await?;
             let lines: String = subset
                 .members
                 .iter()

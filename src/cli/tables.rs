@@ -1,4 +1,4 @@
-//! `tsql tables`: what the store holds.
+//! `tsql tables`: the tables and views of the store.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::note::tell_notes;
 use super::outcome::Failure;
 use super::output::{Output, show};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::schema;
 
 /// The table that is listed first.
 const MAIN: &str = "records";
 
-/// List the tables that have rows, and the views
+/// List the tables with rows, and the views
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql tables\n  tsql tables --all --format markdown")]
 pub(super) struct Tables {
-    /// List empty tables too, with whole descriptions
+    /// List empty tables too, with full descriptions
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
             u64::try_from(all - entries.len()).unwrap_or(u64::MAX),
             "empty table",
         );
-        talk(&format!("note: {empty} left out; --all lists them"));
+        print_message(&format!("note: {empty} left out; --all lists them"));
     }
     tell_notes(&store, &[], &command.output).await;
     Ok(code)

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
 use clap::{Args, Subcommand};
 
+use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::place::Place;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 
-/// Give the store as it is a name, for `--at` and for ever
+/// Name a version of the store, permanently
 ///
-/// A tag names one version of every table, which belong together. What it names stays: `tsql vacuum` leaves its files.
+/// A tag names one consistent version of all tables, for `--at`. `tsql vacuum` never deletes its files.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql tag create v1.0 --note \"the dataset of the paper\"\n  \
@@ -28,21 +29,21 @@ pub(super) struct Tag {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Name the newest versions of all tables, or those of `--at`
+    /// Tag the newest version of the store, or the version of `--at`
     Create(Create),
-    /// List all tags, with the bytes of each and those that go with it
+    /// List all tags, with their bytes and the bytes that no other version needs
     List(List),
-    /// Print the versions that a tag names
+    /// Show the table versions of a tag
     Show(Show),
-    /// Take a tag away
+    /// Delete a tag; its data stays until `tsql vacuum`
     Delete(Delete),
 }
 
 #[derive(Args, Debug)]
 struct Create {
-    /// Its name: letters, digits and . - _ + /
+    /// Name: letters, digits and . - _ + /
     name: String,
-    /// What is to be known about it
+    /// Note about the version
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 }
@@ -56,7 +57,7 @@ struct List {
 #[derive(Args, Debug)]
 struct Show {
     /// Name of the tag
-    #[arg(add = super::known::tags())]
+    #[arg(add = super::completion_values::tags())]
     name: String,
     #[command(flatten)]
     output: Output,
@@ -65,8 +66,10 @@ struct Show {
 #[derive(Args, Debug)]
 struct Delete {
     /// Name of the tag
-    #[arg(add = super::known::tags())]
+    #[arg(add = super::completion_values::tags())]
     name: String,
+    #[command(flatten)]
+    deletion: Deletion,
 }
 
 pub(super) async fn run(place: &Place, command: Tag) -> Result<u8, Failure> {
@@ -77,7 +80,7 @@ pub(super) async fn run(place: &Place, command: Tag) -> Result<u8, Failure> {
                 .create_tag(&create.name, create.note.as_deref())
                 .await?;
             let tables = counted(tag.versions.len() as u64, "table");
-            talk(&format!("{} names the versions of {tables}", tag.name));
+            print_message(&format!("{} names the versions of {tables}", tag.name));
             Ok(DONE)
         }
         Action::List(list) => {
@@ -113,8 +116,12 @@ pub(super) async fn run(place: &Place, command: Tag) -> Result<u8, Failure> {
             show(columns, &command.output).await
         }
         Action::Delete(delete) => {
-            store.delete_tag(&delete.name).await?;
-            talk(&format!("{} is no tag any more", delete.name));
+            store.tag(&delete.name).await?;
+            let what = format!("the tag {}", delete.name);
+            if delete.deletion.is_confirmed(&what)? {
+                store.delete_tag(&delete.name).await?;
+                print_message(&format!("deleted {what}"));
+            }
             Ok(DONE)
         }
     }

@@ -1,4 +1,4 @@
-//! `tsql ui`: a page to ask the store on.
+//! `tsql ui`: a web interface for queries.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tsql_folders::Scratch;
 use super::outcome::{DONE, Failure};
 use super::page::named;
 use super::place::Place;
-use super::talk::talk_secrets;
+use super::stderr::print_secret_message;
 use crate::error::Error;
 use crate::ui::{Ui as Served, UiOptions};
 
@@ -21,28 +21,27 @@ const OPENER: &str = if cfg!(target_os = "macos") {
     "xdg-open"
 };
 
-/// Serve a page to ask the store on, for this machine
+/// Serve a web interface for queries, on this machine
 ///
-/// Type SQL, or choose a ready-made question; answers of any length are paged, sorted and drawn, and what an ingest or a
-/// measurement writes meanwhile shows by itself. The page listens on 127.0.0.1 alone and lets in who has the address that it
-/// prints, which is a secret. It only reads, and no files but the store's. Questions that run have --memory-limit together; one
-/// ends with its tab. Ctrl-C ends the page.
+/// Runs SQL and built-in queries; results are paged, sorted and plotted, and records of a running ingest or measurement
+/// appear by themselves. It listens on 127.0.0.1 only and requires the address that it prints, which is a secret. It only
+/// reads, and only the store. All running queries share --memory-limit; a query ends with its tab. Ctrl-C ends the server.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ui\n  \
     tsql ui --sample --port 8700 --no-open\n  \
     ssh -L 8700:127.0.0.1:8700 gpu1 tsql ui --store logs/.tsql --port 8700")]
 pub(super) struct Ui {
-    /// Port on 127.0.0.1; 0 takes a free one
+    /// Port on 127.0.0.1; 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Questions may read files, too: `FROM 'x.csv'`, `FROM 'https://...'`
-    #[arg(long)]
+    /// Allow queries to read files: `FROM 'x.csv'`, `FROM 'https://...'`
+    #[arg(long = "allow-files", alias = "files")]
     files: bool,
-    /// What the store is called there [default: the name of its folder]
+    /// Title of the page [default: the name of the store's folder]
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 }
@@ -57,7 +56,7 @@ pub(super) async fn run(place: &Place, command: Ui) -> Result<u8, Failure> {
         .files(command.files);
     let stop = super::signals::asked_to_end()?;
     let ui = Served::start(store, options).await?;
-    talk_secrets(&format!("open {} (Ctrl-C ends it)", ui.url()));
+    print_secret_message(&format!("open {} (Ctrl-C ends it)", ui.url()));
     // It goes when the page does.
     let _opened = match !command.no_open && std::io::stderr().is_terminal() {
         true => opened(ui.url()),

@@ -1,35 +1,35 @@
-//! `tsql verify`: is a publication as it was published?
+//! `tsql verify`: compares a publication with its checksums.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use clap::Args;
 use indicatif::HumanBytes;
 
-use super::bar;
 use super::outcome::{DONE, Failure, PARTLY};
-use super::talk::{counted, talk};
+use super::progress_bar;
+use super::stderr::{counted, print_message, shows_progress};
 use crate::error::Error;
 use crate::publish::verify_publication;
 
-/// What its bar says.
+/// Template of the progress bar.
 const STYLE: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}, {elapsed}";
 
 /// Compare the files of a publication with their checksums
 ///
-/// Reads all files that `SHA256SUMS` lists and prints which are missing, changed or additional, a line each. Hidden
-/// files (`.git`) are not looked at. Exit code 0 where all is as it was published, 1 where it is not.
+/// Reads all files that `SHA256SUMS` lists, and prints missing, changed and additional files, one per line. Hidden files
+/// (`.git`) are ignored. Exit code 0 if nothing differs, 1 otherwise.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql verify published && echo whole\n  \
     tsql verify s3://datasets/gemm")]
 pub(super) struct Verify {
-    /// Directory or URL of the publication
+    /// Folder or URL of the publication
     #[arg(value_name = "DIR|URL")]
     publication: String,
 }
 
 pub(super) async fn run(command: Verify) -> Result<u8, Failure> {
-    let bar = std::io::stderr().is_terminal().then(|| bar::spinner(STYLE));
+    let bar = shows_progress().then(|| progress_bar::spinner(STYLE));
     let verified = verify_publication(&command.publication, |bytes| {
         if let Some(bar) = &bar {
             bar.set_position(bytes);
@@ -52,7 +52,7 @@ pub(super) async fn run(command: Verify) -> Result<u8, Failure> {
         }
     }
     let files = counted(verified.file_count, "file");
-    talk(&format!(
+    print_message(&format!(
         "{files} of {} as published",
         HumanBytes(verified.bytes)
     ));

@@ -1,29 +1,29 @@
-//! What a worker says of itself.
+//! Status of a worker.
 
 use serde::{Deserialize, Serialize};
 
-/// Where it says so: JSON.
+/// HTTP path of the status, in JSON.
 pub(crate) const STATUS_PATH: &str = "/status";
 
-/// A worker, as `tsql workers status` shows it.
+/// Status of a worker, as shown by `tsql worker status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// Version of the program, with a mark of all that a plan refers to.
+    /// Version of the program, with a hash of everything that a plan refers to.
     pub version: String,
-    /// The stores that it serves.
+    /// Served stores.
     pub stores: Vec<Served>,
-    /// Parts of questions that run now.
+    /// Number of running stage tasks.
     pub running: u64,
-    /// Parts of questions since it began.
+    /// Number of stage tasks since the worker started.
     pub taken: u64,
-    /// Those that failed.
+    /// Number of failed stage tasks.
     pub failed: u64,
-    /// Memory that joins, sorts and groups take now, in bytes.
+    /// Memory that joins, sorts and aggregates currently use, in bytes.
     pub memory_bytes: u64,
-    /// Memory that they may take, in bytes; `None` where there is no limit.
+    /// Memory limit in bytes; `None` if there is no limit.
     pub memory_limit_bytes: Option<u64>,
-    /// It finishes what runs, and takes nothing new.
+    /// True if the worker finishes running tasks and accepts no new ones.
     pub stopping: bool,
 }
 
@@ -31,8 +31,8 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Served {
-    /// As it was given to the worker.
+    /// Location as passed to the worker.
     pub location: String,
-    /// What tells it from all others, whatever it is called: the URL that plans name it by.
+    /// Identity of the store, independent of its location: the URL of the store in plans.
     pub id: String,
 }

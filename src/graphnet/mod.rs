@@ -21,4 +21,4 @@ mod subset;
 
 pub use hub::{HubOptions, export_hub};
 pub use report::{Curve, PNG_WIDTHS, Point, Report, ReportOptions, report};
-pub use subset::{Subset, SubsetOptions, create_subset, subset};
+pub use subset::{Subset, SubsetOptions, create_subset, delete_subset, subset};

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
-use crate::store::{Change, Snapshot, Store};
+use crate::store::{Change, Rests, Snapshot, Store};
 
 /// A version of a named list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -98,7 +98,7 @@ pub async fn create_subset(
             if last.is_some_and(|(_, made)| made == new) {
                 return Ok(None);
             }
-            version += 1;
+            version = version.max(highest_version(snapshot, name).await?) + 1;
             let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
             let number =
                 |number: Option<i64>| -> ArrayRef { Arc::new(Int64Array::from(vec![number])) };
@@ -120,6 +120,7 @@ pub async fn create_subset(
             let added = file::write(store.location(), table, &[], &[batch], Effort::Ingest).await?;
             Ok(Some(Change {
                 add: vec![added],
+                transactions: vec![(version_counter(name), version)],
                 ..Change::default()
             }))
         })
@@ -235,6 +236,56 @@ pub async fn subset(store: &Store, name: &str, version: Option<i64>) -> Result<S
         name: version.map_or_else(|| name.to_owned(), |version| format!("{name}@{version}")),
         known: known.into_iter().collect::<Vec<_>>().join(", "),
     })
+}
+
+/// Deletes `NAME@VERSION`, or `NAME` with all its versions. Returns the number of deleted versions. Their version numbers are
+/// not used again.
+///
+/// # Errors
+/// [`Error::Unknown`] where there is no such subset, and failures of the storage.
+pub async fn delete_subset(store: &Store, name: &str) -> Result<u64> {
+    store.changeable()?;
+    let (plain, version) = match name.rsplit_once('@') {
+        Some((plain, version)) => (
+            plain,
+            Some(version.parse().map_err(|_| {
+                let reason = format!("`{version}` is no version\nhint: NAME@2");
+                Error::Argument {
+                    name: "name",
+                    reason,
+                }
+            })?),
+        ),
+        None => (name, None),
+    };
+    let found = subset(store, plain, version).await?;
+    let mut own = col("name").eq(lit(plain));
+    if let Some(version) = version {
+        own = own.and(col("version").eq(lit(version)));
+    }
+    let detail = format!("delete subset {name}");
+    let (mut deleted, mut rests) = (0, Rests::default());
+    store
+        .commit("subsets", &detail, async |snapshot: &Snapshot| {
+            let (rows, mut change) = store.without("subsets", snapshot, &own, &mut rests).await?;
+            deleted = rows;
+            let highest = highest_version(snapshot, plain).await?.max(found.version);
+            change.transactions = vec![(version_counter(plain), highest)];
+            Ok((rows > 0).then_some(change))
+        })
+        .await?;
+    Ok(deleted)
+}
+
+/// The highest version that a subset of this name ever had; 0 where none is recorded.
+async fn highest_version(snapshot: &Snapshot, name: &str) -> Result<i64> {
+    let version = snapshot.transaction(&version_counter(name)).await?;
+    Ok(version.unwrap_or_default())
+}
+
+/// Name of the application transaction that counts the versions of a subset.
+fn version_counter(name: &str) -> String {
+    format!("tsql subset {name}")
 }
 
 fn of_query(reason: String) -> Error {

@@ -8,9 +8,9 @@
 //!     └── database_tuning_record.json     a line for each record, which names a line of the other file
 //! ```
 //!
-//! A record names its workload by its line in the other file. So records of several databases get new numbers, and
-//! records whose workload the store does not have are rejected: under any number TVM would take them for records of
-//! another program.
+//! A record refers to its workload by line number in the other file. So records of several databases get new
+//! numbers. Records whose workload the store does not have are rejected: under any number TVM would assign them
+//! to another program.
 
 mod exported;
 mod known;
@@ -35,12 +35,12 @@ use selected::other_records;
 /// Writes the records of MetaSchedule that `options` select as databases below `folder`: one for each target and
 /// platform, with its workloads.
 ///
-/// A database keeps the order and, where all records of a file were selected, all workloads of the file that it came
-/// with. So a database that is exported whole has the bytes that were ingested.
+/// A database keeps the order of its source file. If all records of a file were selected, it also keeps all
+/// workloads of that file. So a database that is exported whole has the bytes that were ingested.
 ///
 /// # Errors
-/// [`Error::Empty`] where no record is selected, [`Error::Refused`] where the store does not have the workload of one,
-/// [`Error::Query`] for a predicate that is no SQL, [`Error::Io`] where the folder cannot be written.
+/// [`Error::Empty`] if no record is selected, [`Error::Refused`] if the store lacks the workload of a record,
+/// [`Error::Query`] for an invalid predicate, [`Error::Io`] if the folder cannot be written.
 pub async fn export_databases(
     store: &Store,
     folder: &Path,
@@ -55,7 +55,7 @@ pub async fn export_databases(
     let plans = Plan::all(&context, predicate).await?;
     if plans.is_empty() {
         return Err(Error::Empty(format!(
-            "no record of a MetaSchedule database matches `{predicate}`\nhint: `--format tenset` exports records of other formats as lines"
+            "no record of a MetaSchedule database matches `{predicate}`\nhint: `tsql export lines` exports records of other formats"
         )));
     }
     let scratch = Arc::new(Scratch::within(folder)?);

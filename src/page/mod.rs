@@ -88,7 +88,7 @@ async fn made(store: &Store, context: &SessionContext) -> Result<String> {
         versions.join(", ")
     };
     Ok(format!(
-        "Made by tsql {} at {at} UTC with `tsql page`, of {of}.",
+        "Made by tsql {} at {at} UTC with `tsql report html`, of {of}.",
         env!("CARGO_PKG_VERSION")
     ))
 }
@@ -152,7 +152,7 @@ async fn asked(context: &SessionContext, question: &Question) -> Result<Option<F
         .iter()
         .map(|(name, value)| format!(" --set {name}={value}"));
     let command = format!(
-        "tsql plot --question {}{} -o {}.svg",
+        "tsql plot @{}{} -o {}.svg",
         question.name,
         set.collect::<String>(),
         question.name
@@ -224,7 +224,7 @@ mod tests {
         for text in [
             "Best so far",
             "data-name=\"epyc-1t\"",
-            "tsql plot --question failures-by-kind",
+            "tsql plot @failures-by-kind",
             "class=\"copy\"",
         ] {
             assert!(html.contains(text), "{text}");

@@ -1,4 +1,4 @@
-//! Splits of papers and of datasets, under their names.
+//! Presets: splits of papers and datasets.
 
 use serde::Serialize;
 
@@ -6,23 +6,23 @@ use super::options::SplitOptions;
 use crate::error::{Error, Result};
 use crate::query::SplitUnit;
 
-/// A split that others have defined.
+/// A split defined by a paper or a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SplitPreset {
     /// Its name.
     pub name: &'static str,
-    /// What it is, and where it is defined.
+    /// Description and source.
     pub doc: &'static str,
-    /// What leaks by definition.
+    /// Known leaks.
     pub warning: Option<&'static str>,
-    /// What stays together.
+    /// Unit that is never divided.
     pub unit: SplitUnit,
-    /// Shares of train, valid and test.
+    /// Ratio of train, valid and test.
     pub ratio: &'static str,
-    /// The query whose rows it is about.
+    /// Query whose rows are split.
     pub query: &'static str,
-    /// The query whose units are held out.
+    /// Query whose units are held out.
     pub hold_out: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ const PRESETS: [SplitPreset; 4] = [
         doc: "TenSet's hold-out `all_five`, which are six networks (make_dataset.py:34-46): their tasks of batch 1 are the test set; a tenth \
               of the other tasks is for validation. Needs `network_info`",
         warning: Some(
-            "tasks of other networks share DAGs with the test set: see `tsql split check`, L3",
+            "tasks of other networks share DAGs with the test set: see `tsql split leaks`, L3",
         ),
         unit: SplitUnit::Task,
         ratio: "90/10/0",
@@ -60,7 +60,7 @@ const PRESETS: [SplitPreset; 4] = [
         doc: "TLP's five test networks (tlp_make_dataset.py): their tasks of batch 1 are the test set; a tenth of the other tasks is for \
               validation, where upstream takes rows of all tasks. Needs `network_info`",
         warning: Some(
-            "tasks of other networks share DAGs with the test set: see `tsql split check`, L3",
+            "tasks of other networks share DAGs with the test set: see `tsql split leaks`, L3",
         ),
         unit: SplitUnit::Task,
         ratio: "90/10/0",
@@ -74,7 +74,7 @@ const PRESETS: [SplitPreset; 4] = [
         name: "tpugraphs-official",
         doc: "The folders `train`, `valid` and `test` that TpuGraphs is published in",
         warning: Some(
-            "graphs of one family lie in several parts (resnet50 in bf16 and in fp16): see `tsql split check`, L3",
+            "graphs of one family lie in several parts (resnet50 in bf16 and in fp16): see `tsql split leaks`, L3",
         ),
         unit: SplitUnit::Collection,
         ratio: "1/1/1",
@@ -83,17 +83,17 @@ const PRESETS: [SplitPreset; 4] = [
     },
 ];
 
-/// The splits that others have defined.
+/// Returns all presets.
 #[must_use]
 pub fn split_presets() -> &'static [SplitPreset] {
     &PRESETS
 }
 
 impl SplitOptions {
-    /// As others have defined it; see [`split_presets`].
+    /// Returns the options of a preset; see [`split_presets`].
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is no such preset.
+    /// [`Error::Unknown`] if there is no such preset.
     pub fn preset(name: &str) -> Result<Self> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
         let preset = found.ok_or_else(|| Error::Unknown {

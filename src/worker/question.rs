@@ -1,7 +1,7 @@
-//! The questions whose parts run here, and when they are over.
+//! Running queries and their cancellation.
 //!
-//! Whoever asks holds a stream open as long as a question lasts. When it ends, whatever the reason, nobody wants
-//! the rows any more: each read of a file fails from then on, and with it what is left of the question.
+//! A client keeps a stream open for the duration of a query. When the stream ends, for any reason, the rows are
+//! not needed. From then on each file read fails, and with it the rest of the query.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +22,7 @@ use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ParquetMetaData;
 
-/// A part of a question that runs here.
+/// A stage task that runs on this worker.
 #[derive(Debug)]
 pub(super) struct Question {
     over: AtomicBool,
@@ -30,12 +30,12 @@ pub(super) struct Question {
     deadline: Duration,
 }
 
-/// Why it goes on no more.
+/// Reason why a query was stopped.
 #[derive(Debug, thiserror::Error)]
 enum Over {
     #[error("nobody waits for the rows any more")]
     Unwanted,
-    #[error("the worker's deadline of {0:?} is over\nhint: `tsql worker --deadline` sets it")]
+    #[error("the worker's deadline of {0:?} is over\nhint: `tsql worker run --deadline` sets it")]
     Late(Duration),
 }
 
@@ -52,7 +52,7 @@ impl Question {
     }
 }
 
-/// All parts that run here.
+/// All stage tasks that run on this worker.
 #[derive(Clone, Debug)]
 pub(super) struct Questions {
     deadline: Duration,
@@ -60,7 +60,7 @@ pub(super) struct Questions {
     running: Arc<Mutex<HashMap<u64, Arc<Question>>>>,
 }
 
-/// Runs as long as this is there.
+/// Guard that stops the query when it is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     number: u64,
@@ -94,7 +94,7 @@ impl Questions {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A part begins.
+    /// Registers a stage task.
     pub(super) fn begin(&self) -> Running {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let question = Question {
@@ -113,13 +113,13 @@ impl Questions {
         self.locked().get(&number).cloned()
     }
 
-    /// How many run now.
+    /// Returns the number of running tasks.
     pub(super) fn count(&self) -> usize {
         self.locked().len()
     }
 }
 
-/// Readers that read nothing once the question is over.
+/// Factory of readers that fail once the query was stopped.
 #[derive(Debug)]
 pub(super) struct WhileWanted {
     pub(super) inner: Arc<dyn ParquetFileReaderFactory>,

@@ -1,4 +1,4 @@
-"""The page of `tsql ui` and the file of `tsql page` in a real browser: `browser.py COMMAND [FOLDER]`.
+"""The page of `tsql ui` and the file of `tsql report html` in a real browser: `browser.py COMMAND [FOLDER]`.
 
 Prints what was looked at as JSON, or `{"skipped": why}` where there is no Chromium. Pictures of what was seen go to FOLDER.
 """
@@ -113,7 +113,7 @@ def main() -> None:
         browser = webdriver.Chrome(options=options, service=Service(DRIVER))
         try:
             looked = _asks(browser)
-            check(writing.wait() == 0, "`tsql page` writes a page")
+            check(writing.wait() == 0, "`tsql report html` writes a page")
             browser.get(page.as_uri())
             looked += _in_order(browser, "page")
             _quiet(browser)

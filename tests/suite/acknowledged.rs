@@ -91,7 +91,7 @@ fn send(place: &Place, sent: &mut Sent, new: Vec<String>, kill_after: Option<Dur
         &sent.name,
         "--platform",
         "p",
-        "--format",
+        "--input-format",
         "measured",
     ];
     let mut child = place
@@ -274,7 +274,7 @@ fn beside_vacuum(place: &Place, aged: bool) -> (Vec<(String, String)>, u32) {
                     &name,
                     "--platform",
                     "p",
-                    "--format",
+                    "--input-format",
                     "measured",
                 ];
                 let told = place.tsql_with_input(&args, text.as_bytes());

@@ -44,7 +44,7 @@ fn a_stream_goes_on_where_the_store_left_it() {
         "night",
         "--platform",
         "p",
-        "--format",
+        "--input-format",
         "autotvm",
     ];
     let first: String = LINES.split_inclusive('\n').take(1).collect();

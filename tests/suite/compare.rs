@@ -51,7 +51,7 @@ fn append(place: &Place, stream: &str, platform: &str, labels: &[&str], at: u64,
         .map(|(tile, ns)| record(tile, *ns, at + u64::from(tile)))
         .collect();
     let mut args = vec!["append", "--stream", stream, "--platform", platform];
-    args.extend(["--format", "measured"]);
+    args.extend(["--input-format", "measured"]);
     args.extend(labels.iter().flat_map(|label| ["--label", *label]));
     let ran = place.tsql_with_input(&args, lines.as_bytes());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -323,7 +323,7 @@ fn names_that_say_no_side_are_told() {
         "x",
         "--platform",
         "t4",
-        "--format",
+        "--input-format",
         "measured",
     ];
     assert_eq!(
@@ -462,7 +462,7 @@ fn single_repeats_are_unclear_but_all_of_them_are_not() {
             stream,
             "--platform",
             "k80",
-            "--format",
+            "--input-format",
             "measured",
         ];
         assert_eq!(place.tsql_with_input(&args, lines.as_bytes()).code, Some(0));

@@ -303,11 +303,11 @@ fn an_export_of_nothing_says_so() {
             "no source matches `q/*`",
         ),
         (
-            vec!["--format", "tenset", "--where", "line > 99"],
+            vec!["--input-format", "tenset", "--where", "line > 99"],
             "no record matches `line > 99`",
         ),
         (
-            vec!["--format", "graphnet", "--where", "path = 'x'"],
+            vec!["--input-format", "graphnet", "--where", "path = 'x'"],
             "no sample of GraphNet matches",
         ),
     ] {
@@ -367,7 +367,7 @@ pub(crate) fn place_of_all_kinds() -> Place {
         "s",
         "--platform",
         "night",
-        "--format",
+        "--input-format",
         "measured",
         "--label",
         "night=4",

@@ -95,7 +95,7 @@ fn append(place: &Place, stream: &str, lines: &str) {
         stream,
         "--platform",
         "p",
-        "--format",
+        "--input-format",
         "measured",
     ];
     let ran = place.tsql_with_input(&args, lines.as_bytes());

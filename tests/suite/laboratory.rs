@@ -82,7 +82,7 @@ fn append(place: &Place, [store, platform, stream]: [&str; 3], lines: &str) {
         "--store",
         store,
         "append",
-        "--format",
+        "--input-format",
         "measured",
         "--platform",
         platform,

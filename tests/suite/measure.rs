@@ -353,7 +353,7 @@ exit 3
         "exec",
         "--platform",
         "q",
-        "--format",
+        "--input-format",
         "tenset",
         "--log",
         "tuned.json",

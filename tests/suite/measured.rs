@@ -34,7 +34,7 @@ fn append(format: &str) -> [&str; 7] {
         stream,
         "--platform",
         "p",
-        "--format",
+        "--input-format",
         format,
     ]
 }

@@ -132,7 +132,7 @@ fn a_format_that_is_asked_for_overrules_the_content() {
     place.write("p/a.json", log(1, 2) + "words\n");
     place.write("p/README.md", "# a title\n\nwords\n");
     place.write("p/.hidden", log(5, 1));
-    let ran = place.tsql(&["ingest", "--format", "autotvm", "p"]);
+    let ran = place.tsql(&["ingest", "--input-format", "autotvm", "p"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert_eq!(
         told(&ran.stderr, "taken as"),
@@ -147,7 +147,7 @@ fn a_format_that_is_asked_for_overrules_the_content() {
     );
     let tenset = [
         "ingest",
-        "--format",
+        "--input-format",
         "tenset",
         "--platform",
         "q",
@@ -166,7 +166,7 @@ fn a_format_that_is_asked_for_overrules_the_content() {
         ("tpugraphs", "p/a.json: "),
         ("graphnet", "p/a.json: "),
     ] {
-        let ran = place.tsql(&["ingest", "--store", "t", "--format", format, "p"]);
+        let ran = place.tsql(&["ingest", "--store", "t", "--input-format", format, "p"]);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(ran.stderr.contains(reason), "{format}: {}", ran.stderr);
         assert_eq!(
@@ -174,7 +174,7 @@ fn a_format_that_is_asked_for_overrules_the_content() {
             "files            0 (2 not read to the end)"
         );
     }
-    let ran = place.tsql(&["ingest", "--format", "ansor", "p"]);
+    let ran = place.tsql(&["ingest", "--input-format", "ansor", "p"]);
     assert_eq!(ran.code, Some(2));
     let names = "tenset, measured, autotvm, metaschedule, tpugraphs, graphnet, graphnet_log, network_info, metaschedule_workloads";
     assert!(ran.stderr.contains(names), "{}", ran.stderr);
@@ -193,7 +193,7 @@ fn files_of_archives_and_exports_are_what_is_asked_for() {
         ("x/gpu/words.txt", b"words\n"),
     ]);
     place.write("logs.tar", archive);
-    let ran = place.tsql(&["ingest", "--format", "measured", "logs.tar"]);
+    let ran = place.tsql(&["ingest", "--input-format", "measured", "logs.tar"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert_eq!(
         told(&ran.stderr, "taken as"),
@@ -207,7 +207,14 @@ fn files_of_archives_and_exports_are_what_is_asked_for() {
     let place = tree();
     place.ok(&["ingest", "tree/logs/a100"]);
     place.ok(&["export", "--to", "back"]);
-    let ran = place.tsql(&["ingest", "--store", "t", "--format", "autotvm", "back/a100"]);
+    let ran = place.tsql(&[
+        "ingest",
+        "--store",
+        "t",
+        "--input-format",
+        "autotvm",
+        "back/a100",
+    ]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let note = "tsql-export.json says dataset `tenset` of 2 files like it; they are taken as `autotvm`, as asked";
     assert!(ran.stderr.contains(note), "{}", ran.stderr);

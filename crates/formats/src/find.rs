@@ -40,7 +40,7 @@ pub fn find(argument: &str) -> Result<Found> {
                 location: argument.to_owned(),
                 reason: format!(
                     "it belongs to the store `{}`, which is no source\n\
-                     hint: `tsql export --to DIR` gives back the files that a store was made of",
+                     hint: `tsql export files -o DIR` gives back the files that a store was made of",
                     store.display()
                 ),
             });

@@ -50,7 +50,7 @@ impl FromStr for Part {
         let numbers = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let (number, of) = numbers.ok_or_else(|| Error::Argument {
             name: "part",
-            reason: format!("`{text}` is no part\nhint: --part 3/8 is the third of eight"),
+            reason: format!("`{text}` is no shard\nhint: --shard 3/8 is the third of eight"),
         })?;
         Self::new(number, of)
     }

@@ -6,7 +6,7 @@ use arrow::datatypes::Schema;
 
 use super::writer::BatchWriter;
 use crate::cli::outcome::{DONE, Failure};
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::error::Result;
 use crate::store::Store;
 use crate::tpugraphs::{self, Form, GraphStep, GraphsOptions, StepTable};
@@ -35,7 +35,7 @@ pub(super) async fn run(
     let all = graphs.epochs(Position::default())?;
     let all = all.take(usize::try_from(steps).unwrap_or(usize::MAX));
     write(all, wanted.form, open)?;
-    talk(&format!(
+    print_message(&format!(
         "{}, {} in {:.1} s",
         counted(graphs.files().len() as u64, "file"),
         counted(steps, "step"),

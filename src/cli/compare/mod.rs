@@ -1,4 +1,4 @@
-//! `tsql compare`: what is faster and what is slower.
+//! `tsql compare`: faster and slower configurations of two sides.
 
 mod shown;
 
@@ -12,38 +12,32 @@ use super::output::{Output, show, whole};
 use super::percent::percent;
 use super::place::Place;
 use super::printer::Format;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::compare::{CompareOptions, Comparison, Of, Side};
 use crate::error::Error;
 
-/// Pixels across a PNG.
+/// Width of a PNG file in pixels.
 const PNG_WIDTH: u32 = 1600;
 
-/// Say what is faster and what is slower: B compared with A
+/// Compare two sides: speedups of B over A, with significance tests
 ///
-/// A and B are each a platform (`k80`), a tag (`v1.0`: all records of that version of the store), a label (`night=7`), a
-/// source or stream by its name (`night-7`, `logs/*.json`), or a time (`2026-11-01..2026-11-08` without its end, `2026-11-01..`, or
-/// a day). Where a name could be several of these: `platform:k80`, `tag:v1.0`, `label:night=7`, `source:night-7`, `time:2026-11-01..`.
-/// `where:SQL` is SQL over the columns of `records`, and ` AND ` joins several: `tag:v1.0 AND platform:k80`.
+/// A and B are platforms (`k80`), tags (`v1.0`: all records of that version), labels (`night=7`), sources or streams by name
+/// (`night-7`, `logs/*.json`), or times (`2026-11-01..2026-11-08` without its end, `2026-11-01..`, or a day). A prefix
+/// resolves ambiguous names: `platform:k80`, `tag:v1.0`, `label:night=7`, `source:night-7`, `time:2026-11-01..`. `where:SQL`
+/// is a condition over `records`, and ` AND ` joins several: `tag:v1.0 AND platform:k80`.
 ///
-/// Pairs are what both have measured of one configuration of a graph; of one platform, too, unless each side has only one. Of several
-/// records of a side the newest counts (`--of all` puts the repeats of all together). A speedup is the time in A over the time in
-/// B: above 1 is faster. Shown is its geometric mean with a 95 % interval (Student's t on the logarithms), of all pairs, by
-/// operator and by network.
+/// A pair is a configuration that both sides measured, on the same platform unless each side has only one. A speedup is the
+/// time in A divided by the time in B: above 1 is faster. The table shows geometric means with 95 % intervals (Student's t on
+/// logarithms): in total, by operator and by network.
 ///
-/// Faster, slower and the same are beyond noise, as `tsql measure repeat` tells them: a Mann-Whitney test of the repeats, and a
-/// change of at least `--change`, of the repeats as a whole and of the least of them. p is corrected after Benjamini and Hochberg: of
-/// the pairs that are called faster or slower one in twenty may be wrong. The rest is unclear: too few repeats (four on
-/// each side at least), too noisy ones, or taken on a busy machine.
-///
-/// A table for people has the largest changes behind it; `--pairs` has them alone, and `--format json` is one document with
-/// all of it.
+/// A pair is faster or slower if a Mann-Whitney test of the repeats is significant (Benjamini-Hochberg, 5 %) and the median
+/// and the minimum of the repeats both change by at least --change. Pairs with fewer than four repeats on a side, with noisy
+/// ones, or from a busy machine are unclear.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Exit code 3 with --fail-on-regression 5% where, of what is compared,\n  \
-    - a pair is slower by more than 5 %, beyond noise, or\n  \
-    - all together are: the whole interval of the geometric mean is below 1 / 1.05, or\n  \
-    - a configuration fails that worked.\n\n\
+#[command(after_help = "Exit code 3 with --fail-on-regression 5% if\n  \
+    - a pair is significantly slower by more than 5 %, or\n  \
+    - the whole interval of the total geometric mean is below 1 / 1.05, or\n  \
+    - a configuration fails that worked before.\n\n\
     Examples:\n  \
     tsql compare k80 t4\n  \
     tsql compare v1.0 v1.1 --fail-on-regression 5%\n  \
@@ -51,16 +45,15 @@ const PNG_WIDTH: u32 = 1600;
     tsql compare 2026-11-01..2026-11-08 2026-11-08.. --where \"platform = 'k80'\" \\\n      \
     --format json\n  \
     tsql compare 'main-*' 'tag:v1.0 AND source:pull-17' --pairs --top 100 \\\n      \
-    -o changes.csv"
-)]
+    -o changes.csv")]
 pub(super) struct Compare {
-    /// What to compare with
+    /// Baseline
     #[arg(value_name = "A")]
     a: Side,
-    /// What is compared
+    /// Side that is compared with the baseline
     #[arg(value_name = "B")]
     b: Side,
-    /// Only these records, of both: SQL over the columns of `records`
+    /// SQL condition over `records`, for both sides
     #[arg(
         long = "where",
         value_name = "SQL",
@@ -68,22 +61,22 @@ pub(super) struct Compare {
         hide_default_value = true
     )]
     predicate: String,
-    /// Which records of a configuration count, where a side has several
+    /// Records of a configuration that count, if a side has several
     #[arg(long, value_enum, default_value_t = Counting::Newest)]
     of: Counting,
-    /// The least change that counts [default: 2%]
+    /// Minimum relevant change [default: 2%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     change: Option<f64>,
-    /// How many configurations each list has at most
+    /// Maximum number of configurations of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Show the worst regressions, the best gains and what fails or works newly, and nothing else
+    /// Show only the worst regressions, the best improvements, and new failures and fixes
     #[arg(long)]
     pairs: bool,
-    /// Draw the distribution of the speedups and their means into FILE.svg or FILE.png
+    /// Plot the distribution of speedups and their means to FILE.svg or FILE.png
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Exit with code 3 where B is slower by more than this, or fails
+    /// Exit with code 3 if B is slower by more than this, or fails
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_on_regression: Option<f64>,
     #[command(flatten)]
@@ -92,9 +85,9 @@ pub(super) struct Compare {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Counting {
-    /// The one that was measured last; records without a time count together
+    /// The newest; records without a time count together
     Newest,
-    /// All that did not fail: their repeats are put together
+    /// All that did not fail, with their repeats combined
     All,
 }
 
@@ -158,7 +151,7 @@ fn say(found: &Comparison) {
         let interval = interval.map_or_else(String::new, |(low, high)| {
             format!(" ({low:.3} to {high:.3} with 95 %)")
         });
-        talk(&format!(
+        print_message(&format!(
             "{b} is {speedup:.3} times as fast as {a}{interval}, {}: {} faster, {} slower, {} the same, {} unclear",
             counted(all.pairs, "pair"),
             all.faster,
@@ -168,7 +161,7 @@ fn say(found: &Comparison) {
         ));
     }
     if all.unclear > 0 && all.unclear == all.pairs {
-        talk(
+        print_message(
             "hint: no change is told from noise with so few repeats, but all pairs together tell one",
         );
     }
@@ -192,5 +185,5 @@ fn say(found: &Comparison) {
             counted(regression.newly_failing, "pair")
         ));
     }
-    talk(&format!("regression: {}", told.join(", ")));
+    print_message(&format!("regression: {}", told.join(", ")));
 }

@@ -1,86 +1,125 @@
-//! `tsql export --format training`: rows with features, labels and groups.
+//! `tsql export training`: rows with features, targets and groups.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
+use crate::delivered::check_outside;
 use crate::error::Error;
 use crate::store::Store;
 use crate::tpugraphs::{GraphFilesOptions, verify_graph_files, write_graph_files};
 use crate::training::{FileForm, Label, LargeGroups, TrainingFilesOptions, TrainingManifest};
 
+/// Write records as training data: rows with features, targets and groups
+///
+/// Rows are sorted by group, as LightGBM and XGBoost rank them; with --split there is a folder per part. A manifest records
+/// everything that determines the rows, and --verify compares it with the store.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "With --format training")]
+#[command(after_help = "Examples:\n  \
+    tsql export training --features workload_shape -o rows\n  \
+    tsql export training --features schedule_numbers,ansor@2 --split by-task@1 \\\n      \
+    --file-format npz -o rows\n  \
+    tsql export training --graphs layout:xla:random -o graphs\n  \
+    tsql export training --verify rows/manifest.json")]
 pub(super) struct Training {
-    /// Instead of records graphs of TpuGraphs, an npz file each with edges by node (CSR) and configurations as codes: files or
-    /// collections, with commas between; in the parts that their paths say, or of --split
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR", required_unless_present = "verify")]
+    output: Option<PathBuf>,
+    /// Compare existing training data with its manifest and with the store, and list the differences
+    #[arg(long, value_name = "MANIFEST", conflicts_with = "output")]
+    verify: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(long)]
+    overwrite: bool,
+    /// SQL condition over `records`
+    #[arg(long = "where", value_name = "SQL")]
+    predicate: Option<String>,
+    /// Write TpuGraphs graphs instead of records, one npz file per graph with edges by node (CSR) and configurations as
+    /// codes: files or collections, separated by commas, in the parts of their paths or of --split
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        requires = "format",
         conflicts_with = "features"
     )]
     graphs: Vec<String>,
-    /// Features, with commas between: schedule_numbers, tlp_tokens, workload_shape, op_histogram, node_features_sum,
-    /// node_features_mean, node_features_max, graphnet_op_histogram, graphnet_tensor_histogram (`tsql describe --function NAME` says what
-    /// their elements are), and imported ones: NAME, or NAME@VERSION (`tsql import features`)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "format")]
+    /// Features, separated by commas: schedule_numbers, tlp_tokens, workload_shape, op_histogram, node_features_sum,
+    /// node_features_mean, node_features_max, graphnet_op_histogram, graphnet_tensor_histogram (`tsql describe NAME` lists
+    /// their elements), and imported ones as NAME or NAME@REVISION (`tsql import features`)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     features: Vec<String>,
-    /// A folder for each part of this split [default: all rows in one folder]
-    #[arg(long, value_name = "NAME@VERSION", requires = "format")]
+    /// One folder for each part of this split [default: all rows in one folder]
+    #[arg(long, value_name = "NAME@VERSION")]
     split: Option<String>,
-    /// Only these parts of the split, with commas between
+    /// Only these parts of the split, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "split")]
     parts: Vec<String>,
-    /// Rows that stay together as a query: task, graph, file, columns of `records`, or none
+    /// Rows that form a group of the ranking: task, graph, file, columns of `records`, or none
     #[arg(long, value_name = "COLUMNS", default_value = "task")]
     group: String,
-    /// What is to be predicted: valid, tenset, metaschedule
-    #[arg(long, value_name = "NAME", default_value = "valid")]
-    label: String,
-    /// How rows are written: parquet, arrow, npz
-    #[arg(long, value_name = "FORM", default_value = "parquet")]
-    files: String,
-    /// Rows of a query at most
+    /// Target that a model learns: valid, tenset, metaschedule
+    #[arg(long, alias = "label", value_name = "NAME", default_value = "valid")]
+    target: String,
+    /// File format of the rows: parquet, arrow, npz
+    #[arg(
+        long,
+        alias = "files",
+        value_name = "FORMAT",
+        default_value = "parquet"
+    )]
+    file_format: String,
+    /// Maximum number of rows of a group
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     group_rows: u64,
-    /// What becomes of a group that has more: refused, cut, sampled
+    /// Treatment of groups with more rows: refused, cut, sampled
     #[arg(long, value_name = "HOW", default_value = "refused")]
     large_groups: String,
-    /// Leave out rows that have no value of a feature
+    /// Leave out rows without a value of a feature
     #[arg(long)]
     skip_null: bool,
-    /// Add weights by which all values of this SQL over `records` count the same
-    #[arg(long, value_name = "SQL", requires = "format")]
+    /// Add weights that balance the values of this SQL expression over `records`
+    #[arg(long, value_name = "SQL")]
     balance: Option<String>,
-    /// Seed of rows that are chosen at random
+    /// Seed of sampled rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }
 
+pub(super) async fn run(
+    store: &Store,
+    command: &Training,
+    memory_limit_bytes: Option<usize>,
+) -> Result<u8, Failure> {
+    if let Some(manifest) = &command.verify {
+        return verify(store, manifest).await;
+    }
+    let Some(folder) = &command.output else {
+        return Err(Failure::Usage(
+            "training data needs a folder: -o DIR".to_owned(),
+        ));
+    };
+    check_outside(folder)?;
+    write(store, command, folder, memory_limit_bytes).await
+}
+
 impl Training {
-    fn options(
-        &self,
-        predicate: Option<&str>,
-        overwrite: bool,
-    ) -> Result<TrainingFilesOptions, Error> {
+    fn options(&self) -> Result<TrainingFilesOptions, Error> {
         let mut options = TrainingFilesOptions::new(&self.features)
             .parts(&self.parts)
-            .label(Label::named(&self.label)?)
-            .form(FileForm::named(&self.files)?)
+            .label(Label::named(&self.target)?)
+            .form(FileForm::named(&self.file_format)?)
             .group_rows(self.group_rows, LargeGroups::named(&self.large_groups)?)
             .skip_null(self.skip_null)
             .seed(self.seed)
-            .overwrite(overwrite);
+            .overwrite(self.overwrite);
         options = match self.group.as_str() {
             "none" => options.ungrouped(),
             group => options.group(group),
         };
-        if let Some(predicate) = predicate {
+        if let Some(predicate) = &self.predicate {
             options = options.predicate(predicate);
         }
         if let Some(split) = &self.split {
@@ -94,38 +133,37 @@ impl Training {
 }
 
 /// Writes files for training.
-pub(super) async fn write(
+async fn write(
     store: &Store,
     training: &Training,
-    predicate: Option<&str>,
     folder: &Path,
-    overwrite: bool,
     memory_limit_bytes: Option<usize>,
 ) -> Result<u8, Failure> {
     let to = folder.to_string_lossy();
     if !training.graphs.is_empty() {
-        if predicate.is_some() {
-            let reason = "--graphs names files and collections: --where is of records".to_owned();
+        if training.predicate.is_some() {
+            let reason =
+                "--graphs selects files and collections; --where selects records".to_owned();
             return Err(Failure::Usage(reason));
         }
-        let mut options = GraphFilesOptions::new(&training.graphs).overwrite(overwrite);
+        let mut options = GraphFilesOptions::new(&training.graphs).overwrite(training.overwrite);
         if let Some(split) = &training.split {
             options = options.split(split);
         }
-        told(&write_graph_files(store, &to, &options).await?);
+        report(&write_graph_files(store, &to, &options).await?);
         return Ok(DONE);
     }
-    let mut options = training.options(predicate, overwrite)?;
+    let mut options = training.options()?;
     if let Some(bytes) = memory_limit_bytes {
         options = options.memory_limit_bytes(bytes);
     }
     let manifest = store.write_training_files(&to, &options).await?;
-    told(&manifest);
+    report(&manifest);
     Ok(DONE)
 }
 
-/// Says what is in a folder.
-pub(super) fn told(manifest: &TrainingManifest) {
+/// Reports the rows of each part.
+fn report(manifest: &TrainingManifest) {
     let whole = manifest.graphs.is_some();
     for part in &manifest.parts {
         let rows = counted(part.rows, "row");
@@ -139,7 +177,7 @@ pub(super) fn told(manifest: &TrainingManifest) {
             ),
         };
         let bytes: u64 = part.files.iter().map(|file| file.bytes).sum();
-        talk(&format!("{}: {rows}{groups}, {bytes} bytes", part.name));
+        print_message(&format!("{}: {rows}{groups}, {bytes} bytes", part.name));
     }
     let left = &manifest.left_out;
     let nulls: u64 = left.null_features.values().sum();
@@ -153,23 +191,23 @@ pub(super) fn told(manifest: &TrainingManifest) {
         (left.over_limit, "of larger groups than --group-rows"),
     ] {
         if count > 0 {
-            talk(&format!("left out: {} {why}", counted(count, "record")));
+            print_message(&format!("left out: {} {why}", counted(count, "record")));
         }
     }
     if left.cut_groups > 0 {
-        talk(&format!("cut: {}", counted(left.cut_groups, "group")));
+        print_message(&format!("cut: {}", counted(left.cut_groups, "group")));
     }
 }
 
-/// Compares files with their manifest, and with what they would be now.
-pub(super) async fn verify(store: &Store, manifest: &Path) -> Result<u8, Failure> {
+/// Compares files with their manifest and with the store.
+async fn verify(store: &Store, manifest: &Path) -> Result<u8, Failure> {
     let path = manifest.to_string_lossy();
     let verified = verify_graph_files(store, &path).await?;
     let mut out = crate::cli::stdout::stdout();
     for difference in &verified.differences {
         writeln!(out, "{difference}").map_err(Error::io("standard output"))?;
     }
-    talk(&format!(
+    print_message(&format!(
         "{} compared, {} made again: {}",
         counted(verified.file_count, "file"),
         counted(verified.rows, "row"),

@@ -2,7 +2,6 @@
 
 mod told;
 
-use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::label::{Label, tell_unlabelled};
 use super::outcome::{DONE, Failure, PARTLY};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
-use super::talk::talk;
+use super::stderr::{print_message, shows_progress};
 use crate::error::Error;
 use crate::error::redact::escaped;
 use crate::ingest::{Event, IngestOptions};
@@ -27,75 +26,63 @@ use crate::store::Store;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
-/// Reads auto_scheduler (Ansor, TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd, the databases of
-/// MetaSchedule (records and workloads), the pickles of TenSet's network_info, the npz files of TpuGraphs, the samples of GraphNet (a directory with graph_net.json), both also inside
-/// tar, tar.gz and tar.zst, the Parquet of GraphNet's hub, and its benchmark logs. Each file is told by its content, and the
-/// report says what they were taken as, so one call takes a folder in which all of these lie; --format says it instead.
-/// A file that the store has is skipped; of a log
-/// that has grown only the new lines are read. Lines that are no records are refused one by one, with
-/// their reason, and kept in `rejects`; an npz file is taken or refused as a whole. Notes tell what was
-/// odd about samples and logs that were taken nevertheless. Hidden files and stores are passed over; other
-/// files that no reader takes are named, and fail the run (exit code 1) only where they were named or
-/// matched by a pattern.
+/// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor, TenSet)
+/// and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info pickles;
+/// TpuGraphs npz files; GraphNet samples (folders with graph_net.json), their hub's Parquet files and benchmark logs. Npz
+/// files and samples may be inside tar, tar.gz and tar.zst archives.
 ///
-/// --dry-run writes nothing, and makes no store. It reads and parses everything, and reports and exits as the
-/// run would, but does not say how many graphs and configurations are new, and compares what compressed archives hold
-/// beyond their first 256 MiB with the store only, not with what is given beside it.
+/// Files that the store has are skipped; of a log that has grown, only the new lines are read. Lines that are no records
+/// are rejected one by one, with a reason, and stored in `rejects`. Hidden files and stores are skipped. Other files that
+/// no reader accepts are listed; the exit code is 1 only if such a file was named or matched a pattern.
 ///
-/// The platform of a log is what --platform says, or the name of the directory that it was found in: a
-/// log that is named itself, or lies in the working directory, has none of its own.
+/// The platform of a log comes from --platform, or from the name of its folder.
+///
+/// --dry-run parses everything and reports as the run would, but does not count new graphs and configurations. It compares
+/// compressed archives beyond their first 256 MiB with the store only, not with the other inputs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
     tsql ingest a100_matmul.log --platform a100\n  \
     tsql ingest night-7/ --label night=7 --label driver=550.54\n  \
-    tsql ingest measure_records/                # its folders name the platforms\n  \
-    tsql ingest 'measure_records/*/'            # the same\n  \
-    tsql ingest k80_logs.tar.gz                 # so do those in an archive\n  \
+    tsql ingest measure_records/                # a folder per platform\n  \
+    tsql ingest k80_logs.tar.gz                 # the same in an archive\n  \
     zcat log.json.gz | tsql ingest - --platform k80\n  \
-    tsql ingest npz_layout_xla_random_train.tar # or npz/, the folder in it\n  \
+    tsql ingest npz_layout_xla_random_train.tar # or its folder npz/\n  \
     tsql ingest samples.tar.zst \\\n      \
-    logs/*.log      # GraphNet; the logs name their hardware\n  \
-    tsql ingest --dry-run \\\n      \
-    data/                 # what of all this would be taken, and as what?\n  \
-    tsql ingest --replace logs/a100/tuning.json   # it was edited\n  \
-    tsql ingest --format autotvm odd.txt --platform k80\n  \
-    tsql ingest --part $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
+    logs/*.log      # GraphNet; the logs contain the hardware\n  \
+    tsql ingest --dry-run data/                 # report formats, write nothing\n  \
+    tsql ingest --replace logs/a100/tuning.json # after editing the file\n  \
+    tsql ingest --input-format autotvm odd.txt --platform k80\n  \
+    tsql ingest --shard $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
     /// Files, pipes, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
-    /// Platform of all records [default: the name of the directory that a log was found in; tpu-v3 for TpuGraphs; the hardware that a benchmark log names]
-    #[arg(long, value_name = "NAME", add = super::known::platforms())]
+    /// Platform of all records [default: the name of the log's folder; tpu-v3 for TpuGraphs; the hardware in a benchmark log]
+    #[arg(long, value_name = "NAME", add = super::completion_values::platforms())]
     platform: Option<String>,
     #[command(flatten)]
     label: Label,
-    /// Stop at the first refused line
+    /// Stop at the first rejected line
     #[arg(long)]
     strict: bool,
-    /// Format of all files, whatever they look like [default: that of each file's content]
+    /// Format of all files [default: detected from the content of each file]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    format: Option<String>,
-    /// Write nothing: read everything, and say what would be taken, refused and passed over
+    input_format: Option<String>,
+    /// Parse everything and report, but write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Let each file take the place of its earlier versions: those that were ingested from the same path and differ from
-    /// how it begins. Their records are retracted as the new ones come; `tsql restore` puts them back
+    /// Retract the records of earlier versions of each file: files that were ingested from the same path and are not a
+    /// beginning of it. `tsql restore` undoes it
     #[arg(long, conflicts_with = "dry_run")]
     replace: bool,
-    /// Take one of N parts of the files: `--part 3/8`, one for each task of a Slurm array or a Kubernetes job. All at
-    /// once may write to the same store
-    #[arg(long, value_name = "I/N")]
-    part: Option<Part>,
-    /// No progress bar, no report
-    #[arg(short, long)]
-    quiet: bool,
-    /// Name every file that was found and not taken
-    #[arg(short, long, conflicts_with = "quiet")]
-    verbose: bool,
+    /// Ingest one of N shards of the files, such as `3/8`: one for each task of a Slurm array or a Kubernetes job. All may
+    /// write to one store at the same time
+    #[arg(long, alias = "part", value_name = "I/N")]
+    shard: Option<Part>,
 }
 
-pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
+pub(super) async fn run(place: &Place, command: Ingest, verbose: bool) -> Result<u8, Failure> {
     // Opening a store may wait for its server.
     let stop = stop_on_ctrl_c();
     for input in &command.inputs {
@@ -115,15 +102,15 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         Some(store) => store,
         None => Store::create("memory:").await?,
     };
-    let bar = (!command.quiet && std::io::stderr().is_terminal()).then(progress_bar);
+    let bar = shows_progress().then(progress_bar);
     let heard = bar.clone();
     let options = IngestOptions {
         platform: command.platform,
-        format: command.format,
+        format: command.input_format,
         strict: command.strict,
         dry_run: command.dry_run,
         threads: place.threads.map(NonZeroUsize::get),
-        part: command.part,
+        part: command.shard,
         labels: command.label.labels,
         progress: Arc::new(move |event| show(heard.as_ref(), event)),
         stop,
@@ -138,21 +125,24 @@ pub(super) async fn run(place: &Place, command: Ingest) -> Result<u8, Failure> {
         bar.finish_and_clear();
     }
     let report = ingested?;
-    if !command.quiet {
-        told::tell(&report, command.verbose, command.dry_run);
-        talk(&format!("store            {shown}"));
-    }
+    told::tell(&report, verbose, command.dry_run);
+    print_message(&format!("store            {shown}"));
     tell_unmerged(&report);
     tell_unlabelled(&report);
-    let nothing = report.is_empty() && command.part.is_none();
+    let nothing = report.is_empty() && command.shard.is_none();
     if nothing {
-        talk("nothing was found that tsql reads");
+        print_message("no file in a format that tsql reads was found");
+    }
+    if report.records > 0 && !command.dry_run {
+        print_message(
+            "next: `tsql queries platform-summary`, or `tsql queries` for other built-in queries",
+        );
     }
     let clean = report.is_clean() && !nothing;
     Ok(if clean { DONE } else { PARTLY })
 }
 
-/// Is there what was named on this machine? A mistyped name makes no store.
+/// Checks that an input exists on this machine, so that a mistyped name creates no store.
 fn is_there(input: &str) -> Result<(), Failure> {
     if input != tsql_formats::STDIN && !input.contains("://") && !Path::new(input).exists() {
         tsql_formats::find(input).map_err(Error::from)?;

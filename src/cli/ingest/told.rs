@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::HumanBytes;
 
-use super::super::talk::{counted, talk};
+use super::super::stderr::{counted, print_message};
 use crate::formats::Level;
 use crate::ingest::{RepeatedFile, Report, SkippedFile};
 use crate::store::Location;
@@ -25,13 +25,13 @@ const LIKE_SHOWN: usize = 3;
 /// Says what happened, or with `dry_run` what would have.
 pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
     for (path, reason) in &report.failed_files {
-        talk(&format!("{path}: {reason}"));
+        print_message(&format!("{path}: {reason}"));
     }
     for line in skipped(&report.skipped_files, verbose) {
-        talk(&line);
+        print_message(&line);
     }
     for (path, line, reason) in report.first_rejects.iter().take(SHOWN) {
-        talk(&format!("{path}:{line}: {reason}"));
+        print_message(&format!("{path}:{line}: {reason}"));
     }
     let unlisted = report.rejects - report.first_rejects.len() as u64;
     if unlisted > 0 {
@@ -40,7 +40,7 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
         } else {
             ": tsql \"SELECT name, line, reason FROM rejects\""
         };
-        talk(&format!("... and {unlisted} more{all}"));
+        print_message(&format!("... and {unlisted} more{all}"));
     }
     for (path, line, reason) in report.first_notes.iter().take(SHOWN) {
         let place = if *line > 0 {
@@ -48,30 +48,30 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
         } else {
             path.clone()
         };
-        talk(&format!("note: {place}: {reason}"));
+        print_message(&format!("note: {place}: {reason}"));
     }
     for (path, name) in report.renamed_files.iter().take(SHOWN) {
-        talk(&format!(
+        print_message(&format!(
             "note: {path}: the store has another one of this name; this one is {name} there"
         ));
     }
     let unlisted = report.renamed_files.len().saturating_sub(SHOWN);
     if unlisted > 0 {
-        talk(&format!(
+        print_message(&format!(
             "... and {unlisted} more that have other names in the store"
         ));
     }
     for line in repeated(report) {
-        talk(&line);
+        print_message(&line);
     }
     for line in known_samples(report) {
-        talk(&line);
+        print_message(&line);
     }
     if dry_run {
-        talk("dry run: nothing was written; an ingest would do this:");
+        print_message("dry run: nothing was written; an ingest would do this:");
     }
     for line in summary(report, dry_run) {
-        talk(&line);
+        print_message(&line);
     }
 }
 

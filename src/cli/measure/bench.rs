@@ -12,57 +12,57 @@ use crate::cli::program;
 use crate::error::Result;
 use crate::trials::{Cache, MeasureOptions};
 
-/// Where and how kernels are timed.
+/// Device and conditions of measurements.
 #[derive(Args, Debug)]
 pub(super) struct Bench {
-    /// Device: `cpu`, or `cuda:0` for the first GPU [default: what the program is written for]
+    /// Device: `cpu`, or `cuda:0` for the first GPU [default: the device of the program]
     #[arg(long, value_name = "DEVICE", value_parser = Address::parse)]
     target: Option<Address>,
-    /// Platform of the records [default: the device's name in short]
-    #[arg(long, value_name = "NAME", add = crate::cli::known::platforms())]
+    /// Platform of the records [default: the short name of the device]
+    #[arg(long, value_name = "NAME", add = crate::cli::completion_values::platforms())]
     platform: Option<String>,
-    /// Name of the run, of which the source's name is made [default: the program's]
+    /// Name of the run, which becomes part of the name of the source [default: the name of the program]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     label: Label,
-    /// Core to time on
+    /// Processor core for the timing
     #[arg(long, value_name = "N")]
     core: Option<usize>,
-    /// Leave the core to whoever else wants it: no real-time priority
+    /// Run without real-time priority
     #[arg(long)]
     no_realtime: bool,
-    /// Let kernels and compilers use network, other programs and all files
+    /// Allow kernels and compilers to use the network, other programs and all files
     #[arg(long)]
     no_sandbox: bool,
-    /// What caches hold before a call [default: what the manifest says]
+    /// State of the caches before a call [default: from the manifest]
     #[arg(long, value_name = "STATE", value_enum)]
     cache: Option<CacheState>,
-    /// Kernels that are built at the same time [default: one for each core]
+    /// Number of kernels to build in parallel [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Time after which records are stored
+    /// Maximum time between commits
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = humantime::parse_duration)]
     commit_every: Duration,
-    /// Records after which they are stored
+    /// Maximum number of records of a commit
     #[arg(long, value_name = "N", default_value_t = 500)]
     commit_records: u64,
-    /// What the values of inputs are drawn from
+    /// Seed of the input values
     #[arg(long, value_name = "N", default_value_t = 0)]
     input_seed: u64,
-    /// Go on where nearly all kernels fail alike
+    /// Continue even if nearly all kernels fail in the same way
     #[arg(long)]
     keep_going: bool,
-    /// Say what happens as lines of JSON on standard output
-    #[arg(long)]
+    /// Print events as JSON lines on standard output
+    #[arg(long = "events", alias = "json")]
     pub(super) json: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum CacheState {
-    /// What the call before left there
+    /// As the previous call left them
     Warm,
-    /// Nothing: arguments are flushed before every call
+    /// Arguments are flushed before each call
     Cold,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, StringArray};
 
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::trials::{Difference, RepeatedRecord};
 
 /// What is said of a record, and between what.
@@ -34,13 +34,13 @@ pub(super) fn warn(elsewhere: &[Vec<Difference>]) {
         *alike.entry(sentences.join("; ")).or_default() += 1;
     }
     for (sentences, records) in &alike {
-        talk(&format!(
+        print_message(&format!(
             "warning: {} not measured as it would be now: {sentences}",
             counted(*records, "record")
         ));
     }
     if !alike.is_empty() {
-        talk(
+        print_message(
             "hint: their verdicts compare machines or compilers, and not only kernels; --where chooses others",
         );
     }

@@ -1,4 +1,4 @@
-//! `tsql measure doctor`, `env` and `devices`: what is known of this machine.
+//! `tsql measure doctor`, `env` and `devices`: this machine.
 
 use std::io::Write as _;
 
@@ -8,17 +8,17 @@ use tsql_measure::doctor::{Level, lines};
 use crate::cli::outcome::{DONE, Failure, PARTLY};
 use crate::trials;
 
-/// Say what would spoil timings on this machine, and what to do about it
+/// Check this machine for causes of unreliable timings, with remedies
 #[derive(Args, Debug)]
 pub(super) struct Doctor {}
 
-/// Show what is stored of this machine with every record
+/// Show the description of this machine that is stored with every record
 ///
-/// No host name, user, serial number or address is in it.
+/// It contains no host name, user, serial number or address.
 #[derive(Args, Debug)]
 pub(super) struct Env {}
 
-/// List what kernels can be measured on, and what is missing for the rest
+/// List the devices for kernels, and missing requirements of the others
 #[derive(Args, Debug)]
 pub(super) struct Devices {}
 

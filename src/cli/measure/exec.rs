@@ -1,4 +1,4 @@
-//! `tsql measure exec`: records of another program.
+//! `tsql measure exec`: stores the records of another program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,51 +11,51 @@ use clap::{Args, ValueEnum};
 use super::resume::tell_resumed;
 use crate::cli::label::Label;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::formats::StreamFormat;
 use crate::store::Store;
 use crate::trials::ExecOptions;
 
-/// Run a program and store the records that it prints, or writes to a log, as they appear
+/// Run a program, and store the records that it prints or writes to a log
 ///
-/// Lines of its output that begin with `{` are records; all others go to standard error. Where the
-/// program fails, the records that it gave stay.
+/// Output lines that begin with `{` are records; other lines go to standard error. If the program fails, its earlier records
+/// stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure exec --platform a100 --label night=7 -- python3 time_kernels.py\n  \
-    tsql measure exec --platform k80 --format tenset --log tuning.json \\\n      \
+    tsql measure exec --platform k80 --input-format tenset --log tuning.json \\\n      \
     -- python3 tune.py")]
 pub(super) struct Exec {
-    /// Platform of its records
-    #[arg(long, value_name = "NAME", add = crate::cli::known::platforms())]
+    /// Platform of the records
+    #[arg(long, value_name = "NAME", add = crate::cli::completion_values::platforms())]
     platform: String,
-    /// Name of the run, of which the source's name is made [default: the program's]
+    /// Name of the run, which becomes part of the name of the source [default: the name of the program]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     label: Label,
-    /// What its lines look like
+    /// Format of the records
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LineKind::Measured)]
-    format: LineKind,
-    /// Take what it adds to this log instead of its output
+    input_format: LineKind,
+    /// Read records from this log instead of the output
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Time after which records are stored
+    /// Maximum time between commits
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = humantime::parse_duration)]
     commit_every: Duration,
-    /// Records after which they are stored
+    /// Maximum number of records of a commit
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     commit_records: u64,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum LineKind {
-    /// Objects whose keys are columns, as for `tsql append --format measured`
+    /// JSON objects whose keys are columns, as in `tsql append --input-format measured`
     Measured,
-    /// auto_scheduler's (Ansor's) lines
+    /// auto_scheduler (Ansor) lines
     Tenset,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     tell_resumed(&store.resume_measured().await?);
     let mut options = ExecOptions::new(command.command, command.platform)
-        .format(match command.format {
+        .format(match command.input_format {
             LineKind::Measured => StreamFormat::Measured,
             LineKind::Tenset => StreamFormat::Tenset,
         })
@@ -80,10 +80,10 @@ pub(super) async fn run(
     let executed = store.measure_exec(&options).await?;
     let report = &executed.stored;
     for (path, line, reason) in &report.first_rejects {
-        talk(&format!("{path}:{line}: {reason}"));
+        print_message(&format!("{path}:{line}: {reason}"));
     }
-    talk(&format!(
-        "{}, {} refused",
+    print_message(&format!(
+        "{}, {} rejected",
         counted(report.records, "record"),
         report.rejects
     ));
@@ -91,7 +91,7 @@ pub(super) async fn run(
         return Ok(INTERRUPTED);
     }
     if !executed.status.success() {
-        talk(&format!(
+        print_message(&format!(
             "the command ended with {}; its records are stored",
             executed.status
         ));

@@ -21,14 +21,13 @@ use tsql_measure::device::Served;
 use super::outcome::{DONE, FAILED, Failure};
 use super::place::Place;
 use super::signals::stop_on_ctrl_c;
-use super::talk::talk;
+use super::stderr::print_message;
 
 /// Time kernels on this machine and store the timings
 ///
-/// Kernels in C and C++ are built by the system's compiler and called in a process of their own; those in
-/// CUDA by NVRTC. Every record is on the local disk before the next kernel is timed. Kernels and compilers
-/// are confined to a folder of their own and to what the system has installed; programs of a store are built
-/// again only where you say so (`repeat --trust`).
+/// The system's compiler builds kernels in C and C++, which run in a process of their own; NVRTC builds CUDA kernels. Each
+/// record is on the local disk before the next kernel is timed. Kernels and compilers run in a sandbox: their own folder and
+/// the installed system. Programs from a store are built again only with consent (`repeat --trust`).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -63,7 +62,7 @@ pub(super) fn serve(args: &[OsString]) -> Option<u8> {
         Served::Failed(error) => (FAILED, error),
         Served::NotStarted(error) => (confined::NOT_STARTED, error),
     };
-    talk(&format!("error: {error}"));
+    print_message(&format!("error: {error}"));
     Some(code)
 }
 

@@ -14,40 +14,38 @@ use super::watch::Watch;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::output::{Output, show};
 use crate::cli::percent::percent;
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::store::Store;
 use crate::trials::{Event, RepeatedRecord};
 
-/// Measure chosen records again, here, and say which of them differ beyond noise
+/// Measure records again on this machine, and test which of them changed
 ///
-/// Only records that `tsql measure run` made can be built again: the store has their programs. The new
-/// timings are records too. What would be built is shown first, and asked for (`--trust` says yes): a store
-/// may come from anybody. A change is one that a Mann-Whitney test finds, corrected for the number of
-/// records after Holm, and that is at least `--change`, for the repeats as a whole and for the least of
-/// them. Timings of a busy or throttled machine, and those that did not converge, leave it unclear.
-/// Shown are the change as a share of the old time with its 95 % interval, that of the least repeat, p,
-/// and both medians. A verdict on a record of another machine, or of another compiler, says so: it compares
-/// these, and not only the kernel. Exit code 1 where any differs.
+/// Only records of `tsql measure run` can be built again, because the store has their programs. The new timings become
+/// records too. The programs are shown, and built only with consent (`--trust`): a store may come from anybody. A record
+/// changed if a Mann-Whitney test is significant, corrected for the number of records (Holm), and the median and the minimum
+/// of the repeats both change by at least --change. Timings of a busy or throttled machine, and timings that did not
+/// converge, are unclear. The table shows the relative change with its 95 % interval, the change of the minimum, p, and both
+/// medians. Records of another machine or compiler are marked. Exit code 1 if any record changed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" \\\n      \
     --limit 20\n  \
     tsql measure repeat --where \"measured_at < '2026-11-01'\" --change 5%")]
 pub(super) struct Repeat {
-    /// Which records: SQL over the columns of `records`
+    /// SQL condition over `records`
     #[arg(
         long = "where",
         value_name = "SQL",
         default_value = "dataset = 'measured'"
     )]
     predicate: String,
-    /// Records at most, the newest first
+    /// Maximum number of records, newest first
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u64,
-    /// The least change that counts
+    /// Minimum relevant change
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     change: Option<f64>,
-    /// Build and run the programs that the store names without asking
+    /// Build and run the programs of the store without asking
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
@@ -63,7 +61,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let records = store.repeatable(&command.predicate, command.limit).await?;
     if records.left_out > 0 {
-        talk(&format!(
+        print_message(&format!(
             "note: {} left out: the store has no program to build",
             counted(records.left_out, "record")
         ));
@@ -97,12 +95,12 @@ pub(super) async fn run(
     } else {
         show(compared::columns(&again.records), &command.output).await?;
     }
-    talk(&format!(
+    print_message(&format!(
         "{} measured again, {changed} differ, {unclear} unclear{elsewhere}",
         counted(again.records.len() as u64, "record")
     ));
     if unclear > 0 {
-        talk(
+        print_message(
             "hint: those are too noisy, or were taken on a busy machine; `tsql measure doctor` says what spoils timings here",
         );
     }

@@ -3,14 +3,14 @@
 use clap::Args;
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::store::Store;
 use crate::trials::Resumed;
 
-/// Store what runs that were killed have measured
+/// Store the timings of interrupted runs
 ///
-/// A run keeps its timings in a journal on the local disk until they are in the store. `measure run`
-/// stores what earlier runs on the same store have left, too.
+/// A run writes its timings to a journal on the local disk until they are committed. `measure run` also stores the timings
+/// of earlier interrupted runs.
 #[derive(Args, Debug)]
 pub(super) struct Resume {}
 
@@ -18,7 +18,7 @@ pub(super) async fn run(store: &Store) -> Result<u8, Failure> {
     let resumed = store.resume_measured().await?;
     tell_resumed(&resumed);
     if resumed.journals == 0 && resumed.damaged.is_empty() {
-        talk("no run has left anything for this store");
+        print_message("no run has left anything for this store");
     }
     Ok(if resumed.damaged.is_empty() {
         DONE
@@ -30,7 +30,7 @@ pub(super) async fn run(store: &Store) -> Result<u8, Failure> {
 /// Says what was left, and where.
 pub(super) fn tell_resumed(resumed: &Resumed) {
     if resumed.journals > 0 {
-        talk(&format!(
+        print_message(&format!(
             "{} of earlier runs stored, {} new",
             counted(resumed.journals, "journal"),
             counted(resumed.records, "record")
@@ -38,14 +38,14 @@ pub(super) fn tell_resumed(resumed: &Resumed) {
     }
     for (path, lines) in &resumed.damaged {
         for line in lines {
-            talk(&format!(
+            print_message(&format!(
                 "{}:{line}: damaged, not stored; the journal stays here",
                 path.display()
             ));
         }
     }
     for (path, store) in &resumed.elsewhere {
-        talk(&format!(
+        print_message(&format!(
             "note: {} holds timings for {store}\nhint: tsql --store {store} measure resume",
             path.display()
         ));

@@ -1,4 +1,4 @@
-//! `tsql measure run`: a program's configurations, one after the other.
+//! `tsql measure run`: builds and times the configurations of a program.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -10,17 +10,16 @@ use super::bench::Bench;
 use super::resume::tell_resumed;
 use super::watch::{Watch, time};
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
-use crate::cli::talk::{counted, talk};
+use crate::cli::stderr::{counted, print_message};
 use crate::error::Result;
 use crate::store::Store;
 use crate::trials::plan::{Plan as _, Searches};
 use crate::trials::{Event, Loaded, MeasureOptions, Measured, Search as Kind};
 
-/// Build and time a program's configurations
+/// Build and time the configurations of a program
 ///
-/// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed
-/// kernel is a record with TVM's error number; a machine without compiler or device ends the run. Exit
-/// code 1 where every trial failed.
+/// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed kernel becomes a record
+/// with TVM's error number; a missing compiler or device ends the run. Exit code 1 if every trial failed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -28,22 +27,22 @@ use crate::trials::{Event, Loaded, MeasureOptions, Measured, Search as Kind};
     tsql measure run kernel.toml --search grid --skip-existing\n  \
     tsql measure run kernel.toml --dry-run")]
 pub(super) struct Run {
-    /// Manifest, or name of a template
+    /// Manifest file, or name of a template
     #[arg(value_name = "PROGRAM")]
     program: String,
-    /// Trials at most, over all workloads [default: 100; of a grid all]
+    /// Maximum number of trials over all workloads [default: 100; unlimited for a grid]
     #[arg(long, value_name = "N")]
     trials: Option<u64>,
-    /// Which configurations come next
+    /// Search strategy
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Search::Evolve)]
     search: Search,
-    /// What the search draws configurations from [default: another number for each run, which is told]
+    /// Seed of the search [default: a random number, which is printed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Leave out configurations of this very program, built as here, that the store has for the platform
+    /// Skip configurations of the same program and build that the store has for the platform
     #[arg(long)]
     skip_existing: bool,
-    /// Say what would be measured, and measure nothing
+    /// List the first trials, and measure nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -52,11 +51,11 @@ pub(super) struct Run {
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum Search {
-    /// All, in order
+    /// All configurations, in order
     Grid,
-    /// Any, each once
+    /// Random configurations, each once
     Random,
-    /// Children of the fastest so far
+    /// Mutations of the fastest configurations so far
     Evolve,
 }
 
@@ -81,7 +80,7 @@ impl Run {
             && self.seed.is_none()
             && !self.bench.json
         {
-            talk(&format!(
+            print_message(&format!(
                 "seed {seed}: `--seed {seed}` draws from the same numbers"
             ));
         }
@@ -135,11 +134,11 @@ pub(super) fn dry_run(command: &Run) -> Result<u8, Failure> {
         .take(5)
         .map(|item| format!("  {} {}", item.workload_key(), item.steps()))
         .collect();
-    talk(&match total {
+    print_message(&match total {
         Some(total) => format!("{} at most, the first:", counted(total, "trial")),
         None => "every configuration that the constraints allow, the first:".to_owned(),
     });
-    talk(&first.join("\n"));
+    print_message(&first.join("\n"));
     Ok(DONE)
 }
 
@@ -163,7 +162,7 @@ fn tell(measured: &Measured, workload_keys: &[String]) {
             ),
             false => String::new(),
         };
-        talk(&format!(
+        print_message(&format!(
             "best of {key}: median {}{} with {}{doubt}",
             time(median_ns),
             rate.unwrap_or_default(),
@@ -181,9 +180,9 @@ fn tell(measured: &Measured, workload_keys: &[String]) {
     let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     for (message, count) in kinds.iter().take(5) {
-        talk(&format!("{count} failed: {message}"));
+        print_message(&format!("{count} failed: {message}"));
     }
-    talk(&format!(
+    print_message(&format!(
         "{}, {} failed, {} new to the store, on platform `{}`",
         counted(trials.len() as u64, "trial"),
         measured.failed,

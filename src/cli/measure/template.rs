@@ -1,4 +1,4 @@
-//! `tsql measure template`: programs that come with tsql.
+//! `tsql measure template`: built-in programs.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use tsql_measure::templates;
 
 use crate::cli::outcome::DONE;
-use crate::cli::talk::talk;
+use crate::cli::stderr::print_message;
 use crate::error::Result;
 
-/// Programs that come with tsql, to measure or to begin with
+/// List or copy the built-in programs
 #[derive(Args, Debug)]
 pub(super) struct Template {
     #[command(subcommand)]
@@ -19,18 +19,19 @@ pub(super) struct Template {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Which there are
+    /// List the templates
     List,
-    /// Print the manifest of one
+    /// Print the manifest of a template
     Show {
-        /// Its name
+        /// Name of the template
         name: String,
     },
-    /// Write manifest and sources of one into a folder, to change them
-    Init {
-        /// Its name
+    /// Write the manifest and sources of a template to a folder, for changes
+    #[command(alias = "init")]
+    Create {
+        /// Name of the template
         name: String,
-        /// The folder, which must not have files of these names
+        /// Folder, which must not contain files with these names
         folder: PathBuf,
     },
 }
@@ -46,9 +47,9 @@ pub(super) fn run(command: Template) -> Result<u8> {
         Command::Show { name } => {
             let _ = write!(out, "{}", templates::find(&name)?.manifest);
         }
-        Command::Init { name, folder } => {
+        Command::Create { name, folder } => {
             let path = templates::find(&name)?.write(&folder)?;
-            talk(&format!("hint: tsql measure run {}", path.display()));
+            print_message(&format!("hint: tsql measure run {}", path.display()));
         }
     }
     Ok(DONE)

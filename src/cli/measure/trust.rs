@@ -5,7 +5,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _};
 
-use crate::cli::talk::talk;
+use crate::cli::stderr::print_message;
 use crate::error::{Error, Result};
 use crate::trials::Repeatable;
 
@@ -19,7 +19,7 @@ pub(super) fn ask(records: &Repeatable, trusted: bool) -> Result<()> {
     }
     let list = records.programs()?;
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        talk(&format!("{list}\nbuild and run them? [y/N]"));
+        print_message(&format!("{list}\nbuild and run them? [y/N]"));
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         read.map_err(Error::io("standard input"))?;

@@ -1,12 +1,13 @@
 //! What a run says while it measures: a bar for people, lines of JSON for machines.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tsql_measure::manifest::Manifest;
 
+use crate::cli::stderr::shows_progress;
 use crate::error::redact::escaped;
 use crate::trials::Event;
 
@@ -42,7 +43,7 @@ impl Watch {
         }
         match event {
             Event::Started { total, .. } => {
-                if !self.json && std::io::stderr().is_terminal() {
+                if !self.json && shows_progress() {
                     self.bar = Some(bar(*total));
                 }
             }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::super::outcome::Failure;
 use super::super::printer::PrintError;
 use super::super::screen;
+use super::super::stderr::has_color;
 use crate::error::Error;
 use crate::plot::{Chart, Graph, Look, Size, Theme};
 
@@ -20,16 +21,16 @@ const LINES: usize = 36;
 /// Where a picture goes and how it looks.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Drawn {
-    /// Draw into FILE.svg, FILE.png or FILE.html [default: a preview on the terminal]
+    /// File to write: FILE.svg, FILE.png or FILE.html [default: a preview on the terminal]
     #[arg(short, long, value_name = "FILE")]
     pub(in crate::cli) output: Option<PathBuf>,
-    /// Room: the column of a paper, a slide, or WIDTHxHEIGHT in units of which a label is 18 high
+    /// Size: `column` (of a two-column article), `slide`, or WIDTHxHEIGHT in units; labels are 18 units high
     #[arg(long, value_name = "SIZE", default_value = "column", value_parser = size)]
     size: Size,
-    /// Paper
+    /// Colors: dark on light, or light on dark
     #[arg(long, value_enum, default_value_t = Paper::Light)]
     theme: Paper,
-    /// Pixels across a PNG [default: twice the units, 1280 of a column]
+    /// Width of a PNG file in pixels [default: twice the units, 1280 for a column]
     #[arg(long, value_name = "PIXELS")]
     width: Option<u32>,
 }
@@ -91,7 +92,7 @@ impl Drawn {
             Some("png") => Ok(Some(Form::Png)),
             Some("html" | "htm") => Ok(Some(Form::Html)),
             _ => Err(Failure::Usage(format!(
-                "`{}` is no name of a picture\nhint: FILE.svg, FILE.png or FILE.html",
+                "`{}` has no known extension\nhint: FILE.svg, FILE.png or FILE.html",
                 path.display()
             ))),
         }
@@ -169,13 +170,11 @@ pub(in crate::cli) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 
 /// The picture in letters.
 fn preview(chart: &Chart) -> Result<(), Failure> {
-    use std::io::IsTerminal as _;
     let columns = screen::columns().unwrap_or(USUAL.0);
     let lines = screen::lines()
         .map_or(USUAL.1, |lines| lines.saturating_sub(2))
         .min(LINES);
-    let has_colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = chart.text(columns, lines, has_colours);
+    let text = chart.text(columns, lines, has_color());
     let written = std::io::stdout().lock().write_all(text.as_bytes());
     Ok(written.map_err(PrintError::Io)?)
 }

@@ -6,15 +6,15 @@ use super::super::outcome::{DONE, Failure};
 use super::super::place::Place;
 use super::drawn::Drawn;
 
-/// Draw a graph: its operations from top to bottom, shapes at the edges, modules in colours, configurable nodes in orange
+/// Draw a graph: operations from top to bottom, shapes at the edges, modules in color, configurable nodes in orange
 ///
-/// Graphs of more than 600 nodes are folded: a block that repeats one after the other is drawn once, and says how often it is there.
+/// In graphs of more than 600 nodes, repeated consecutive blocks are drawn once, with their number.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql plot graph 5410231177902211 -o graph.svg\n  \
     tsql plot graph timm/resnet18 -o resnet18.html")]
 pub(super) struct Drawing {
-    /// Its number (`graphs.graph_id`), a sample of GraphNet by its path or the end of it, or a file of TpuGraphs by its name
+    /// Number of a graph (`graphs.graph_id`), path of a GraphNet sample or its end, or name of a TpuGraphs file
     #[arg(value_name = "GRAPH|SAMPLE|FILE", allow_negative_numbers = true)]
     graph: String,
     #[command(flatten)]

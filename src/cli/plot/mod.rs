@@ -1,4 +1,4 @@
-//! `tsql plot`: an answer as a picture.
+//! `tsql plot`: the result of a query as a plot.
 
 mod drawn;
 mod graph;
@@ -13,9 +13,9 @@ use datafusion::physical_plan::execute_stream;
 use super::assignment::assignment;
 use super::outcome::{DONE, Failure};
 use super::place::Place;
+use super::progress;
 use super::questions::{all, chosen, tell_empty};
-use super::talk::talk;
-use super::watching;
+use super::stderr::print_message;
 use crate::error::Error;
 use crate::plot::{Chart, Spec, gathered, narrowed};
 use crate::query::statement::{planned_with, statements};
@@ -27,31 +27,30 @@ use specified::Specified;
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
 
-/// Draw the answer to a query, or to a ready-made question
+/// Plot the result of a query, or of a built-in query
 ///
-/// What is not said is chosen by the columns of the answer: names become bars, times a line, two numbers dots, one number a
-/// histogram. Axes of times that span more than two decades are logarithmic. Of more than 131,072 rows a sample is drawn, and the
-/// picture says so; bars and heat maps count all of them, and show the mean of rows of the same names.
+/// Without options, the columns of the result decide: names become bars, times a line, two numbers a scatter plot, one
+/// number a histogram. Axes of times over more than two decades are logarithmic. Of more than 131,072 rows, a random sample
+/// is plotted, and the plot says so; bars and heat maps aggregate all rows.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  \
     tsql plot \"SELECT platform, runtime_ns FROM records\" \\\n      \
-    --kind ecdf -x runtime_ns --by platform\n  \
+    --kind ecdf --x runtime_ns --by platform\n  \
     tsql plot \"SELECT op, platform, gflops FROM ...\" \\\n      \
-    --kind bar -x op -y gflops --by platform -o gflops.svg\n  \
+    --kind bar --x op --y gflops --by platform -o gflops.svg\n  \
     tsql plot @best-so-far --set platform=k80 -o best.html\n  \
-    tsql plot --question failures-by-kind --theme dark -o failures.png\n  \
+    tsql plot @failures-by-kind --theme dark -o failures.png\n  \
     tsql plot graph resnet18 -o resnet18.svg"
 )]
 pub(super) struct Plot {
-    /// The query; `@NAME` is a ready-made question, `-` reads from standard input
+    /// Query; `@NAME` for a built-in query, `-` for standard input
     #[arg(value_name = "SQL")]
     sql: Option<String>,
-    /// A ready-made question, with the picture that its file says; `tsql queries` lists them
-    #[arg(long, value_name = "NAME", conflicts_with = "sql", add = super::known::question_names())]
+    #[arg(long, hide = true, value_name = "NAME", conflicts_with = "sql", add = super::completion_values::question_names())]
     question: Option<String>,
-    /// Value of `$NAME` in the query, or of a parameter of the question
+    /// Value of the parameter `$NAME` of the query
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
     #[command(flatten)]
@@ -96,7 +95,8 @@ pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
         }
         Some(sql) => sql.to_owned(),
         None => {
-            let reason = "nothing to draw\nhint: tsql plot \"SELECT ...\", or `tsql plot --help`";
+            let reason =
+                "no query was given\nhint: tsql plot \"SELECT ...\", or `tsql plot --help`";
             return Err(Failure::Usage(reason.to_owned()));
         }
     };
@@ -105,7 +105,7 @@ pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
     let context = place.session(&store, Some(&sql)).await?;
     let mut statements = statements(&sql)?;
     let (Some(statement), true) = (statements.pop_front(), statements.is_empty()) else {
-        let reason = "a picture is of the answer to one query";
+        let reason = "a plot shows the result of one query, and several were given";
         return Err(Failure::Usage(reason.to_owned()));
     };
     let frame = planned_with(&context, statement, &sql, &command.set).await?;
@@ -138,11 +138,11 @@ pub(super) async fn asked(
 
 async fn drawn_of(frame: DataFrame, spec: &Spec) -> Result<Chart, Failure> {
     let (frame, units) = narrowed(frame, spec)?;
-    let (_, rows) = watching::run(frame, execute_stream).await?;
+    let (_, rows) = progress::run(frame, execute_stream).await?;
     let chart = gathered(rows, spec, &units).await?;
     if spec.kind.is_none() {
-        talk(&format!(
-            "note: drawn as {} (--kind for another)",
+        print_message(&format!(
+            "note: plotted as {} (--kind selects another)",
             chart.kind()
         ));
     }

@@ -6,42 +6,42 @@ use crate::plot::{Kind, Log, Spec};
 
 /// Which column is what.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "What is drawn")]
+#[command(next_help_heading = "Plot")]
 pub(super) struct Specified {
-    /// The kind of picture: line, step, scatter, bar, histogram, ecdf, box, violin or heat
+    /// Kind of plot [default: chosen by the columns]
     #[arg(long, value_name = "KIND", value_parser = kind_names())]
     kind: Option<String>,
-    /// The horizontal axis; of bars, boxes and violins the names
-    #[arg(short, value_name = "COLUMN")]
+    /// Column of the horizontal axis; the names of bars, boxes and violins
+    #[arg(short, long, value_name = "COLUMN")]
     x: Option<String>,
-    /// The vertical axis
-    #[arg(short, value_name = "COLUMN")]
+    /// Column of the vertical axis
+    #[arg(short, long, value_name = "COLUMN")]
     y: Option<String>,
-    /// A colour for each value of this
+    /// Column with one color per value
     #[arg(long, value_name = "COLUMN")]
     by: Option<String>,
-    /// A picture for each value of this, side by side
+    /// Column with one panel per value
     #[arg(long, value_name = "COLUMN")]
     facet: Option<String>,
-    /// Of lines: where their band begins
+    /// Column with the lower bound of the band of a line
     #[arg(long, value_name = "COLUMN", requires = "high")]
     low: Option<String>,
-    /// Of lines: where their band ends
+    /// Column with the upper bound of the band of a line
     #[arg(long, value_name = "COLUMN", requires = "low")]
     high: Option<String>,
-    /// Of a heat map: what the colours are
+    /// Column with the colors of a heat map
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
-    /// A value that is drawn as a line across, such as a peak
+    /// Column with a value to mark by a line, such as the peak
     #[arg(long, value_name = "COLUMN")]
     limit: Option<String>,
-    /// A column of which each picture says the first value, such as a correlation
-    #[arg(long, value_name = "COLUMN")]
+    /// Column whose first value annotates each panel, such as a correlation
+    #[arg(long = "annotate", alias = "note", value_name = "COLUMN")]
     note: Option<String>,
-    /// Logarithmic axes [default: those of times over more than two decades]
+    /// Logarithmic axes [default: axes of times over more than two decades]
     #[arg(long, value_name = "AXES", value_parser = ["none", "x", "y", "xy"])]
     log: Option<String>,
-    /// What stands above the picture
+    /// Title above the plot
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

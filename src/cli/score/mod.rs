@@ -1,4 +1,4 @@
-//! `tsql score`: predictions against what was measured.
+//! `tsql score`: predictions against measurements.
 
 mod shown;
 mod submission;
@@ -11,11 +11,11 @@ use super::outcome::{DONE, Failure};
 use super::output::{Output, show, whole};
 use super::place::Place;
 use super::printer::Format;
-use super::talk::{counted, talk};
+use super::stderr::{counted, print_message};
 use crate::error::Error;
 use crate::score::{ScoreOptions, ScoreReport, Scoring, Variant};
 
-/// Score predictions against what was measured
+/// Score predictions against measurements
 #[derive(Args, Debug)]
 pub(super) struct Score {
     #[command(subcommand)]
@@ -30,22 +30,22 @@ enum Dataset {
     Graphnet(Graphnet),
 }
 
-/// What is scored, and how.
+/// Input and options of all scores.
 #[derive(Args, Debug)]
 struct Common {
-    /// The predictions: Parquet, Arrow, CSV, JSON lines or npz, or a query in parentheses
+    /// Predictions: a Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses
     ///
-    /// Columns: `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform` where records are of
+    /// Columns: `config_key`; either `prediction` (higher is faster) or `predicted_ns`; and `platform`, if the records have
     /// several.
     #[arg(value_name = "PREDICTIONS")]
     predictions: String,
     /// Only records of this split, `NAME` or `NAME@VERSION`
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// Which part of the split [default: test; of TpuGraphs' own valid]
+    /// Part of the split [default: test; valid for the split of TpuGraphs]
     #[arg(long, value_name = "PART")]
     part: Option<String>,
-    /// Only these records: SQL over the columns of `records`
+    /// SQL condition over `records`
     #[arg(
         long = "where",
         value_name = "SQL",
@@ -53,27 +53,27 @@ struct Common {
         hide_default_value = true
     )]
     predicate: String,
-    /// Leave out records without a prediction, and count them in the table
+    /// Skip records without a prediction, and count them in the table
     #[arg(long)]
     allow_missing: bool,
-    /// Where the draws of the intervals begin
+    /// Seed of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How often tasks are drawn anew for the intervals; 0 for none
+    /// Number of bootstrap resamples of tasks for the confidence intervals; 0 for none
     #[arg(long, value_name = "N", default_value_t = 1000)]
     resamples: u32,
-    /// Show the interval of each score, not only of those that say most
+    /// Show the confidence intervals of all scores, not only of the main ones
     #[arg(long)]
     all_intervals: bool,
     #[command(flatten)]
     output: Output,
 }
 
-/// TenSet's tables 3 and 4: errors, rankings and top-k by network, of all tuning records
+/// Compute TenSet's tables 3 and 4: errors, rankings and top-k scores by network
 ///
-/// By task where no network_info is there. Beside the predictions stand a random order (its expected value) and what can be reached at most:
-/// the first repeat as a prediction of the others, the first measurement of a configuration as one of those that were made again. `mean of
-/// networks` is what TenSet reports, `ratio of sums` what TLP does. Each row has an interval: 95 % of the scores of tasks drawn anew.
+/// By task if the store has no network_info. The table also contains a random order (expected value) and upper bounds: the
+/// first repeat as a prediction of the others, and the first measurement of a configuration as a prediction of repeated
+/// ones. TenSet reports `mean of networks`, TLP `ratio of sums`. Intervals are 95 % bootstrap intervals over tasks.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score tenset predictions.parquet --split by-task@1\n  \
@@ -84,12 +84,12 @@ struct Common {
 struct Tuning {
     #[command(flatten)]
     common: Common,
-    /// What becomes of failed records
+    /// Treatment of failed records
     #[arg(long, value_enum, default_value_t = Failed::Tenset)]
     variant: Failed,
 }
 
-/// TLP's table: top-k by network, and the ratio of sums over all
+/// Compute TLP's table: top-k scores by network, and their ratio of sums
 ///
 /// As `tsql score tenset`, with the columns and the sum of TLP.
 #[derive(Args, Debug)]
@@ -102,20 +102,18 @@ struct Tlp {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Failed {
-    /// They cost 1e10 s, as in TenSet and TLP
+    /// A cost of 1e10 s, as in TenSet and TLP
     Tenset,
-    /// They are left out
+    /// Skip them
     Valid,
 }
 
-/// Rankings and slowdowns of TpuGraphs by collection, or a submission to Kaggle's "Fast or Slow?"
+/// Compute rankings and slowdowns of TpuGraphs by collection, or score a submission to Kaggle's "Fast or Slow?"
 ///
-/// A submission has the header `ID,TopConfigs`; an ID is `<collection>:<name>`, TopConfigs the indices
-/// of configurations, the fastest first, joined by `;`. A tile row scores 1 minus its top-5 error,
-/// a layout row Kendall's tau-b, a collection the mean of its rows, all the mean of the five
-/// collections. `tsql export --format submission` writes such a file.
-///
-/// Any other file has predictions by `config_key`.
+/// A submission has the header `ID,TopConfigs`: an ID is `<collection>:<name>`, TopConfigs are the indices of configurations,
+/// fastest first, joined by `;`. The score of a tile row is 1 minus its top-5 error, of a layout row Kendall's tau-b, of a
+/// collection the mean of its rows, and in total the mean of the five collections. `tsql export submission` writes such a
+/// file. Any other file contains predictions by `config_key`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score tpugraphs submission.csv\n  \
@@ -232,15 +230,15 @@ fn say(report: &ScoreReport) {
         true => String::new(),
         false => format!(" ({})", counts.join(", ")),
     };
-    talk(&format!(
+    print_message(&format!(
         "{}{counts}, {of}",
         counted(report.records, "record")
     ));
     if let Some(warning) = &report.split_warning {
-        talk(&format!("warning: this split leaks: {warning}"));
+        print_message(&format!("warning: this split leaks: {warning}"));
     }
     if matches!(report.scoring, Scoring::Tenset | Scoring::Tlp) && report.failed > 0 {
-        talk(match report.variant.as_str() {
+        print_message(match report.variant.as_str() {
             "valid" => "variant valid: failed records are left out",
             _ => {
                 "variant tenset: a failed record costs 1e10 s, 1e5 times the best where it is chosen"
@@ -248,25 +246,25 @@ fn say(report: &ScoreReport) {
         });
     }
     if report.resamples > 0 {
-        talk(&format!(
+        print_message(&format!(
             "intervals: 95 % of {} draws of tasks, seed {}",
             report.resamples, report.seed
         ));
     }
     if report.odd > 0 {
-        talk(&format!(
+        print_message(&format!(
             "{} NaN, infinite or no time: groups with them have no score",
             counted(report.odd, "prediction")
         ));
     }
     if report.unused > 0 {
-        talk(&format!(
+        print_message(&format!(
             "{} of records that are not scored",
             counted(report.unused, "prediction")
         ));
     }
     for (metric, reason, tasks) in shown::left_out(report) {
-        talk(&format!(
+        print_message(&format!(
             "{metric}: {} left out: {reason}",
             counted(tasks, "task")
         ));

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 
 use super::super::outcome::{DONE, Failure, PARTLY};
 use super::super::output::{Output, show};
-use super::super::talk::{counted, talk};
+use super::super::stderr::{counted, print_message};
 use crate::store::Store;
 use crate::tpugraphs::{is_submission, score_submission};
 
@@ -41,11 +41,11 @@ pub(super) async fn run(
     let path = file.display();
     for row in bad.iter().take(TOLD) {
         if let Err(reason) = &row.score {
-            talk(&format!("{path}:{}: {}: {reason}", row.line, row.id));
+            print_message(&format!("{path}:{}: {}: {reason}", row.line, row.id));
         }
     }
     if bad.len() > TOLD {
-        talk(&format!(
+        print_message(&format!(
             "... and {} more rows without a score",
             bad.len() - TOLD
         ));
@@ -93,12 +93,12 @@ pub(super) async fn run(
         show(columns, output).await?;
     }
     if scored.score.is_none() {
-        talk("no score of all: it is the mean of five collections, and some have none");
+        print_message("no score of all: it is the mean of five collections, and some have none");
     }
     if bad.is_empty() {
         return Ok(DONE);
     }
-    talk(&format!(
+    print_message(&format!(
         "{} of {} without a score",
         bad.len(),
         counted(scored.rows.len() as u64, "row")

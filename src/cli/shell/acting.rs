@@ -11,8 +11,8 @@ use super::super::describe::{self, Describe};
 use super::super::outcome::Failure;
 use super::super::output::show;
 use super::super::printer::Format;
+use super::super::stderr::print_message;
 use super::super::stdout::stdout;
-use super::super::talk::talk;
 use super::super::{queries, questions};
 use super::asking::{Asker, list};
 use super::commands::{Action, COMMANDS, Command, bare, mode, named, parse, words};
@@ -255,7 +255,7 @@ fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Fai
     match command.action {
         Action::Mode if word.is_empty() => {
             let shown = settings.shown().to_possible_value();
-            talk(shown.as_ref().map_or("", |shown| shown.get_name()));
+            print_message(shown.as_ref().map_or("", |shown| shown.get_name()));
         }
         Action::Mode => {
             let format = Format::from_str(mode(word), true);
@@ -264,10 +264,10 @@ fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Fai
         // As psql's `\\timing`, a switch without a word is turned over.
         Action::Timer if command.name.starts_with('\\') && word.is_empty() => {
             settings.timer = !settings.timer;
-            talk(if settings.timer { "on" } else { "off" });
+            print_message(if settings.timer { "on" } else { "off" });
         }
         Action::Timer => match word {
-            "" => talk(if settings.timer { "on" } else { "off" }),
+            "" => print_message(if settings.timer { "on" } else { "off" }),
             "on" => settings.timer = true,
             "off" => settings.timer = false,
             _ => return Err(usage(command)),
@@ -282,7 +282,7 @@ fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Fai
             };
         }
         _ => match (word, word.parse::<usize>()) {
-            ("", _) => talk(
+            ("", _) => print_message(
                 &settings
                     .max_rows
                     .map_or("all".to_owned(), |rows| rows.to_string()),

@@ -7,7 +7,7 @@ use reedline::{
     FileBackedHistory, History, HistoryItem, HistoryItemId, HistorySessionId, Result, SearchQuery,
 };
 
-use crate::cli::talk::talk;
+use crate::cli::stderr::print_message;
 
 /// Entries that are kept; the oldest go first.
 const ENTRIES: usize = 2000;
@@ -28,7 +28,7 @@ pub(super) fn kept() -> Bounded {
         opened.transpose().map_err(|error| error.to_string())
     });
     let history = file.unwrap_or_else(|reason| {
-        talk(&format!("nothing of this goes into the history: {reason}"));
+        print_message(&format!("nothing of this goes into the history: {reason}"));
         None
     });
     Bounded(history.unwrap_or_default())

@@ -18,8 +18,6 @@ mod history;
 mod prompt;
 mod settings;
 
-use std::io::IsTerminal as _;
-
 use reedline::{
     ColumnarMenu, DefaultHinter, EditCommand, Emacs, InputMode, KeyCode, KeyModifiers,
     MenuBuilder as _, Reedline, ReedlineEvent, ReedlineMenu, Signal, default_emacs_keybindings,
@@ -29,7 +27,7 @@ use super::outcome::{DONE, Failure};
 use super::place::Place;
 use super::signals;
 use super::sql::Query;
-use super::talk::talk;
+use super::stderr::{has_color, print_message};
 use crate::error::Error;
 use crate::query::completion::Shared;
 use acting::{Then, act};
@@ -48,7 +46,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     let mut asker = Asker::new(place).await?;
     let mut settings = Settings::new(query.output, query.timer);
     let mut editor = editor(&asker.words);
-    talk(&format!(
+    print_message(&format!(
         "tsql {}: `.help` lists commands, SQL ends with `;`, Ctrl-D leaves",
         env!("CARGO_PKG_VERSION")
     ));
@@ -73,8 +71,8 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
 
 fn tell(place: &Place, failure: Failure) {
     match failure {
-        Failure::Library(Error::Interrupted) => talk("interrupted"),
-        failure => talk(&format!("error: {}", place.explained(failure))),
+        Failure::Library(Error::Interrupted) => print_message("interrupted"),
+        failure => print_message(&format!("error: {}", place.explained(failure))),
     }
 }
 
@@ -113,11 +111,9 @@ fn editor(words: &Shared) -> Reedline {
     editor
 }
 
-/// Are colours wanted, and understood?
+/// Returns whether the terminal shows colors, and they are wanted.
 fn is_coloured() -> bool {
-    let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    !is_refused && !is_dumb && std::io::stdout().is_terminal()
+    std::env::var_os("TERM").is_some() && has_color()
 }
 
 fn keys() -> reedline::Keybindings {

@@ -1,4 +1,4 @@
-//! Are files for training what they are said to be, and would they be the same again?
+//! Verifies training files: checksums, and whether an export would be the same.
 
 use serde::Serialize;
 use tsql_folders::Scratch;
@@ -8,20 +8,20 @@ use crate::delivered::hashed;
 use crate::error::{Error, Result};
 use crate::store::{At, Location, Store};
 
-/// What became of files for training.
+/// Result of a verification of training files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TrainingFilesVerified {
-    /// Files that were compared.
+    /// Number of compared files.
     pub file_count: u64,
-    /// Rows that were made again.
+    /// Number of rows that were exported again.
     pub rows: u64,
-    /// What differs, a sentence each.
+    /// Differences, one sentence each.
     pub differences: Vec<String>,
 }
 
 impl TrainingFilesVerified {
-    /// Adds how files that were made again differ from those that a manifest tells.
+    /// Adds the differences between a manifest and a new export.
     pub(crate) fn add_made_again(
         &mut self,
         known: &TrainingManifest,
@@ -39,7 +39,7 @@ impl TrainingFilesVerified {
         }
     }
 
-    /// Nothing differs.
+    /// Returns true if nothing differs.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.differences.is_empty()
@@ -47,12 +47,13 @@ impl TrainingFilesVerified {
 }
 
 impl Store {
-    /// Compares files for training with their manifest, makes them again from the versions of the tables that it names, in a
-    /// temporary folder, and compares both. `manifest` is its path, or that of its folder.
+    /// Compares training files with their manifest. Then exports them again into a temporary folder, from the
+    /// table versions of the manifest, and compares both. `manifest` is the path of the manifest or of its
+    /// folder.
     ///
     /// # Errors
-    /// [`Error::Source`] where there is no manifest, or one of another kind; [`Error::Unsupported`] for one of a newer tsql;
-    /// failures of the storage. That rows cannot be made any more is a difference.
+    /// [`Error::Source`] if there is no manifest, or one of another kind; [`Error::Unsupported`] for a manifest
+    /// of a newer tsql; failures of the storage. A failed export is a difference, not an error.
     pub async fn verify_training_files(&self, manifest: &str) -> Result<TrainingFilesVerified> {
         let (location, known) = read(manifest).await?;
         let Some(options) = &known.rows else {
@@ -76,7 +77,7 @@ impl Store {
     }
 }
 
-/// A manifest, by its path or that of its folder, and where its files are.
+/// Reads a manifest by its path or that of its folder; returns the location of its files, too.
 pub(crate) async fn read(path: &str) -> Result<(Location, TrainingManifest)> {
     let folder = path.strip_suffix(MANIFEST).unwrap_or(path);
     let folder = if folder.is_empty() { "." } else { folder };
@@ -86,7 +87,7 @@ pub(crate) async fn read(path: &str) -> Result<(Location, TrainingManifest)> {
     };
     let location = Location::open(folder).await?;
     let Some(text) = location.read(MANIFEST).await? else {
-        let reason = format!("has no {MANIFEST}\nhint: `tsql export --format training` writes one");
+        let reason = format!("has no {MANIFEST}\nhint: `tsql export training` writes one");
         return Err(wrong(reason));
     };
     let manifest: TrainingManifest = serde_json::from_slice(&text)
@@ -126,7 +127,7 @@ pub(crate) async fn compared(
 }
 
 impl TrainingManifest {
-    /// What another manifest says otherwise, a sentence each.
+    /// Returns the differences to another manifest, one sentence each.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut told = Vec::new();
         let mut differ = |what: &str, then: &str, now: &str| {

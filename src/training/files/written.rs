@@ -1,4 +1,4 @@
-//! Files for training on their way to their folder.
+//! Writes training files to a folder.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,17 +32,17 @@ use crate::training::readable::readable;
 use crate::training::selection::Selection;
 use crate::training::streamed::computed;
 
-/// Memory of rows that are sorted, where nothing is said and the system does not say what there is.
+/// Default memory for sorting, if there is no limit and the system does not report its memory.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// Columns of the question that are not in the files: the part, and those of the group.
+/// Columns of the query that are not in the files: the part, and the group columns.
 const PART: &str = "part";
 const GROUP: &str = "group_";
 
-/// Files for training.
+/// Training files.
 pub(crate) const TRAINING_FILES: Kind = Kind {
     name: "training export",
-    command: "tsql export --format training",
+    command: "tsql export training",
     has: |path| {
         let ends = [".parquet", ".arrow", ".npz", "/group_sizes.txt"];
         path == MANIFEST || (path.contains('/') && ends.iter().any(|end| path.ends_with(end)))
@@ -50,10 +50,11 @@ pub(crate) const TRAINING_FILES: Kind = Kind {
 };
 
 impl Store {
-    /// Writes records as files for training into a directory or a bucket (`s3://bucket/prefix`) that is empty or has an
-    /// earlier export ([`TrainingFilesOptions::overwrite`]): a folder for each part of the split, rows in groups, with labels
-    /// and features. What was begun and broken off is not taken for such files. The same versions of the tables and
-    /// the same options are the same bytes; [`Store::verify_training_files`] looks whether they are.
+    /// Writes records as training files into a directory or a bucket (`s3://bucket/prefix`). It must be empty
+    /// or have an earlier export ([`TrainingFilesOptions::overwrite`]). There is a folder for each part of the
+    /// split, with grouped rows, labels and features. An interrupted export is not recognized as training
+    /// files. The same table versions and options give the same bytes; [`Store::verify_training_files`] checks
+    /// this.
     ///
     /// ```
     /// use tsql::Store;
@@ -71,9 +72,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unknown`] for a feature, split, part or group that is not there; [`Error::Empty`] where a part has no rows;
-    /// [`Error::Argument`] for options that cannot be, for rows without a value of a feature, and for a group that is
-    /// larger than a query may be; [`Error::CannotCreate`] where something else is in the folder, and failures of the storage.
+    /// [`Error::Unknown`] for an unknown feature, split, part or group; [`Error::Empty`] if a part has no rows;
+    /// [`Error::Argument`] for invalid options, for rows with a NULL feature, and for a group that exceeds the
+    /// size limit; [`Error::CannotCreate`] if the folder has other content, and failures of the storage.
     pub async fn write_training_files(
         &self,
         to: &str,
@@ -158,7 +159,7 @@ impl Store {
     }
 }
 
-/// What there is of each status and part.
+/// Counts the records that are left out, by status and part.
 async fn counted(
     context: &SessionContext,
     asked: &Asked,
@@ -247,7 +248,7 @@ fn label(label: Label, records_version: Option<u64>) -> LabelTold {
     }
 }
 
-/// The features as a manifest has them.
+/// Returns the manifest entries of the features.
 fn told(features: &[Feature], schema: &Schema) -> Result<Vec<FeatureTold>> {
     let one = |feature: &Feature| {
         let field = schema.field_with_name(feature.column()).map_err(failed)?;
@@ -267,7 +268,7 @@ fn told(features: &[Feature], schema: &Schema) -> Result<Vec<FeatureTold>> {
     features.iter().map(one).collect()
 }
 
-/// An export under way.
+/// State of an export.
 struct Writing<'a> {
     target: &'a Target,
     options: &'a TrainingFilesOptions,
@@ -280,13 +281,13 @@ struct Writing<'a> {
     written: Vec<Written>,
 }
 
-/// Which columns of an answer are for what.
+/// Roles of the columns of the query result.
 struct Layout {
-    /// As files have them, beside the query.
+    /// Schema of the file rows, without the query column.
     schema: SchemaRef,
-    /// Places of those columns.
+    /// Indices of those columns.
     places: Vec<usize>,
-    /// Places of the features among them.
+    /// Indices of the features among them.
     features: Vec<usize>,
     part: usize,
     groups: Vec<usize>,
@@ -300,7 +301,7 @@ impl Layout {
         let own = numbered.clone().filter(|(_, field)| is_own(field.name()));
         let is_feature = |name: &str| features.iter().any(|one| one.column() == name);
         let fields = own.clone().map(|(_, field)| {
-            // Rows without a value are left out.
+            // Rows with a NULL feature are left out.
             let may_be_null = field.name() == "runtime_ns";
             Field::clone(field).with_nullable(may_be_null)
         });
@@ -316,7 +317,7 @@ impl Layout {
         })
     }
 
-    /// The rows as files have them, but that features may be NULL.
+    /// Returns the file columns of a batch, in which features may be NULL.
     fn own(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let columns = self.places.iter().zip(self.schema.fields());
         let columns = columns.map(|(&place, field)| cast(batch.column(place), field.data_type()));
@@ -328,11 +329,11 @@ impl Layout {
     }
 }
 
-/// A group as it is read.
+/// A group that is being read.
 #[derive(Default)]
 struct Reading {
     part: String,
-    /// The values of the columns that it is by.
+    /// Values of the group columns.
     named: Vec<String>,
     rows: Vec<RecordBatch>,
 }
@@ -365,7 +366,7 @@ impl Writing<'_> {
                     .rows
                     .push(own.own.slice(at, own.own.num_rows() - at));
                 if self.group.is_empty() {
-                    // Nothing says where such rows end.
+                    // Such rows have no group boundaries.
                     let rows = std::mem::take(&mut reading.rows);
                     let part = reading.part.clone();
                     let named = Vec::new();
@@ -386,7 +387,7 @@ impl Writing<'_> {
                 rows.push(kept);
             }
         }
-        // What is left is not written: it is an error, which says how many there are.
+        // Remaining rows are not written: NULL features are an error, which reports their number.
         if !self.left_out.null_features.is_empty() && !self.options.skip_null {
             return Ok(());
         }
@@ -447,14 +448,14 @@ impl Writing<'_> {
     }
 }
 
-/// A batch of an answer, and its rows as files have them.
+/// A batch of the query result, and its file columns.
 struct RowsOf<'a> {
     all: &'a RecordBatch,
     own: &'a RecordBatch,
 }
 
 impl RowsOf<'_> {
-    /// The group that begins at a row.
+    /// Starts the group at a row.
     fn begun(&self, layout: &Layout, row: usize) -> Result<Reading> {
         let text =
             |place: usize| array_value_to_string(self.all.column(place), row).map_err(failed);

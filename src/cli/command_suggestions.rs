@@ -1,4 +1,4 @@
-//! Words that were typed for a command, and are none.
+//! Suggestions for mistyped commands.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -16,21 +16,22 @@ pub(super) fn is_word(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
-/// The commands that there are.
+/// Constructor of all commands.
 static COMMANDS: OnceLock<fn() -> Command> = OnceLock::new();
 
-/// Makes them known; the first call counts.
+/// Sets the constructor of all commands; only the first call has an effect.
 pub(super) fn know(commands: fn() -> Command) {
     COMMANDS.get_or_init(|| commands);
 }
 
-fn commands() -> Command {
+/// Returns all commands.
+pub(super) fn commands() -> Command {
     COMMANDS
         .get()
         .map_or_else(Command::default, |commands| commands())
 }
 
-/// What is said of a word that is no command.
+/// Returns the error message for a word that is no command.
 pub(super) fn no_command(word: &str) -> String {
     let commands = commands();
     let names = commands.get_subcommands().map(Command::get_name);
@@ -42,7 +43,7 @@ pub(super) fn no_command(word: &str) -> String {
     format!("no command `{word}`\nhint: {hint}")
 }
 
-/// Was a command mistyped (`tsql ingst logs`), so that what follows it could not be read?
+/// Returns the error message for a mistyped command (`tsql ingst logs`), whose arguments could not be parsed.
 pub(super) fn command(kind: ErrorKind, args: &[OsString]) -> Option<String> {
     if !matches!(
         kind,
@@ -51,18 +52,19 @@ pub(super) fn command(kind: ErrorKind, args: &[OsString]) -> Option<String> {
         return None;
     }
     let commands = commands();
-    let first = first_word(&commands, args)?;
+    let first = args.get(command_position(&commands, args)?)?.to_str()?;
     let is_known = commands.find_subcommand(first).is_some();
     (!is_known && is_word(first)).then(|| no_command(first))
 }
 
-/// The first word that is neither an option nor the value of one; `None` after an option that does not exist, which is the
+/// Position of the first word that is neither an option nor the value of one; `None` after an unknown option, which is the
 /// mistake then.
-fn first_word<'a>(commands: &Command, args: &'a [OsString]) -> Option<&'a str> {
-    let mut words = args.iter().skip(1).map_while(|word| word.to_str());
-    while let Some(word) = words.next() {
+pub(super) fn command_position(commands: &Command, args: &[OsString]) -> Option<usize> {
+    let mut words = args.iter().enumerate().skip(1);
+    while let Some((position, word)) = words.next() {
+        let word = word.to_str()?;
         if !word.starts_with('-') {
-            return Some(word);
+            return Some(position);
         }
         let (name, value) = word.split_once('=').unzip();
         let name = name.unwrap_or(word);

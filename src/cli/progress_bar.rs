@@ -26,7 +26,7 @@ fn styled(bar: ProgressBar, style: &str) -> ProgressBar {
 }
 
 /// Moves a bar of a table: its rows or bytes so far, and in all.
-pub(super) fn told(bar: ProgressBar) -> impl Fn(&str, u64, u64) + Send + Sync + 'static {
+pub(super) fn by_table(bar: ProgressBar) -> impl Fn(&str, u64, u64) + Send + Sync + 'static {
     move |table, done, of| {
         bar.set_length(of);
         bar.set_position(done);

@@ -4,10 +4,11 @@ use clap::ValueEnum;
 use datafusion::error::DataFusionError;
 use serde_json::{Map, Value, json};
 
+use super::command_suggestions::{command, commands};
 use super::outcome::{FAILED, Failure, INTERRUPTED, UNANSWERED};
 use super::printer::PrintError;
-use super::talk::talk;
-use super::typed::command;
+use super::renames;
+use super::stderr::print_error;
 use crate::error::Error;
 
 /// What stands before the way out, on a line of its own.
@@ -51,8 +52,8 @@ impl ErrorFormat {
 /// Says why a command failed.
 pub(super) fn tell(failure: &Failure, format: ErrorFormat) {
     match format {
-        ErrorFormat::Text => talk(&format!("error: {failure}")),
-        ErrorFormat::Json => talk(&in_json(failure).to_string()),
+        ErrorFormat::Text => print_error(&format!("error: {failure}")),
+        ErrorFormat::Json => print_error(&in_json(failure).to_string()),
     }
 }
 
@@ -119,6 +120,13 @@ pub(super) fn tell_usage(error: &clap::Error, args: &[std::ffi::OsString]) {
     let format = ErrorFormat::of(args);
     if let Some(meant) = command(error.kind(), args) {
         tell(&Failure::Usage(meant), format);
+        return;
+    }
+    if let Some(hint) = renames::hint(&commands(), error, args) {
+        let fact = error.to_string();
+        let fact = fact.lines().next().unwrap_or_default();
+        let fact = fact.strip_prefix("error: ").unwrap_or(fact);
+        tell(&Failure::Usage(format!("{fact}{HINT}{hint}")), format);
         return;
     }
     if format == ErrorFormat::Text || !error.use_stderr() {

@@ -2,7 +2,6 @@
 //!
 //! Both come from what the operators of a plan count. A plan that runs on other machines counts there.
 
-use std::io::IsTerminal as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -18,8 +17,8 @@ use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use futures::{Stream, StreamExt as _};
 use indicatif::{HumanBytes, HumanCount, ProgressBar};
 
-use super::bar::spinner;
-use super::talk::talk;
+use super::progress_bar::spinner;
+use super::stderr::{print_message, shows_progress};
 use crate::error::{Error, Result};
 
 /// How long a question runs before it is told that it does.
@@ -48,7 +47,7 @@ pub(super) async fn run(
     let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
     let rows = execute(Arc::clone(&plan), context).map_err(Error::Query)?;
     let watched = Watched { plan };
-    let rows = if std::io::stderr().is_terminal() {
+    let rows = if shows_progress() {
         watched.shown(rows)
     } else {
         rows
@@ -78,7 +77,7 @@ impl Watched {
         let of = |part: usize, all: usize| {
             format!("{} of {}", HumanCount(part as u64), HumanCount(all as u64))
         };
-        talk(&format!(
+        print_message(&format!(
             "read: {} rows, {}, {} files, {} row groups",
             HumanCount(read.rows as u64),
             HumanBytes(read.bytes as u64),
@@ -88,7 +87,7 @@ impl Watched {
         let most = most_memory_bytes().map_or_else(String::new, |bytes| {
             format!("memory: {} at most, ", HumanBytes(bytes))
         });
-        talk(&format!(
+        print_message(&format!(
             "{most}spilled: {}",
             HumanBytes(read.spilled_bytes as u64)
         ));

@@ -1,41 +1,28 @@
-//! `tsql workers`: who takes part in answering.
+//! `tsql worker status`: the state of each worker.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use super::outcome::{DONE, Failure, PARTLY};
-use super::output::{Output, show};
-use super::place::Place;
-use crate::cluster::Status;
+use crate::cli::outcome::{DONE, Failure, PARTLY};
+use crate::cli::output::{Output, show};
+use crate::cli::place::Place;
+use crate::cluster::Status as WorkerStatus;
 
-/// Look at the workers
-#[derive(Args, Debug)]
-pub(super) struct Workers {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand, Debug)]
-enum Command {
-    Status(Show),
-}
-
-/// Say of each worker whether it answers, what it serves, and what it does
+/// Show whether each worker responds, its stores and its load
 ///
-/// Exit code 1 where one does not answer.
+/// Exit code 1 if a worker does not respond.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tsql workers status --workers 127.0.0.1:7700,127.0.0.1:7701")]
-struct Show {
+#[command(after_help = "Example:\n  tsql worker status --workers 127.0.0.1:7700,127.0.0.1:7701")]
+pub(super) struct Status {
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Workers) -> Result<u8, Failure> {
-    let Command::Status(command) = command.command;
+pub(super) async fn run(place: &Place, command: Status) -> Result<u8, Failure> {
     let Some(workers) = place.workers()? else {
-        let reason = "which workers?\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
+        let reason = "no workers are named\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
         return Err(Failure::Usage(reason.to_owned()));
     };
     let told = workers.status().await?;
@@ -44,17 +31,17 @@ pub(super) async fn run(place: &Place, command: Workers) -> Result<u8, Failure> 
     } else {
         PARTLY
     };
-    let of = |part: &dyn Fn(&Status) -> Option<u64>| -> ArrayRef {
+    let of = |part: &dyn Fn(&WorkerStatus) -> Option<u64>| -> ArrayRef {
         let values = told.iter().map(|(_, status)| part(status.as_ref().ok()?));
         Arc::new(values.collect::<UInt64Array>())
     };
-    let text = |part: &dyn Fn(&Status) -> String| -> ArrayRef {
+    let text = |part: &dyn Fn(&WorkerStatus) -> String| -> ArrayRef {
         let values = told
             .iter()
             .map(|(_, status)| status.as_ref().ok().map(part));
         Arc::new(values.collect::<StringArray>())
     };
-    let stores = |status: &Status| {
+    let stores = |status: &WorkerStatus| {
         let stores = status.stores.iter().map(|store| store.location.as_str());
         stores.collect::<Vec<_>>().join(", ")
     };

@@ -1,47 +1,47 @@
-//! `tsql worker`: takes parts of questions of other machines.
+//! `tsql worker run`: runs stages of distributed queries for other machines.
 
 use std::time::Duration;
 
 use clap::Args;
 
-use super::outcome::{DONE, Failure};
-use super::place::Place;
-use super::talk::talk;
+use crate::cli::outcome::{DONE, Failure};
+use crate::cli::place::Place;
+use crate::cli::stderr::print_message;
 use crate::store::Store;
 use crate::worker::{Worker as Listening, WorkerOptions};
 
-/// Run parts of other machines' questions
+/// Run stages of distributed queries for other machines
 ///
-/// Serves the stores that it is given, with its own credentials, and nothing else. Whoever asks it says `--workers`.
-/// Other machines can reach it only with a token (TSQL_TOKEN, or TSQL_TOKEN_FILE with the name of a file), or with
-/// certificates on both sides (--tls-cert FILE --tls-key FILE --tls-ca FILE). It answers `/health` and, to who may ask,
-/// `/metrics` over HTTP. SIGTERM ends it when what runs is done.
+/// Serves only the stores that it is given, with its own credentials. Clients name it with --workers. Other machines can
+/// reach it only with a token (TSQL_TOKEN, or the file in TSQL_TOKEN_FILE), or with certificates on both sides (--tls-cert
+/// FILE --tls-key FILE --tls-ca FILE). It serves `/health` and, with authorization, `/metrics` over HTTP. After SIGTERM it
+/// finishes running stages and ends.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql worker --listen 127.0.0.1:7700 --store s3://measurements/tenset\n  \
-    TSQL_TOKEN_FILE=/etc/tsql/token tsql worker \\\n      \
+    tsql worker run --listen 127.0.0.1:7700 --store s3://measurements/tenset\n  \
+    TSQL_TOKEN_FILE=/etc/tsql/token tsql worker run \\\n      \
     --listen 0.0.0.0:7700 s3://measurements/tenset s3://measurements/own\n  \
     tsql --workers 127.0.0.1:7700,127.0.0.1:7701 \\\n      \
     --store s3://measurements/tenset \"SELECT ...\"")]
-pub(super) struct Worker {
-    /// Stores that it serves, beside that of --store
+pub(super) struct Run {
+    /// Stores to serve, in addition to --store
     #[arg(value_name = "DIR|URL")]
     stores: Vec<String>,
-    /// Address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
     listen: String,
-    /// How long a question may run here
+    /// Maximum time of a stage
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = humantime::parse_duration)]
     deadline: Duration,
-    /// How long what runs may go on after SIGTERM
+    /// Maximum time for running stages after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
     grace: Duration,
 }
 
-/// How long a worker waits for its bucket, in seconds, unless it is told: others can read it in its place.
+/// Default time in seconds that a worker waits for its bucket. Other workers can read it instead.
 const BUCKET_S: u64 = 10;
 
-pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
+pub(super) async fn run(place: &Place, command: Run) -> Result<u8, Failure> {
     crate::store::wait_at_most(BUCKET_S);
     let mut stores = Vec::new();
     if place.is_named() || command.stores.is_empty() {
@@ -62,9 +62,9 @@ pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
         .iter()
         .map(|store| store.location().as_str().to_owned())
         .collect();
-    let stop = super::signals::asked_to_end()?;
+    let stop = crate::cli::signals::asked_to_end()?;
     let worker = Listening::start(stores, options).await?;
-    talk(&format!(
+    print_message(&format!(
         "worker listens on {}, serves {}",
         worker.address(),
         served.join(", ")
@@ -72,7 +72,7 @@ pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
     worker
         .serve(async {
             stop.await;
-            talk("takes nothing new, finishes what runs");
+            print_message("takes no new stages, finishes the running ones");
         })
         .await?;
     Ok(DONE)
